@@ -18,7 +18,15 @@ from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.runs import SCORES, display_of
-from f3ast_tff.analysis.tidy_scores import When, by_pair, read_scores, runs_where, scores_at
+from f3ast_tff.analysis.tidy_scores import (
+    When,
+    chosen,
+    kept_groups,
+    only_group,
+    read_scores,
+    runs_where,
+    scores_at,
+)
 
 _RESULTS = Path(__file__).resolve().parent / "results"
 _OURS, _PRINTED = "#D55E00", "#0072B2"
@@ -72,7 +80,6 @@ _AVAILABILITIES = (
 )
 _TABLE_3 = ("f3ast_table3_sample_accuracy.csv", "availability")
 _TABLE_9 = ("f3ast_arxiv_table9_heterogeneity.csv", "alpha")
-_SMALL = "mean_of_last_10_percent"
 GROUPS = (
     Group(
         "F3AST, Fig. 2: Synthetic(1,1), home devices, round 1000",
@@ -94,25 +101,18 @@ GROUPS = (
         labels=(("0.0", "alpha = 0"), ("0.5", "alpha = .5"), ("1.0", "alpha = 1")),
         printed=_TABLE_9,
     ),
-    Group(
-        "F3AST, Table III: CIFAR-100, small network",
-        "table3_small.csv",
-        where="task=cifar100",
-        across="availability",
-        labels=_AVAILABILITIES,
-        when=_SMALL,
-        printed=_TABLE_3,
-        task="cifar100",
-    ),
-    Group(
-        "F3AST, Table III: Shakespeare, small network",
-        "table3_small.csv",
-        where="task=shakespeare",
-        across="availability",
-        labels=_AVAILABILITIES,
-        when=_SMALL,
-        printed=_TABLE_3,
-        task="shakespeare",
+    *(
+        Group(
+            f"F3AST, Table III: {name}, small network",
+            "table3_small.csv",
+            where=f"task={task}",
+            across="availability",
+            labels=_AVAILABILITIES,
+            when="mean_of_last_10_percent",
+            printed=_TABLE_3,
+            task=task,
+        )
+        for task, name in (("cifar100", "CIFAR-100"), ("shakespeare", "Shakespeare"))
     ),
 )
 
@@ -136,15 +136,19 @@ def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
     Raises:
         RunsError: If the file lacks runs.
     """
-    runs = scores_at(runs_where(read_scores(results / group.file), group.where), group.when)
+    kept = kept_groups(runs_where(read_scores(results / group.file), group.where))
     printed = {} if group.printed is None else paper_values(*group.printed)
     columns = {str(at): at for _, at, _ in printed}
     rows = []
     for value, name in group.labels:
-        cell = runs if group.across is None else runs[runs[group.across] == value]
+        cells = {} if group.across is None else {group.across: value}
         at = columns.get(value, columns.get(value.removesuffix(".0")))
         for a, b in group.pairs:
-            scores = [by_pair(cell[cell["algorithm"] == each], SCORES[0]) for each in (a, b)]
+            found = (chosen(kept, {**cells, "algorithm": each}) for each in (a, b))
+            scores = [
+                scores_at(only_group(runs, "claim", "give where"), SCORES[0], group.when)
+                for runs in found
+            ]
             methods = f"{display_of('algorithm', a)} − {display_of('algorithm', b)}"
             label = ", ".join(filter(None, [methods, name]))
             ours, theirs = (printed.get((group.task, at, each)) for each in (a, b))

@@ -18,6 +18,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, read_finished, ru
 from f3ast_tff.analysis.run_groups import comparable_groups, varying
 from f3ast_tff.analysis.runs import Run, RunsError
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.availability import FourClassesConfig
 
 # Column with the group of clients, and the classes in each group, see `FourClassesConfig.draw`.
@@ -60,24 +61,15 @@ def cumulative_importance(runs: Sequence[Run]) -> pd.DataFrame:
     """
     groups, names = comparable_groups(runs)
     differing = [name for name in varying(groups, names) if name != "task"]
-    rows = []
-    for group in groups:
-        settings = group.condition(["task", "algorithm", *differing])
-        for pair, run in sorted(group.runs.items()):
-            labels = {**settings, "data_seed": pair.draw, "seed": pair.seed}
-            rows += [{**labels, **row} for row in _of_run(run)]
-    # Objects, because otherwise 5 and None of a setting would become 5.0 and NaN.
-    table = pd.DataFrame(rows, dtype=object)
-    numbers = ["weight", "weight_share", "p", "ratio"]
-    return table.astype(dict.fromkeys(numbers, float)).round(6)
+    return labelled(groups, ["task", "algorithm", *differing], _of_run).round(6)
 
 
-def _of_run(run: Run) -> list[dict[str, object]]:
+def _of_run(run: Run) -> pd.DataFrame:
     arrays = run.selection()
     p = arrays["p"]
     weights, classes = _mean_weights(run, arrays), _classes(run, len(p))
     total = float(weights.sum())
-    rows: list[dict[str, object]] = []
+    rows = []
     for name, numbers in GROUPS.items():
         members = np.isin(classes, numbers)
         weight, share = float(weights[members].sum()), float(p[members].sum())
@@ -90,7 +82,7 @@ def _of_run(run: Run) -> list[dict[str, object]]:
                 "ratio": weight / share if share else np.nan,
             }
         )
-    return rows
+    return pd.DataFrame(rows)
 
 
 def _mean_weights(run: Run, arrays: dict[str, np.ndarray]) -> np.ndarray:

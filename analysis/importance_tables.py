@@ -22,13 +22,12 @@ from f3ast_tff.analysis.cumulative_importance import CLIENTS, GROUPS
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.paired_difference import difference_of_common, mean_interval
-from f3ast_tff.analysis.runs import Pair, RunsError, order_of
-from f3ast_tff.analysis.score_tables import Key, label
+from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals
-from f3ast_tff.analysis.tidy_scores import read_cells
+from f3ast_tff.analysis.tidy_scores import Key, ordered_keys, read_cells
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
-from f3ast_tff.settings.kinds import KINDS
 
 # Name, colour and marker of each group.
 _LOOKS = {
@@ -70,7 +69,7 @@ def main(flags: Flags) -> None:
         print(f"written: {flags.picture}")
         return
     ratios = by_method(table, names, "ratio")
-    parts = [_markdown("Cumulative importance over p", names, ratios), _favoured(names, ratios)]
+    shown = [_markdown("Cumulative importance over p", names, ratios), _favoured(names, ratios)]
     if flags.over is not None:
         weights = by_method(table, names, "weight")
         base = next((key for key in weights if "/".join(filter(None, key)) == flags.over), None)
@@ -78,8 +77,8 @@ def main(flags: Flags) -> None:
             known = ", ".join("/".join(filter(None, key)) for key in weights)
             raise ParameterError("over", flags.over, f"must be of the rows {known}")
         title = f"Cumulative importance over that of {label(names, base)}, same draws"
-        parts.append(_markdown(title, names, _over(weights, base)))
-    print("\n\n".join(parts))
+        shown.append(_markdown(title, names, _over(weights, base)))
+    print("\n\n".join(shown))
 
 
 def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
@@ -99,20 +98,7 @@ def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
     fewest = min(len(values) for groups in found.values() for values in groups.values())
     if fewest < 2:
         raise RunsError("an interval needs two draws of each method")
-    ordered = sorted(
-        found, key=lambda key: [_place(name, value) for name, value in zip(names, key)]
-    )
-    return {key: found[key] for key in ordered}
-
-
-def _place(name: str, value: str) -> tuple[int, float, str]:
-    """Sort key: components in their order, rising numbers, then other texts."""
-    if name in KINDS:
-        return order_of(name, value), 0.0, value
-    try:
-        return 0, float(value or "-inf"), ""
-    except ValueError:
-        return 1, 0.0, value
+    return {key: found[key] for key in ordered_keys(found, names)}
 
 
 def draw(ratios: Table, names: Sequence[str]) -> Figure:

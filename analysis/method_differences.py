@@ -26,7 +26,6 @@ from f3ast_tff.analysis.studies import (
     find_method,
     method_name,
 )
-from f3ast_tff.analysis.tidy_scores import scores_of
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
 
@@ -153,9 +152,10 @@ def _differences(
     by_regime = []
     for runs in (a, b):
         found: dict[tuple[str, ...], dict[Pair, float]] = {}
+        pairs = map(Pair, runs["draw"], runs["seed"])
         keys = zip(*(runs[name] for name in study.regimes))
-        for key, (pair, score) in zip(keys, scores_of(runs, "accuracy")):
-            found.setdefault(key, {})[pair] = score
+        for key, pair, score in zip(keys, pairs, runs["accuracy"]):
+            found.setdefault(key, {})[pair] = float(score)
         by_regime.append(found)
     every = study.regime_values()
     return [difference_of_common(*(scores.get(key, {}) for scores in by_regime)) for key in every]

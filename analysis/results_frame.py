@@ -25,6 +25,7 @@ from f3ast_tff.analysis.run_groups import (
 )
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, RunsError, load_runs
 from f3ast_tff.analysis.texts import spread_text
+from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.core.errors import ParameterError
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
@@ -220,11 +221,9 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
     shown = varying(methods.groups, methods.conditions)
     parts = []
     for group in methods.groups:
-        for pair, run in sorted(group.runs.items()):
-            known = {"method": named[group], **group.condition(shown)}
-            known.update({"data_seed": pair.draw, "seed": pair.seed})
-            metrics = run.metrics.rename(columns=lambda name: name.removeprefix("test_"))
-            parts.append(metrics.assign(**known)[[*known, *metrics]])
-    frame = Results(pd.concat(parts, ignore_index=True))
+        part = labelled([group], shown, lambda run: run.metrics)
+        part.insert(0, "method", named[group])
+        parts.append(part.rename(columns=lambda name: name.removeprefix("test_")))
+    frame = Results(pd.concat(parts, ignore_index=True).infer_objects())
     frame.runs, frame.methods = [run for members in runs.values() for run in members], methods
     return frame

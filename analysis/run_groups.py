@@ -132,12 +132,8 @@ class RunGroup:
             if kind == "best":
                 scores = run.metrics[column]
                 values[pair] = float(scores.max() if higher_is_better(score) else scores.min())
-            elif isinstance(at, int) and not kind:
-                values[pair] = _at_round(run, column, at)
             else:
-                summary = run.summary or {}
-                value = summary["mean_of_last_10_percent" if kind else str(at)][column]
-                values[pair] = math.nan if value is None else float(value)
+                values[pair] = run.score(column, "mean_of_last_10_percent" if kind else at)
         return values
 
 
@@ -331,13 +327,6 @@ def _data_names(runs: Sequence[Run]) -> dict[Run, str]:
     digests = {run: digest for found in several.values() for run, digest in found.items()}
     concerned = {task for task, *_ in several}
     return {run: digests.get(run, "") for run in runs if run.settings["task"] in concerned}
-
-
-def _at_round(run: Run, column: str, number: int) -> float:
-    scores = run.metrics.set_index("round")[column]
-    if number not in scores.index:
-        raise RunsError(f"{run.path} has no evaluation of round {number}")
-    return float(scores.loc[number])
 
 
 def sortable(value: Any) -> tuple[int, float, str]:

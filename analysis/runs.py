@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import pandas as pd
 
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.messages import is_plain, one_line
+from f3ast_tff.run.metrics import count_of_last_10_percent
 from f3ast_tff.run.results import (
     ERROR_FILE,
     DamagedResult,
@@ -66,7 +67,8 @@ class Run:
         path: Folder of the run.
         settings: Settings by name, at least the names in `SETTINGS`.
         metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
-        summary: The content of `summary.json`; `None` when the run is unfinished.
+        summary: The content of `summary.json`; `None` when the run is unfinished, empty for a run
+            of which only scores are kept.
         components: Entry of `config.json` on the chosen component of each kind.
         method_settings: Settings that runs of other methods may differ in and still be compared.
         not_compared: Settings that do not affect results.
@@ -81,13 +83,13 @@ class Run:
     settings: dict[str, Any]
     metrics: pd.DataFrame
     summary: dict[str, Any] | None
-    components: Mapping[str, Mapping[str, Any]]
-    method_settings: frozenset[str]
-    not_compared: frozenset[str]
-    plugins: Mapping[str, str]
-    method_plugins: frozenset[str]
-    input_files: Mapping[str, str]
-    data_sha256: str | None
+    components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    method_settings: frozenset[str] = frozenset()
+    not_compared: frozenset[str] = frozenset()
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    method_plugins: frozenset[str] = frozenset()
+    input_files: Mapping[str, str] = field(default_factory=dict)
+    data_sha256: str | None = None
 
     @property
     def pair(self) -> Pair:
@@ -123,6 +125,26 @@ class Run:
         """Whether the aggregation is not the algorithm's own; `False` for a plug-in's algorithm."""
         own = own_aggregation(self.settings["algorithm"])
         return own is not None and self.settings.get("aggregation") not in (None, own)
+
+    def score(self, column: str, at: str | int) -> float:
+        """Returns a column of `metrics` over one of `PERIODS` or in a round.
+
+        Raises:
+            RunsError: If the run was not evaluated in that round.
+        """
+        scores, rounds = self.metrics[column].to_numpy(), self.metrics["round"].to_numpy()
+        if isinstance(at, int):
+            if at not in rounds:
+                raise RunsError(f"{self.path} has no evaluation of round {at}")
+            return float(scores[rounds == at][0])
+        if self.summary:
+            value = self.summary[at][column]
+            return math.nan if value is None else float(value)
+        # The evaluations of a kept run, which has no summary.
+        last = 1 if at == "final" else count_of_last_10_percent(len(scores))
+        # Not pandas' mean, which leaves out a score that is not finite. Nor `sum`, which rounds
+        # otherwise since Python 3.12, so that a last digit shown would differ.
+        return math.fsum(scores[len(scores) - last :]) / last
 
     def selection(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `selection.npz`.

@@ -20,8 +20,9 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
-from f3ast_tff.analysis.runs import SCORES, RunsError, display_of, order_of
-from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, settings_of
+from f3ast_tff.analysis.run_groups import partition
+from f3ast_tff.analysis.runs import SCORES, display_of, order_of
+from f3ast_tff.analysis.tidy_scores import kept_groups, only_group, read_scores, runs_where
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -68,7 +69,8 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
     Raises:
         RunsError: If runs of one panel and algorithm differ in another setting.
     """
-    _require_one_run_each(table)
+    for members in partition(kept_groups(table), [_COLUMN, _ROW, _LINE]):
+        only_group(members, "line", "choose with --where SETTING=VALUE")
     by_draw = table.groupby([_COLUMN, _ROW, _LINE, "round", "draw"])[score].mean().unstack("draw")
     names = {kind: _in_order(kind, table[kind].unique()) for kind in (_COLUMN, _ROW, _LINE)}
     styles = styles_of(names[_LINE])
@@ -149,14 +151,6 @@ def _pairs(gain: str | None, table: pd.DataFrame) -> list[tuple[str, str]]:
             raise ParameterError("gain", text, f"must be A:B, both of {there}")
         found.append((a, b))
     return found
-
-
-def _require_one_run_each(table: pd.DataFrame) -> None:
-    settings = settings_of(table)
-    placed = [_ROW, _COLUMN, _LINE]
-    for name in settings:
-        if name not in placed and (table.groupby(placed)[name].nunique() > 1).any():
-            raise RunsError(f"runs of one line differ in {name}; choose with --where {name}=VALUE")
 
 
 def _in_order(kind: str, names: Iterable[str]) -> list[str]:

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.paired_difference import PairedDifference, mean_interval
-from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError, display_of, order_of
+from f3ast_tff.analysis.run_groups import RunGroup, partition
+from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError, display_of
 from f3ast_tff.analysis.tidy_scores import (
-    by_pair,
+    kept_groups,
+    only_group,
+    ordered_keys,
     read_scores,
     require_setting,
     runs_where,
-    scores_at,
-    settings_of,
 )
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
@@ -56,18 +56,21 @@ def main(flags: Flags) -> None:
     require_ending("out", flags.out, ".png", ".svg", ".pdf")
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
     require_setting("x", flags.x, table)
-    lines = sweep(scores_at(table, flags.period), flags.x, flags.score)
+    lines = sweep(kept_groups(table), flags.x, flags.score, flags.period)
     save(draw(lines, flags.x, flags.score, log=flags.log), Path(flags.out), _DPI)
     print(flags.out)
 
 
-def sweep(runs: pd.DataFrame, x: str, score: str) -> dict[str, dict[float, PairedDifference]]:
+def sweep(
+    groups: Sequence[RunGroup], x: str, score: str, period: str
+) -> dict[str, dict[float, PairedDifference]]:
     """Returns the mean score of each algorithm at each value of a setting, with its interval.
 
     Args:
-        runs: A row per run, of `tidy_scores.scores_at`.
+        groups: Kept runs, of `tidy_scores.kept_groups`.
         x: The setting.
         score: Score to average, of `SCORES`.
+        period: Time of the score, of `PERIODS`.
 
     Returns:
         Means by algorithm and rising value; the value is NaN for an algorithm without the setting.
@@ -76,22 +79,21 @@ def sweep(runs: pd.DataFrame, x: str, score: str) -> dict[str, dict[float, Paire
         ParameterError: If a value is not a number.
         RunsError: If runs of one point differ in another setting, or a point has one run.
     """
-    others = [name for name in settings_of(runs) if name not in (x, _LINE, "at_rounds")]
     found: dict[str, dict[float, PairedDifference]] = {}
-    for key, cell in runs.groupby([_LINE, x]):
-        algorithm, text = map(str, key)
-        differing = [name for name in others if cell[name].nunique() > 1]
-        if differing:
-            raise RunsError(f"runs of one point differ in {', '.join(differing)}; give --where")
-        if len(cell) < 2:
+    points = {
+        (members[0].algorithm, members[0].settings[x]): members
+        for members in partition(groups, [_LINE, x])
+    }
+    for algorithm, text in ordered_keys(points, [_LINE, x]):
+        scores = only_group(points[algorithm, text], "point", "give --where").scores(score, period)
+        if len(scores) < 2:
             raise RunsError(f"{algorithm}, {x} {text}: one run, an interval needs two")
         try:
             value = float(text) if text else math.nan
         except ValueError as error:
             raise ParameterError("x", x, f"must have numbers as values, not {text}") from error
-        found.setdefault(algorithm, {})[value] = mean_interval(by_pair(cell, score))
-    order = sorted(found, key=lambda name: (order_of(_LINE, name), name))
-    return {name: dict(sorted(found[name].items())) for name in order}
+        found.setdefault(algorithm, {})[value] = mean_interval(scores)
+    return found
 
 
 def draw(

@@ -9,24 +9,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import describe, summarised
+from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
 from f3ast_tff.analysis.runs import (
     PERIODS,
     SCORES,
     Pair,
-    RunsError,
     display_of,
-    order_of,
     without_own_aggregation,
 )
 from f3ast_tff.analysis.texts import (
@@ -40,14 +36,19 @@ from f3ast_tff.analysis.texts import (
 )
 from f3ast_tff.analysis.tidy_scores import (
     BEST,
+    Key,
     When,
-    by_pair,
+    chosen,
+    kept_groups,
+    only_group,
+    ordered_keys,
     read_scores,
     require_setting,
     runs_where,
     scores_at,
 )
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.run.metrics import count_of_last_10_percent
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
@@ -56,8 +57,6 @@ from f3ast_tff.settings.parameter import PRESETS
 EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
-# Values of settings, in the order of the settings' names.
-Key = tuple[str, ...]
 Scores = Mapping[Pair, float]
 
 
@@ -151,14 +150,28 @@ def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
         ParameterError: If there is no row for a part of `layout.minus`.
         RunsError: If the runs of a cell differ in a setting, or a round was not kept.
     """
-    frame = scores_at(runs, layout.when)
-    for name in dict.fromkeys((*layout.rows, *layout.columns, *layout.by)):
-        frame[name] = _ordered(frame[name])
-    minus = _minus(_keys(frame, layout.rows), layout.minus)
-    return "\n\n".join(
-        _tables(frame[_is(frame, layout.by, value)], value, layout, minus)
-        for value in _keys(frame, layout.by)
+    groups = kept_groups(runs)
+    rows, columns, values = (
+        ordered_keys((_key(group, names) for group in groups), names)
+        for names in (layout.rows, layout.columns, layout.by)
     )
+    minus = _minus(rows, layout.minus)
+    tables = []
+    for value in values:
+        block = chosen(groups, dict(zip(layout.by, value)))
+        own_rows = _present(rows, layout.rows, block)
+        own_columns = _present(columns, layout.columns, block)
+        tables.append(_tables(block, value, layout, own_rows, own_columns, minus))
+    return "\n\n".join(tables)
+
+
+def _key(group: RunGroup, names: Sequence[str]) -> Key:
+    return tuple(group.settings[name] for name in names)
+
+
+def _present(keys: Sequence[Key], names: Sequence[str], groups: Sequence[RunGroup]) -> list[Key]:
+    there = {_key(group, names) for group in groups}
+    return [key for key in keys if key in there]
 
 
 def label(names: Sequence[str], key: Key) -> str:
@@ -171,32 +184,6 @@ def label(names: Sequence[str], key: Key) -> str:
     values = without_own_aggregation(values, values.get("algorithm", ""))
     parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
     return ", ".join(parts) or NOTHING
-
-
-def _ordered(values: pd.Series) -> pd.Categorical:
-    """Components in the order of their kind, rising numbers, other texts in order of appearance."""
-    distinct = list(dict.fromkeys(values))
-    if values.name in KINDS:
-        distinct.sort(key=lambda each: order_of(str(values.name), each))
-    else:
-        with suppress(ValueError):
-            distinct.sort(key=lambda each: float(each) if each else -math.inf)
-    return pd.Categorical(values, distinct, ordered=True)
-
-
-def _keys(frame: pd.DataFrame, names: Sequence[str]) -> list[Key]:
-    """The distinct values of settings, in order; for no settings, one empty key."""
-    if not names:
-        return [()]
-    distinct = frame[[*names]].drop_duplicates().sort_values([*names])
-    return list(distinct.itertuples(index=False, name=None))
-
-
-def _is(frame: pd.DataFrame, names: Sequence[str], key: Key) -> np.ndarray:
-    """Whether each row has these values, `bool [n]`."""
-    if not names:
-        return np.ones(len(frame), bool)
-    return np.all([frame[name] == value for name, value in zip(names, key)], axis=0)
 
 
 def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[Key, Key]]:
@@ -214,25 +201,28 @@ def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[
 
 
 def _tables(
-    block: pd.DataFrame, value: Key, layout: Layout, minus: Sequence[tuple[Key, Key]]
+    block: Sequence[RunGroup],
+    value: Key,
+    layout: Layout,
+    rows: Sequence[Key],
+    columns: Sequence[Key],
+    minus: Sequence[tuple[Key, Key]],
 ) -> str:
     """The tables of one value of `layout.by`, and a line on the population of ±."""
-    rows, columns = _keys(block, layout.rows), _keys(block, layout.columns)
-    cells: dict[tuple[Key, Key], pd.DataFrame] = {}
-    for row in rows:
-        for column in columns:
-            chosen = _is(block, layout.rows, row) & _is(block, layout.columns, column)
-            cells[row, column] = block[chosen]
-            _refuse_mixture(cells[row, column])
+    advice = "name it in --rows, --columns, --by or --where"
+    cells = {
+        _key(members[0], [*layout.rows, *layout.columns]): only_group(members, "cell", advice)
+        for members in partition(block, [*layout.rows, *layout.columns])
+    }
     found: list[PairedDifference | None] = []
 
     def texts(score: str) -> list[list[str]]:
         """The cells of a score by row: scores, then differences."""
-        scores = {key: by_pair(cell, score) for key, cell in cells.items()}
-        lines = [[_spread(scores[row, column]) for column in columns] for row in rows]
+        scores = {key: scores_at(cell, score, layout.when) for key, cell in cells.items()}
+        lines = [[_spread(scores.get(row + column, {})) for column in columns] for row in rows]
         for a, b in minus:
             pairs = [
-                _difference(scores.get((a, column), {}), scores.get((b, column), {}))
+                _difference(scores.get(a + column, {}), scores.get(b + column, {}))
                 for column in columns
             ]
             found.extend(difference for _, difference in pairs)
@@ -245,13 +235,13 @@ def _tables(
     above = layout.loss_above
     if above is not None:
         tables[f"runs with a sample loss above {above:.4g} or not finite"] = [
-            [_unstable(cells[row, key]["sample_loss"], above) for key in columns] for row in rows
+            [_unstable(cells.get(row + column), layout) for column in columns] for row in rows
         ]
     condition = {n: display_of(n, v) if n in KINDS else v for n, v in zip(layout.by, value) if v}
     where = ", ".join(filter(None, [_when(block, layout.when), describe(condition, condition)]))
     if layout.columns:
         headings = ["", *(label(layout.columns, column) for column in columns)]
-        parts = [
+        shown = [
             f"{title[0].upper()}{title[1:]} {where}:\n\n"
             + markdown_table(headings, [(name, *line) for name, line in zip(names, lines)])
             for title, lines in tables.items()
@@ -263,18 +253,8 @@ def _tables(
             [name, *(t[place][0] if place < len(t) else "" for t in tables.values())]
             for place, name in enumerate(names[:height])
         ]
-        parts = [f"{where[0].upper()}{where[1:]}:\n\n{markdown_table(['', *tables], records)}"]
-    return "\n\n".join([*parts, _population(cells.values(), found)])
-
-
-def _refuse_mixture(cell: pd.DataFrame) -> None:
-    own = ("draw", "seed", "at_rounds", *SCORES)
-    differing = [str(n) for n in cell if n not in own and cell[n].nunique() > 1]
-    if differing:
-        raise RunsError(
-            f"runs of one cell differ in {', '.join(differing)}; name it in --rows, --columns, "
-            "--by or --where"
-        )
+        shown = [f"{where[0].upper()}{where[1:]}:\n\n{markdown_table(['', *tables], records)}"]
+    return "\n\n".join([*shown, _population(block, found)])
 
 
 def _spread(scores: Scores) -> str:
@@ -300,43 +280,45 @@ def _diverged(values: Iterable[float]) -> str:
     return "" if all(finite) else f"diverged {finite.count(False)} of {len(finite)}"
 
 
-def _unstable(losses: pd.Series, above: float) -> str:
-    return f"{(~(losses <= above)).sum()} of {len(losses)}" if len(losses) else NOTHING
+def _unstable(cell: RunGroup | None, layout: Layout) -> str:
+    if cell is None or layout.loss_above is None:
+        return NOTHING
+    losses = scores_at(cell, "sample_loss", layout.when).values()
+    return f"{sum(not loss <= layout.loss_above for loss in losses)} of {len(losses)}"
 
 
-def _population(cells: Iterable[pd.DataFrame], found: Sequence[PairedDifference | None]) -> str:
+def _population(groups: Sequence[RunGroup], found: Sequence[PairedDifference | None]) -> str:
     """A line on the populations of ± and of the intervals."""
-    ran = [cell for cell in cells if len(cell)]
-    counts = counted(by_pair(cell, SCORES[0]) for cell in ran)
-    parts = [f"± over {counts}" if any(len(cell) > 1 for cell in ran) else counts]
+    counts = counted(group.runs for group in groups)
+    said = [f"± over {counts}" if any(len(group.runs) > 1 for group in groups) else counts]
     if intervals := of_intervals(found):
-        parts.append(f"95% {intervals}")
-    if any(_one_availability(cell.iloc[0]) for cell in ran):
-        parts.append(ONE_AVAILABILITY)
-    return f"{'; '.join(parts)}."
+        said.append(f"95% {intervals}")
+    if any(_one_availability(group) for group in groups):
+        said.append(ONE_AVAILABILITY)
+    return f"{'; '.join(said)}."
 
 
-def _one_availability(settings: pd.Series) -> bool:
+def _one_availability(group: RunGroup) -> bool:
     """Whether runs of all seeds share one draw of the availability (R13)."""
-    name = "availability_draws"
-    value = settings.get(name)
-    if not value and settings.get("reading") in PRESETS:
-        value = readings()[name].reading.value(settings["reading"])
+    name, reading = "availability_draws", group.setting("reading")
+    value = group.setting(name)
+    if not value and reading in PRESETS:
+        value = readings()[name].reading.value(reading)
     return value == "by_round_only"
 
 
-def _when(block: pd.DataFrame, when: When) -> str:
-    every = {*block["at_rounds"]}
+def _when(groups: Sequence[RunGroup], when: When) -> str:
+    every = {tuple(run.metrics["round"]) for group in groups for run in group.runs.values()}
     if when == BEST:
         return f"at the best of {max(map(len, every))} evaluations"
     if when == "mean_of_last_10_percent":
-        if len(every) > 1:
+        last = {rounds[-count_of_last_10_percent(len(rounds)) :] for rounds in every}
+        if len(last) > 1:
             return "in the mean of the last 10% of the kept evaluations"
-        rounds = list(map(str, every.pop()))
+        rounds = list(map(str, last.pop()))
         return f"in the mean of round{'s' * (len(rounds) > 1)} {', '.join(rounds)}"
-    if len(every) > 1:
-        return "at the last round of each run"
-    return f"at round {every.pop()[0]}"
+    ends = {when if isinstance(when, int) else rounds[-1] for rounds in every}
+    return f"at round {ends.pop()}" if len(ends) == 1 else "at the last round of each run"
 
 
 def _list(text: str | None) -> list[str]:

@@ -27,21 +27,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.kept_pages import without_tables
 from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.run_groups import summarised
+from f3ast_tff.analysis.run_groups import RunGroup, summarised, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     BEST,
     When,
-    by_pair,
+    chosen,
+    kept_groups,
     read_scores,
     scores_at,
-    settings_of,
 )
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
@@ -149,35 +148,6 @@ def read_stated(path: Path) -> StatedNumbers:
     return StatedNumbers(content.get("complete", ()), phrases, elsewhere)
 
 
-class ScoresFile:
-    """A file of scores; its phrases share the means over a period.
-
-    Attributes:
-        evaluations: Result of `read_scores`.
-        settings: The settings that are columns.
-    """
-
-    def __init__(self, evaluations: pd.DataFrame) -> None:
-        self.evaluations = evaluations
-        self.settings = settings_of(evaluations)
-        self._over: dict[When, pd.DataFrame] = {}
-
-    def at(self, when: When, cells: Cells) -> pd.DataFrame:
-        """Returns the runs with these cells, if any: rows of `scores_at`."""
-        if when not in PERIODS:
-            # Other runs of the file may lack the round.
-            kept = _with(self.evaluations, cells)
-            return kept if kept.empty else scores_at(kept, when)
-        if when not in self._over:
-            self._over[when] = scores_at(self.evaluations, when)
-        return _with(self._over[when], cells)
-
-
-def _with(table: pd.DataFrame, cells: Cells) -> pd.DataFrame:
-    chosen = [table[name].to_numpy() == value for name, value in cells.items()]
-    return table[np.logical_and.reduce(chosen)] if chosen else table
-
-
 def stated(phrase: Phrase) -> list[str]:
     """Returns the numbers of a phrase as written, except numbers from other sources."""
     found = (_POINTS if phrase.points else _DECIMAL).findall(phrase.text)
@@ -187,7 +157,7 @@ def stated(phrase: Phrase) -> list[str]:
     return found
 
 
-def from_scores(phrase: Phrase, runs: ScoresFile) -> list[float]:
+def from_scores(phrase: Phrase, runs: Sequence[RunGroup]) -> list[float]:
     """Returns the numbers of a phrase from the runs in its file of scores, in order.
 
     Raises:
@@ -222,7 +192,7 @@ def numbers_of(phrases: Sequence[Phrase]) -> list[list[float]]:
         RunsError: If a file of scores cannot be read, or has no such runs.
     """
     files = dict.fromkeys(phrase.scores for phrase in phrases)
-    runs = {file: ScoresFile(read_scores(Path(file))) for file in files}
+    runs = {file: kept_groups(read_scores(Path(file))) for file in files}
     return [from_scores(phrase, runs[phrase.scores]) for phrase in phrases]
 
 
@@ -274,7 +244,7 @@ def unlisted_numbers(content: StatedNumbers) -> list[str]:
     return found
 
 
-def _case(phrase: Phrase, runs: ScoresFile, cells: Cells) -> dict[str, float]:
+def _case(phrase: Phrase, runs: Sequence[RunGroup], cells: Cells) -> dict[str, float]:
     a = _scores(phrase, runs, {**cells, **phrase.a})
     if phrase.b is None:
         return {"mean": summarised(a).mean}
@@ -285,25 +255,25 @@ def _case(phrase: Phrase, runs: ScoresFile, cells: Cells) -> dict[str, float]:
     return {name: getattr(found, name) for name in OF_A_CASE}
 
 
-def _scores(phrase: Phrase, runs: ScoresFile, cells: Cells) -> dict[Pair, float]:
+def _scores(phrase: Phrase, runs: Sequence[RunGroup], cells: Cells) -> dict[Pair, float]:
     """A score by pair, the mean over settings of `mean_over`."""
     what = f"{phrase.page}: {phrase.text!r}: runs with {dict(cells)}"
-    names = runs.settings
     for name in (*cells, *phrase.mean_over):
-        if name not in names:
+        if name not in runs[0].settings:
             raise RunsError(f"{what}: {phrase.scores} has no column {name}")
-    rows = runs.at(phrase.when, cells)
-    if rows.empty:
+    groups = chosen(runs, cells)
+    if not groups:
         raise RunsError(f"{what}: there are none in {phrase.scores}")
-    for name in names:
-        if name not in phrase.mean_over and len({*rows[name]}) > 1:
+    for name in varying(groups):
+        if name not in phrase.mean_over:
             raise RunsError(f"{what}: differ in {name}; name it in where or mean_over")
-    if not phrase.mean_over:
-        return dict(sorted(by_pair(rows, phrase.score).items()))
-    pairs = rows.groupby(["draw", "seed"])[phrase.score]
-    if pairs.size().nunique() > 1:
+    by_pair: dict[Pair, list[float]] = {}
+    for group in groups:
+        for pair, score in scores_at(group, phrase.score, phrase.when).items():
+            by_pair.setdefault(pair, []).append(score)
+    if len({len(scores) for scores in by_pair.values()}) > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {phrase.mean_over}")
-    return by_pair(pairs.mean().reset_index(), phrase.score)
+    return {pair: float(np.mean(scores)) for pair, scores in sorted(by_pair.items())}
 
 
 def _made(path: Path, kind: type[Any], table: Mapping[str, Any]) -> Any:

@@ -19,7 +19,13 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.runs import RunsError, order_of
-from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, scores_at, settings_of
+from f3ast_tff.analysis.tidy_scores import (
+    final_scores,
+    kept_groups,
+    read_scores,
+    runs_where,
+    settings_of,
+)
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
@@ -231,7 +237,7 @@ def read_studies(
     for name in (SHARE, *regimes):
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")
-    runs = scores_at(kept, "final").drop(columns="at_rounds")
+    runs = final_scores(kept_groups(kept))
     unknown = sorted({*runs[SHARE]} - {*SCORES_OF})
     if unknown:
         allowed = ", ".join(SCORES_OF)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
@@ -22,23 +23,24 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
     comparable_groups,
-    higher_is_better,
     varying,
 )
-from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
+from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError, order_of
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import one_line
-from f3ast_tff.run.metrics import count_of_last_10_percent
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
+from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 
 # Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it.
 BEST = "best"
 # A round, one of `runs.PERIODS`, or `BEST`.
 When = Union[int, str]
+# Values of settings, in the order of the settings' names.
+Key = tuple[str, ...]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
 _AGGREGATION = "aggregation"
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
@@ -88,23 +90,39 @@ def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> 
     always = _always_columns(groups)
     apart = varying(groups, names)
     shown = [n for n in dict.fromkeys([*names, *always]) if n in (*always, *apart) and n != "task"]
-    several = len({draw for group in groups for draw in group.draws}) > 1
+    measured = ["round", *(f"test_{score}" for score in SCORES), *([CLOCK] if clock else [])]
+
+    def scores_of_run(run: Run) -> pd.DataFrame:
+        rounds = run.metrics["round"]
+        kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
+        scores = kept.reindex(columns=measured).round(6)
+        return scores.rename(columns=lambda name: name.removeprefix("test_"))
+
+    table = labelled(groups, ["task", "algorithm", *shown], scores_of_run)
+    return table if table[_DRAW].nunique() > 1 else table.drop(columns=_DRAW)
+
+
+def labelled(
+    groups: Sequence[RunGroup], names: Sequence[str], table_of: Callable[[Run], pd.DataFrame]
+) -> pd.DataFrame:
+    """Returns the tables of all runs, one below the other, each row with the run's settings.
+
+    Before the columns of `table_of` stand the settings `names`, `data_seed` and `seed`.
+    """
     labels: list[dict[str, object]] = []
     parts = []
-    measured = ["round", *(f"test_{score}" for score in SCORES), *([CLOCK] if clock else [])]
     for group in groups:
-        settings = group.condition(["task", "algorithm", *shown])
+        settings = group.condition(names)
         for pair, run in sorted(group.runs.items()):
-            rounds = run.metrics["round"]
-            kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
-            scores = kept.reindex(columns=measured).round(6)
-            scores = scores.rename(columns=lambda name: name.removeprefix("test_"))
-            drawn = {"data_seed": pair.draw} if several else {}
-            labels += [{**settings, **drawn, "seed": pair.seed}] * len(scores)
-            parts.append(scores)
+            parts.append(table_of(run))
+            labels += [{**settings, **_drawn(pair)}] * len(parts[-1])
     # Objects, because otherwise 5 and None of a setting would become 5.0 and NaN.
     columns = pd.DataFrame(labels, dtype=object)
     return pd.concat([columns, pd.concat(parts, ignore_index=True)], axis="columns")
+
+
+def _drawn(pair: Pair) -> dict[str, int]:
+    return {_DRAW: pair.draw, _SEED: pair.seed}
 
 
 def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
@@ -157,7 +175,7 @@ def read_scores(path: Path) -> pd.DataFrame:
         )
     except ValueError as error:
         raise RunsError(f"{path}: {one_line(error)}") from error
-    again = table.duplicated([*_run_columns(table), _ROUND])
+    again = table.duplicated([*settings_of(table), "draw", _SEED, _ROUND])
     if again.any():
         line = int(again.to_numpy().argmax())
         number = table[_ROUND].iloc[line]
@@ -171,76 +189,91 @@ def settings_of(table: pd.DataFrame) -> list[str]:
     return [str(name) for name in table if name not in other]
 
 
-def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
-    """Returns the scores of a round, their means over a period or the best, a row per run.
+def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
+    """Returns the runs of `read_scores` as groups, in the file's order; settings are texts."""
+    names = settings_of(table)
+    texts = {name: table[name].tolist() for name in names}
+    draws, seeds, rounds = (table[name].tolist() for name in ("draw", _SEED, _ROUND))
+    measured = [name for name in (_ROUND, *SCORES, CLOCK) if name in table]
+    metrics = table[measured].rename(columns={name: f"test_{name}" for name in SCORES})
+    run_of = table.groupby([*names, "draw", _SEED], sort=False).ngroup().to_numpy()
+    order = np.lexsort((rounds, run_of))
+    found: dict[Key, RunGroup] = {}
+    for rows in np.split(order, np.flatnonzero(np.diff(run_of[order])) + 1):
+        first = int(rows[0])
+        settings = {name: values[first] for name, values in texts.items()}
+        group = found.setdefault(tuple(settings.values()), RunGroup(settings, frozenset(), {}))
+        pair = Pair(draws[first], seeds[first])
+        of_run = {**settings, **_drawn(pair)}
+        group.runs[pair] = Run(Path(), of_run, metrics=metrics.iloc[rows], summary={})
+    return list(found.values())
 
-    Returns:
-        The settings, `draw`, `seed`, `at_rounds` (the averaged rounds, rising), and `SCORES`.
+
+def scores_at(group: RunGroup, score: str, when: When) -> dict[Pair, float]:
+    """Returns a score of kept runs by pair: of a round, over a period, or the best.
 
     Raises:
         RunsError: If the file does not have that round of a run.
     """
-    names = _run_columns(table)
-    runs = table.sort_values(_ROUND, kind="stable").groupby(names, sort=False, dropna=False)
-    if when == "final":
-        kept = runs.tail(1)
-    elif when == "mean_of_last_10_percent":
-        from_end, numbers = runs.cumcount(ascending=False), runs[_ROUND].transform("size")
-        kept = table[(from_end < numbers.map(count_of_last_10_percent)).reindex(table.index)]
-    elif when == BEST:
-        kept = table
-    else:
-        kept = table[table[_ROUND] == when]
-        without = table.drop(kept.index).merge(kept[names], "left", names, indicator=True)
-        lacking = without[without["_merge"] == "left_only"]
-        if len(lacking):
-            first = lacking.iloc[0]
-            what = ", ".join(f"{name} {first[name]}" for name in settings_of(table) if first[name])
-            pair = Pair(int(first["draw"]), int(first[_SEED]))
-            raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
-    kept = kept.sort_index()
-    run_of = kept.groupby(names, sort=False).ngroup().to_numpy()
-    kept = kept.iloc[np.argsort(run_of, kind="stable")]
-    sizes = np.bincount(run_of)
-    ends = sizes.cumsum()
-    spans = [slice(start, end) for start, end in zip(ends - sizes, ends)]
-    rounds = kept[_ROUND].tolist()
-    values = {score: kept[score].tolist() for score in SCORES}
-    chosen = {
-        score: [_best(score, values[score][span]) for span in spans]
-        if when == BEST
-        else [_mean(values[score][span]) for span in spans]
-        for score in SCORES
-    }
-    at_rounds = pd.Series([tuple(sorted(rounds[span])) for span in spans], dtype=object)
-    found = kept[names].iloc[ends - sizes].reset_index(drop=True)
-    return found.assign(**chosen, at_rounds=at_rounds)
+    if isinstance(when, int):
+        for pair, run in group.runs.items():
+            if when not in run.metrics[_ROUND].to_numpy():
+                what = ", ".join(f"{name} {text}" for name, text in group.settings.items() if text)
+                raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
+    return group.scores(f"best_{score}" if when == BEST else score, when)
 
 
-def _mean(values: Sequence[float]) -> float:
-    """Not pandas' mean, which leaves out a score that is not finite.
-
-    Nor `sum`, which rounds otherwise since Python 3.12, so that a last digit shown would differ.
-    """
-    return math.fsum(values) / len(values)
-
-
-def _best(score: str, values: Sequence[float]) -> float:
-    """The best finite score; NaN if none is finite."""
-    finite = [value for value in values if math.isfinite(value)]
-    best = max if higher_is_better(score) else min
-    return best(finite, default=math.nan)
+def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:
+    """Returns a row per kept run: its settings, `draw`, `seed`, and `SCORES` at its last round."""
+    rows = []
+    for group in groups:
+        scores = {score: group.scores(score, "final") for score in SCORES}
+        rows += [
+            {**group.settings, **pair._asdict(), **{name: scores[name][pair] for name in SCORES}}
+            for pair in group.runs
+        ]
+    return pd.DataFrame(rows)
 
 
 def by_pair(runs: pd.DataFrame, score: str) -> dict[Pair, float]:
-    """Returns a column of runs, one run per pair of data draw and seed, by pair."""
-    return dict(scores_of(runs, score))
+    """Returns a column of a table with a row per pair of data draw and seed, by pair."""
+    pairs = zip(runs["draw"], runs["seed"], runs[score])
+    return {Pair(int(draw), int(seed)): float(value) for draw, seed, value in pairs}
 
 
-def scores_of(runs: pd.DataFrame, score: str) -> Iterator[tuple[Pair, float]]:
-    """Yields the pair of data draw and seed of each run, and its score."""
-    for draw, seed, value in zip(runs["draw"], runs["seed"], runs[score]):
-        yield Pair(int(draw), int(seed)), float(value)
+def ordered_keys(keys: Iterable[Key], names: Sequence[str]) -> list[Key]:
+    """Returns distinct values of settings in the order of tables.
+
+    Components are in the order of their kind, numbers rise, other texts are in order of appearance.
+    """
+    distinct = list(dict.fromkeys(keys))
+    ranks = []
+    for name, values in zip(names, zip(*distinct)):
+        texts = list(dict.fromkeys(values))
+        if name in KINDS:
+            texts.sort(key=lambda each: order_of(name, each))
+        else:
+            with suppress(ValueError):
+                texts.sort(key=lambda each: float(each) if each else -math.inf)
+        ranks.append({text: rank for rank, text in enumerate(texts)})
+    return sorted(distinct, key=lambda key: [rank[text] for rank, text in zip(ranks, key)])
+
+
+def chosen(groups: Iterable[RunGroup], cells: Mapping[str, str]) -> list[RunGroup]:
+    """Returns the groups with these settings."""
+    return [g for g in groups if all(g.setting(name) == text for name, text in cells.items())]
+
+
+def only_group(groups: Sequence[RunGroup], of: str, advice: str) -> RunGroup:
+    """Returns the group of one cell, line or point.
+
+    Raises:
+        RunsError: If there are several, which differ in a setting, or none.
+    """
+    if len(groups) != 1:
+        fault = f"differ in {', '.join(varying(groups))}" if groups else "are missing"
+        raise RunsError(f"runs of one {of} {fault}; {advice}")
+    return groups[0]
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
@@ -275,11 +308,6 @@ def require_setting(flag: str, name: str, table: pd.DataFrame) -> None:
     names = settings_of(table)
     if name not in names:
         raise ParameterError(flag, name, f"must be of the file's settings {', '.join(names)}")
-
-
-def _run_columns(table: pd.DataFrame) -> list[str]:
-    """The columns that identify a run."""
-    return [*settings_of(table), "draw", _SEED]
 
 
 def read_cells(path: Path) -> pd.DataFrame:

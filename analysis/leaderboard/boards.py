@@ -12,17 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs, summarised
-from f3ast_tff.analysis.runs import SCORES, Run, described
+from f3ast_tff.analysis.runs import Run, described
 from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, method_name
-from f3ast_tff.analysis.tidy_scores import CLOCK, read_scores, runs_where, settings_of
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where, settings_of
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
-from f3ast_tff.run.metrics import count_of_last_10_percent
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
 
@@ -166,15 +162,11 @@ def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
         ): run.configuration
         for run in planned
     }
-    # Sorted once, because sorting per method is slow.
-    order = table.groupby(names, sort=False).ngroup().to_numpy()
-    by_run = np.lexsort((table["round"], table["seed"], table["draw"], order))
     found = []
-    for key, rows in table.iloc[by_run].groupby(names, sort=False):
-        texts = dict(zip(names, map(str, key)))
-        configuration = by_settings[tuple(texts.values())]
-        (group,), _ = group_runs(_runs(configuration, rows))
-        found.append((group, texts, configuration))
+    for kept in kept_groups(table):
+        configuration = by_settings[tuple(kept.settings.values())]
+        (group,), _ = group_runs(_runs(configuration, kept))
+        found.append((group, kept.settings, configuration))
     worlds = {group: tuple(sorted(group.world.items())) for group, _, _ in found}
     # Left out, because the rounds follow from the task.
     world = found[0][0].world.keys() - {"rounds"}
@@ -220,27 +212,13 @@ def _told(one: Mapping[str, str], every: Sequence[Mapping[str, str]], names: Seq
     return ",".join(chosen)
 
 
-def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
-    """The runs of a method, one per draw of the data and seed; rows are in their order."""
+def _runs(configuration: Configuration, kept: RunGroup) -> list[Run]:
+    """The runs of a method with all settings of their campaign."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
-    kept = ["round", *SCORES, *({CLOCK} & {*rows})]
-    metrics = rows[kept].rename(columns={name: f"test_{name}" for name in SCORES})
-    first = Run(path=Path(settings["run_name"]), metrics=metrics, summary=None, **facts)
-    columns = metrics.to_dict("list")
+    first = replace(kept.first, path=Path(settings["run_name"]), **facts)
     found = []
-    places_of: Mapping[Any, Any] = rows.groupby(["draw", "seed"]).indices
-    for (draw, seed), places in places_of.items():
-        start, end = int(places[0]), int(places[-1]) + 1
-        last = end - count_of_last_10_percent(end - start)
-        summary = {
-            "final": {name: values[end - 1] for name, values in columns.items()},
-            # Not pandas' mean, which ignores NaN scores.
-            "mean_of_last_10_percent": {
-                name: math.fsum(values[last:end]) / (end - last) for name, values in columns.items()
-            },
-        }
-        own = metrics.iloc[start:end]
-        seeds = {n: v for n, v in zip(_PAIR, (draw, seed)) if n in settings}
-        found.append(replace(first, settings={**settings, **seeds}, metrics=own, summary=summary))
+    for pair, run in kept.runs.items():
+        seeds = {n: v for n, v in zip(_PAIR, pair) if n in settings}
+        found.append(replace(first, settings={**settings, **seeds}, metrics=run.metrics))
     return found

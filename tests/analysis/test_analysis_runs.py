@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,23 +127,24 @@ def test_a_constraint_takes_the_place_of_clients_per_round(make_run: MakeRun) ->
     assert run.settings["constraint"] == "cycle:5,10"
 
 
-def test_whether_a_task_generates_its_data(make_run: MakeRun, tmp_path: Path):
-    for task, generated in (("leaf_synthetic", True), ("mnist", False)):
-        configuration = resolve({"task": task, "availability": "always", "clients_per_round": 3})
-        recorded = configuration.describe()
-        assert recorded["components"]["task"]["generates_data"] is generated
-        make_run(task, task=task, described=recorded)
-    found = {run.path.name: run.generates_data for run in load_runs(tmp_path)}
-    assert found == {"leaf_synthetic": True, "mnist": False}
-
-
-def test_whether_a_method_pools_the_data(make_run: MakeRun, tmp_path: Path) -> None:
-    for algorithm, pooled in (("sequential_sgd", True), ("f3ast", False)):
-        recorded = resolve({"algorithm": algorithm}).describe()
-        assert recorded["components"]["algorithm"]["pooled"] is pooled
-        make_run(algorithm, algorithm=algorithm, described=recorded)
-    found = {run.path.name: run.pooled for run in load_runs(tmp_path)}
-    assert found == {"sequential_sgd": True, "f3ast": False}
+@pytest.mark.parametrize(
+    ("fact", "settings", "expected"),
+    [
+        ("generates_data", {"task": "leaf_synthetic", "clients_per_round": 3}, True),
+        ("generates_data", {"task": "mnist", "clients_per_round": 3}, False),
+        ("pooled", {"algorithm": "sequential_sgd"}, True),
+        ("pooled", {"algorithm": "f3ast"}, False),
+    ],
+)
+def test_facts_about_a_task_and_a_method(
+    make_run: MakeRun, fact: str, settings: dict[str, Any], expected: bool
+) -> None:
+    """Whether the task generates its data, and whether the method pools the clients' data."""
+    recorded = resolve({"availability": "always", **settings}).describe()
+    kind = "task" if "task" in settings else "algorithm"
+    assert recorded["components"][kind][fact] is expected
+    (run,) = load_runs(make_run("a", described=recorded, **settings))
+    assert getattr(run, fact) is expected
 
 
 def test_the_files_that_a_run_has_read(make_run: MakeRun, tmp_path: Path) -> None:

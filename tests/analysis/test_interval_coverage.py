@@ -23,7 +23,7 @@ from f3ast_tff.analysis.interval_coverage import (
 )
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.tidy_scores import read_scores, scores_at
+from f3ast_tff.analysis.tidy_scores import final_scores, kept_groups, read_scores
 
 RESULTS = Path(__file__).resolve().parents[2] / "analysis" / "results"
 NORMAL, EXPONENTIAL, GAMMA, LOGNORMAL, OF_KEPT = LAWS
@@ -83,7 +83,7 @@ def test_laws_have_the_mean_and_skewness_that_they_say(law: str, skewness: float
 
 def test_the_kept_differences_are_those_of_the_kept_scores() -> None:
     scores: dict[str, dict[Pair, float]] = {}
-    table = scores_at(read_scores(RESULTS / "table3_synthetic.csv"), "final")
+    table = final_scores(kept_groups(read_scores(RESULTS / "table3_synthetic.csv")))
     for run in table.to_dict("records"):
         if (run["reading"], run["availability"]) == ("released", "uneven"):
             pair = Pair(run["draw"], run["seed"])

@@ -57,7 +57,7 @@ def test_a_line_is_the_mean_over_draws_and_a_gain_that_of_each_draw(scores: Path
 def test_runs_of_one_line_that_differ_are_refused(scores: Path) -> None:
     table = read_scores(scores)
     table.loc[table["draw"] == 1, "client_lr"] = "0.3"
-    with pytest.raises(RunsError, match="differ in client_lr; choose with --where client_lr="):
+    with pytest.raises(RunsError, match="differ in client_lr; choose with --where SETTING="):
         score_curves(table, "sample_accuracy", [])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.score_sweep import main, sweep
-from f3ast_tff.analysis.tidy_scores import read_scores, scores_at
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 
 HEADER = "task,algorithm,availability_history,client_lr,data_seed,seed,round,sample_accuracy,"
 HEADER += "user_accuracy,sample_loss,user_loss"
@@ -39,8 +39,8 @@ def write(folder: Path, rows: Mapping[tuple[str, str, str], tuple[float, ...]]) 
 
 def test_a_mean_and_its_interval_per_value(scores: Path) -> None:
     """Scores .2 and .4 have mean .3 and standard error .1; t(0.975; 1) = 12.706."""
-    runs = scores_at(read_scores(scores), "final")
-    found = sweep(runs, "availability_history", "sample_accuracy")
+    groups = kept_groups(read_scores(scores))
+    found = sweep(groups, "availability_history", "sample_accuracy", "final")
     assert list(found) == ["f3ast", "adafed"]
     assert list(found["adafed"]) == [10, 100]
     ten = found["adafed"][10]
