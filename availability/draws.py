@@ -23,13 +23,9 @@ def pieces(n: int) -> Iterator[slice]:
     return (slice(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE))
 
 
-def byte_levels(q: np.ndarray) -> np.ndarray:
-    """Returns the largest byte b with b / 256 at most q, `uint8`; `q` is `float32` in [0, 1]."""
-    return _byte_levels(q, np.float32(256))
-
-
-def _byte_levels(q: np.ndarray, scale: np.float32) -> np.ndarray:
-    scaled = q * scale
+def byte_levels(q: np.ndarray, scale: float | np.float32 = 256) -> np.ndarray:
+    """Returns the largest byte at most scale times q, `uint8`; `q` is `float32` in [0, 1]."""
+    scaled = q * np.float32(scale)
     return np.minimum(scaled, np.float32(255), out=scaled).astype(np.uint8)
 
 
@@ -69,7 +65,7 @@ def bernoulli(
         size = piece.stop - piece.start
         raw = rng.bit_generator.random_raw((size + 7) // 8)
         draws = raw.astype("<u8", copy=False).view(np.uint8)[:size]
-        level = _byte_levels(q[piece], scale) if levels is None else levels[piece]
+        level = byte_levels(q[piece], scale) if levels is None else levels[piece]
         np.less(draws, level, out=answers[piece])
         tie = np.flatnonzero(draws == level)
         ties.append(tie + piece.start)

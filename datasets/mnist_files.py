@@ -47,6 +47,15 @@ class IdxPair:
     sha256_labels: str
     digest: str
 
+    @property
+    def sources(self) -> tuple[SourceFile, SourceFile]:
+        """The file of images and the file of labels."""
+        mib = round(self.num_images * _IMAGE_MIB, 1)
+        return (
+            _source(f"{self.prefix}-images-idx3-ubyte.gz", self.sha256_images, mib),
+            _source(f"{self.prefix}-labels-idx1-ubyte.gz", self.sha256_labels),
+        )
+
 
 @dataclass(frozen=True)
 class MnistFiles:
@@ -63,14 +72,7 @@ class MnistFiles:
     @property
     def sources(self) -> tuple[SourceFile, ...]:
         """The four files of MNIST."""
-        found = []
-        for pair in (self.train, self.test):
-            images = round(pair.num_images * _IMAGE_MIB, 1)
-            found += [
-                _source(f"{pair.prefix}-images-idx3-ubyte.gz", pair.sha256_images, images),
-                _source(f"{pair.prefix}-labels-idx1-ubyte.gz", pair.sha256_labels),
-            ]
-        return tuple(found)
+        return (*self.train.sources, *self.test.sources)
 
 
 MNIST = MnistFiles(
@@ -119,16 +121,9 @@ def read_mnist(data_dir: Path, files: MnistFiles) -> tuple[LabelledImages, Label
 
 
 def _read_pair(data_dir: Path, pair: IdxPair) -> LabelledImages:
-    image_shape = (pair.num_images, SIDE, SIDE)
-    path, pixels, official = _read(
-        data_dir, f"{pair.prefix}-images-idx3-ubyte.gz", pair.sha256_images, image_shape
-    )
-    labels_path, labels, official_labels = _read(
-        data_dir,
-        name=f"{pair.prefix}-labels-idx1-ubyte.gz",
-        sha256=pair.sha256_labels,
-        shape=image_shape[:1],
-    )
+    of_images, of_labels = pair.sources
+    path, pixels, official = _read(data_dir, of_images, (pair.num_images, SIDE, SIDE))
+    labels_path, labels, official_labels = _read(data_dir, of_labels, (pair.num_images,))
     if labels.max() >= NUM_CLASSES:
         raise _damaged(labels_path, f"a label is over {NUM_CLASSES - 1}")
     images = LabelledImages.of(pixels[..., None], labels[:, None])
@@ -148,14 +143,14 @@ def _source(name: str, sha256: str, mib: float | None = None) -> SourceFile:
 
 
 def _read(
-    data_dir: Path, name: str, sha256: str, shape: tuple[int, ...]
+    data_dir: Path, source: SourceFile, shape: tuple[int, ...]
 ) -> tuple[Path, np.ndarray, bool]:
     """Returns the path, the array and whether the file is the distributor's."""
-    path = locate(data_dir, _source(name, sha256))
+    path = locate(data_dir, source)
     size = math.prod(shape) + 4 + 4 * len(shape)
     try:
         content = read_bytes(path, size + _MAX_OTHER_BYTES)
-        official = hashlib.sha256(content).hexdigest() == sha256
+        official = hashlib.sha256(content).hexdigest() == source.download.sha256
         if path.suffix == ".gz":
             with gzip.open(io.BytesIO(content)) as file:
                 content = file.read(size + 1)

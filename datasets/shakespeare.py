@@ -106,7 +106,7 @@ class Shakespeare(ResplitTaskConfig):
         """
         if self.client_split == "tff":
             return shakespeare_from_tff(self.folder)
-        path = locate(self.folder, SourceFile(FILES, DOWNLOAD))
+        path = locate(self.folder, self.sources[0])
         try:
             content = read_bytes(path, _MAX_BYTES)
         except (OSError, ValueError) as error:
