@@ -124,6 +124,13 @@ BAD: list[tuple[str, Any, str]] = [
     ("seed", -1, "at least 0"),
     ("rate_beta", 1.0, "above 0 and below 1"),
     *[("run_name", value, "the name of one folder") for value in ("", ".", "..", "a/b", "/a")],
+    *[
+        (name, value, "at most")
+        for name in ("rounds", "batch_size", "local_epochs", "local_steps", "num_clients", "seed")
+        for value in (10**20, 10**4000)
+    ],
+    # Single precision bounds learning rates.
+    ("client_lr", 1e300, "at most 1000000"),
     ("learning_rate", 0.1, "there is no such setting"),
     ("clients_a_round", 5, "did you mean clients_per_round?"),
 ]
@@ -175,6 +182,8 @@ def test_constraint_replaces_clients_per_round() -> None:
 
 
 MEANT = "are meant for "
+# D_k is -rate times the sum of gradients only without momentum, Adam or clipping.
+GRADIENTS: dict[str, Any] = {"algorithm": "f3ast", "aggregation": "scaffold"}
 TOGETHER: list[tuple[dict[str, Any], str, str]] = [
     ({"availability": "trace"}, "trace_file", "must be given"),
     ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
@@ -199,6 +208,10 @@ TOGETHER: list[tuple[dict[str, Any], str, str]] = [
         "aggregation",
         f"{MEANT}mimic",
     ),
+    ({**GRADIENTS, "client_momentum": 0.5}, "client_momentum", "must be 0 with aggregation scaff"),
+    ({**GRADIENTS, "client_optimizer": "adam"}, "client_optimizer", "must be sgd with aggregation"),
+    ({**GRADIENTS, "algorithm": "poc", "reading": "released"}, "aggregation", "which poc clips"),
+    ({**GRADIENTS, "num_workers": 2}, "num_workers", "which remembers each client"),
 ]
 
 
