@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.campaigns import Options
 from f3ast_tff.cli.flags import (
@@ -49,12 +49,13 @@ from f3ast_tff.core.errors import (
 )
 from f3ast_tff.core.progress import duration, say, terminal_bar, warnings_said
 from f3ast_tff.core.signals import Signals
-from f3ast_tff.run.metrics import Row
-from f3ast_tff.run.results import RunResult
-from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings import Registry
-from f3ast_tff.settings.configuration import Configuration
-from f3ast_tff.settings.resolve import resolve
+
+# What a run needs is imported later, so that a wrong flag is refused at once.
+if TYPE_CHECKING:
+    from f3ast_tff.run.metrics import Row
+    from f3ast_tff.run.results import RunResult
+    from f3ast_tff.settings.configuration import Configuration
 
 _OF_CAMPAIGN = "interrupted: the same command goes on with the campaign"
 _AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
@@ -98,6 +99,8 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
         `FAILED` otherwise. Several runs return their first code other than 0; after a signal
         no further run starts.
     """
+    from f3ast_tff.settings.resolve import resolve
+
     signals = signals or Signals()
     names = setting_flags(registry)
     lists = {name: values for name, values in given.items() if isinstance(values, list)}
@@ -124,7 +127,6 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
 
 def campaign(parsed: Parsed, signals: Signals) -> int:
     """Runs or resumes a campaign; returns the exit code."""
-    # Imported here, because a single run does not need them.
     from f3ast_tff.campaigns.command import run_campaign
     from f3ast_tff.campaigns.grid_file import CampaignError
     from f3ast_tff.campaigns.measurement import MeasurementError
@@ -147,6 +149,8 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
 
 
 def _run(configuration: Configuration, names: Container[str], signals: Signals) -> int:
+    from f3ast_tff.run.run_experiment import run_experiment
+
     settings = configuration.settings
     progress = ProgressBar(settings["run_name"], settings["rounds"])
     signals.message, signals.say = _AT_START, say
