@@ -12,6 +12,20 @@ class Remembers:
 
     Attributes:
         saved_as: Word for the state in errors, as in "saved rates lack rate_scale".
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods.parts.remembered import Remembers
+        >>> class Counts(Remembers):
+        ...     def __init__(self):
+        ...         self.counts = np.zeros(3, int)
+        ...     def remembered(self):
+        ...         return {"counts": self.counts}
+        >>> before, after = Counts(), Counts()
+        >>> before.counts[1] += 5
+        >>> after.restore(before.state())
+        >>> after.counts.tolist()
+        [0, 5, 0]
     """
 
     saved_as: ClassVar[str] = "arrays"
