@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import Engine, EngineParts, ExampleScores
 from f3ast_tff.methods.parts.strategy import Cohort
+
+
+def client_losses(
+    engine: Engine,
+    parts: EngineParts,
+    ids: np.ndarray,
+    round_number: int,
+    score: Callable[[np.ndarray], ExampleScores],
+) -> np.ndarray:
+    """Returns the losses that clients report, see `Engine.client_losses`.
+
+    `score` scores rows of the training data, `int [n]`, under the current model.
+    """
+    if parts.client_loss == "training_loss":
+        return training_loss(engine, parts, ids, round_number)
+    offsets = parts.data.train.offsets
+    rows = scored_rows(ids, offsets, parts.work, parts.client_loss, round_number)
+    sizes = np.array([len(of_client) for of_client in rows])
+    return mean_losses(score(np.concatenate(rows)), sizes, parts.client_loss)
 
 
 def scored_rows(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
@@ -14,7 +15,7 @@ from f3ast_tff.engines.xla_flags import with_deterministic_ops
 from f3ast_tff.settings import parameter, register
 
 if TYPE_CHECKING:
-    from f3ast_tff.engines.distributed.workers import TrainerFactory, Workers
+    from f3ast_tff.engines.distributed.ray_workers import RayWorkers
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.tff.engine import TffEngine
 
@@ -74,13 +75,16 @@ class BuiltinEngineConfig(EngineConfig):
         if self.num_workers is not None:
             connect(self.ray_address or LOCAL, self.num_workers)
 
-    def _workers(self, make_trainer: TrainerFactory, parts: EngineParts) -> Workers | None:
+    def _workers(self, trainer: Any, parts: EngineParts, **options: Any) -> RayWorkers | None:
+        """Workers that each make a `trainer` of their shard, with these options."""
         if self.num_workers is None:
             return None
         from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
+        absent: Any = None  # A worker gets its shard.
+        without_data = replace(parts, data=absent)
         return RayWorkers(
-            make_trainer,
+            partial(trainer, parts=without_data, device=self.device, **options),
             examples=parts.data.train,
             num_workers=self.num_workers,
             address=self.ray_address or LOCAL,
@@ -122,14 +126,10 @@ class FusedConfig(BuiltinEngineConfig):
 
     def build(self, parts: EngineParts) -> FusedEngine:
         from f3ast_tff.engines.jax.engine import FusedEngine
-        from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
+        from f3ast_tff.engines.jax.trainer import FusedTrainer
 
         precision = self.matmul_precision
-        if parts.late:
-            from f3ast_tff.engines.jax.late_engine import LateEngine
-
-            return LateEngine(parts, device=self.device, matmul_precision=precision)
-        workers = self._workers(FusedTrainerFactory.of(parts, self.device, precision), parts)
+        workers = self._workers(FusedTrainer, parts, matmul_precision=precision)
         return FusedEngine(parts, device=self.device, workers=workers, matmul_precision=precision)
 
 
@@ -190,7 +190,7 @@ class TffConfig(BuiltinEngineConfig):
             raise ParameterError("device", "gpu", allowed)
 
     def build(self, parts: EngineParts) -> TffEngine:
-        from f3ast_tff.engines.tff.composition import TffTrainerFactory
+        from f3ast_tff.engines.tff.composition import TffTrainer
         from f3ast_tff.engines.tff.engine import TffEngine
         from f3ast_tff.engines.tff.late_engine import LateTffEngine
 
@@ -199,7 +199,7 @@ class TffConfig(BuiltinEngineConfig):
             parts,
             runtime=self.tff_runtime,
             device=self.device,
-            workers=self._workers(TffTrainerFactory.of(parts, self.device), parts),
+            workers=self._workers(TffTrainer, parts),
             clients_at_once=self.tff_clients_at_once,
             round_timeout_s=self.round_timeout,
         )

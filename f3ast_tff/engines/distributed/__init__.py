@@ -1,1 +1,1 @@
-"""A cohort split over the processes of a Ray cluster; see `workers.Workers`."""
+"""A cohort split over the processes of a Ray cluster; see `ray_workers.RayWorkers`."""

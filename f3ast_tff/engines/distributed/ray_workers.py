@@ -61,7 +61,7 @@ class TrainerActor:
 
 
 class RayWorkers:
-    """See `Workers`.
+    """Trains cohorts on several workers.
 
     The caller merges a round from the returned parts. So a round that fails on the way has changed
     no state; it is repeated, and never applied twice.
@@ -126,7 +126,20 @@ class RayWorkers:
         cohort: Cohort,
         by_client: bool = False,
     ) -> list[TrainedPart]:
-        """See `Workers.train`."""
+        """Trains a cohort, each client on the worker with its data.
+
+        Args:
+            broadcast: See `Trainer.train`.
+            round_number: Round t.
+            cohort: Clients and weights.
+            by_client: See `Trainer.train`.
+
+        Returns:
+            The parts of the workers that had clients, in the order of the workers.
+
+        Raises:
+            EngineError: If the workers cannot be reached; then no state has changed.
+        """
         with self._watch.in_use:
             try:
                 return self._train(broadcast, round_number, cohort, by_client)
@@ -220,7 +233,7 @@ class RayWorkers:
         return EngineError(f"round {round_number}: {where} {reason}")
 
     def statistics(self) -> dict[str, Any]:
-        """See `Workers.statistics`."""
+        """Returns the workers' entries of `summary.json`."""
         return {"num_workers": len(self._actors), "replaced_workers": self._num_replaced}
 
     def close(self) -> None:

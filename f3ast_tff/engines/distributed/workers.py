@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Protocol
+from typing import Callable, Protocol
 
 import numpy as np
 
@@ -49,48 +49,9 @@ class Trainer(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Releases processes and devices."""
-        ...
-
 
 # Function that makes the trainer of a shard; pickled and called on the worker.
 TrainerFactory = Callable[[ClientExamples], Trainer]
-
-
-class Workers(Protocol):
-    """Trains cohorts on several workers."""
-
-    def train(
-        self,
-        broadcast: Sequence[np.ndarray],
-        round_number: int,
-        cohort: Cohort,
-        by_client: bool = False,
-    ) -> list[TrainedPart]:
-        """Trains a cohort, each client on the worker with its data.
-
-        Args:
-            broadcast: See `Trainer.train`.
-            round_number: Round t.
-            cohort: Clients and weights.
-            by_client: See `Trainer.train`.
-
-        Returns:
-            The parts of the workers that had clients, in the order of the workers.
-
-        Raises:
-            EngineError: If the workers cannot be reached; then no state has changed.
-        """
-        ...
-
-    def statistics(self) -> dict[str, Any]:
-        """Returns the workers' entries of `summary.json`."""
-        ...
-
-    def close(self) -> None:
-        """Ends the workers."""
-        ...
 
 
 def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:

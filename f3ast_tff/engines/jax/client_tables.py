@@ -24,7 +24,7 @@ class ClientTables:
     """`Memory.vectors` and `Memory.numbers` of N clients, one row per client.
 
     On a device the program of a round changes the tables in place, by donation. In host memory the
-    rows of a cohort travel to the device and back in every round.
+    rows of a cohort travel to the device and back in every round, as tables of the cohort.
 
     Attributes:
         values: Tables by name, `float32 [N, num_weights]` or `float32 [N]`.
@@ -57,34 +57,44 @@ class ClientTables:
         return {name: jnp.array(table, copy=True) for name, table in put.items()}
 
     @staticmethod
-    def gather(values: Mapping[str, Any], client: Any) -> dict[str, Any]:
-        """Returns rows in a program, for ids `int32 [waves, lanes]`, -1 for no client."""
-        return {name: table[jnp.maximum(client, 0)] for name, table in values.items()}
+    def gather(values: Mapping[str, Any], row: Any) -> dict[str, Any]:
+        """Returns rows in a program, for `int32 [waves, lanes]`, -1 for no client."""
+        return {name: table[jnp.maximum(row, 0)] for name, table in values.items()}
 
     @staticmethod
-    def scatter(
-        values: Mapping[str, Any], client: Any, clients: ClientsKept | None
-    ) -> dict[str, Any]:
+    def scatter(values: Mapping[str, Any], row: Any, clients: ClientsKept | None) -> dict[str, Any]:
         """Returns tables with the rows of the clients that have changed."""
         if clients is None:
             return dict(values)
         # Rows beyond the end are dropped.
         return {
-            name: table.at[jnp.where(clients.finite, client, len(table))].set(
+            name: table.at[jnp.where(clients.finite, row, len(table))].set(
                 clients.kept[name], mode="drop"
             )
             for name, table in values.items()
         }
 
-    def rows(self, client: np.ndarray) -> dict[str, np.ndarray]:
-        """The same as `gather`, from host memory."""
-        return {name: table[np.maximum(client, 0)] for name, table in self.values.items()}
+    def lent(self, client: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+        """Returns tables for a program, and the row of each client in them.
 
-    def set_rows(self, client: np.ndarray, clients: ClientsKept) -> None:
-        """The same as `scatter`, in host memory and in place."""
-        changed = np.asarray(clients.finite)
+        These are the device's tables, or a copy of the clients' rows in host memory.
+
+        Args:
+            client: Ids, -1 for no client, `int32 [waves, lanes]`.
+        """
+        if self.on_device:
+            return self.values, client
+        ids, places, rows = _first_places(client)
+        return {name: table[ids] for name, table in self.values.items()}, rows
+
+    def take_back(self, client: np.ndarray, tables: dict[str, Any]) -> None:
+        """Takes tables that were `lent` for these clients, after a round."""
+        if self.on_device:
+            self.values = tables
+            return
+        ids, places, _ = _first_places(client)
         for name, table in self.values.items():
-            table[client[changed]] = clients.kept[name][changed]
+            table[ids[places]] = np.asarray(tables[name])[places]
 
     def restore(self, saved: dict[str, np.ndarray]) -> None:
         """Restores tables of the same names and shapes; `saved` is empty afterwards."""
@@ -97,6 +107,13 @@ class ClientTables:
                 self.values.update(self._placed({name: table}))
             else:
                 self.values[name] = table if table.flags.writeable else table.copy()
+
+
+def _first_places(client: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids in a row, places of the first of equal ids, and this place for each client."""
+    ids = np.maximum(client.ravel(), 0)
+    _, places, which = np.unique(ids, return_index=True, return_inverse=True)
+    return ids, places, places[which].reshape(client.shape).astype(np.int32)
 
 
 def room_on(device: Any) -> float:

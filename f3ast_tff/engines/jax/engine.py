@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from f3ast_tff.engines.client_loss import mean_losses, scored_rows, training_loss
-from f3ast_tff.engines.distributed.workers import TrainedPart, Workers, in_order_of
+from f3ast_tff.engines.client_loss import client_losses
+from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
 from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
+    ExampleScores,
     Flight,
     RoundOutcome,
     empty_round,
@@ -23,15 +26,23 @@ from f3ast_tff.engines.engine import (
 )
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
-from f3ast_tff.engines.jax.devices import find_device, is_deterministic
-from f3ast_tff.engines.jax.optimizers import JaxOptimizer
-from f3ast_tff.engines.jax.packing import PackedCohort, Waves, default_lanes, pack
+from f3ast_tff.engines.jax.devices import is_deterministic
+from f3ast_tff.engines.jax.late import LateMemory, pack_arrived, slots_by_lane
+from f3ast_tff.engines.jax.packing import PackedCohort, by_place
 from f3ast_tff.engines.jax.programs import FusedScorer, programs_of
-from f3ast_tff.engines.jax.round import ByLane, FusedRound, Remembered, RoundInputs
-from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState, evaluated_weights
-from f3ast_tff.engines.jax.trainer import merged
+from f3ast_tff.engines.jax.round import ByLane
+from f3ast_tff.engines.jax.server_step import (
+    DeviceOutcome,
+    Remembered,
+    ServerState,
+    evaluated_weights,
+)
+from f3ast_tff.engines.jax.trainer import ClientsOnDevice, merged
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
+
+# Client (or slot of a late update) of each place in a cohort, and the place of each lane.
+_Places = tuple[np.ndarray, np.ndarray]
 
 
 class FusedEngine:
@@ -42,6 +53,11 @@ class FusedEngine:
     `ClientRound` (client_round.py), and ends with `ServerStep` (server_step.py). Rounds are queued
     on the device while later rounds are packed on the host. Results are read back only at the end
     of a block.
+
+    With late updates (`EngineParts.late`) a round first trains the asked clients, from its model,
+    and keeps their updates in slots. Then the updates of its cohort, from any round, are added up
+    in the order of their slots, and the server steps (late.py). A memory treats an update as
+    if it had been trained in the round it enters.
     """
 
     block_rounds = 100
@@ -51,7 +67,7 @@ class FusedEngine:
         parts: EngineParts,
         *,
         device: str = "auto",
-        workers: Workers | None = None,
+        workers: RayWorkers | None = None,
         num_lanes: int | None = None,
         matmul_precision: str = "highest",
     ) -> None:
@@ -70,53 +86,33 @@ class FusedEngine:
         Raises:
             ParameterError: If there is no such device, or an optimizer has no form in JAX.
         """
-        self._device = find_device(device)
         self._parts = parts
         self._workers = workers
-        on_cpu = self._device.platform == "cpu"
+        self._clients = ClientsOnDevice(parts, parts.data.train, device, num_lanes)
+        on_cpu = self._clients.platform == "cpu"
         self._matmul_precision = "highest" if on_cpu else matmul_precision
-        data = parts.data
-        self._features = self._put(data.train.features)
-        self._labels = self._put(data.train.labels)
-        server = JaxOptimizer(parts.server_optimizer)
-        initial = parts.model.initial_weights(parts.seed)
+        put, initial = self._clients.put, parts.model.initial_weights(parts.seed)
         self._tables, in_memory = self._remember(initial)
-        self._form = self._wave_form(num_lanes)
-        weights = self._put(initial)
-        self._state = ServerState(weights, self._put(server.init(weights)), self._put(in_memory))
-        fused_round = FusedRound(
-            model=parts.model,
-            preprocessing=parts.preprocessing,
-            client=JaxOptimizer(parts.client_optimizer),
-            server=server,
-            aggregation=parts.aggregation,
-            form=self._form,
-            in_one_kernel=self._in_one_kernel(),
-        )
+        self._late: LateMemory | None = None
+        if parts.late:
+            num_weights = sum(weight.size for weight in initial)
+            self._late = LateMemory(num_weights, self._clients.device)
+        fused_round = self._clients.fused_round(self._in_one_kernel())
+        weights = put(initial)
+        self._state = ServerState(weights, put(fused_round.server.init(weights)), put(in_memory))
         self._programs = programs_of(fused_round, self._matmul_precision)
-        at_once = parts.model.examples_at_once
-        self._train = FusedScorer(self._programs, self._features, self._labels, at_once)
-        test_features, test_labels = self._put(data.test.features), self._put(data.test.labels)
-        self._test = FusedScorer(self._programs, test_features, test_labels, at_once)
-
-    def _wave_form(self, num_lanes: int | None) -> Waves:
-        parts, platform = self._parts, self._device.platform
-        lanes = num_lanes or default_lanes(platform, parts.model, parts.cohort_size)
-        num_steps = parts.work.num_batches(parts.data.train.sizes)
-        every_client = self._tables is not None or parts.late
-        return Waves.of(platform, lanes, parts.cohort_size, num_steps, every_client)
+        at_once, test = parts.model.examples_at_once, parts.data.test
+        features, labels = self._clients.features, self._clients.labels
+        self._train = FusedScorer(self._programs, features, labels, at_once)
+        self._test = FusedScorer(self._programs, put(test.features), put(test.labels), at_once)
 
     def _in_one_kernel(self) -> bool:
-        parts = self._parts
-        padded = self._form.steps is not None
-        if self._device.platform != "cpu" or padded:
+        parts, padded = self._parts, self._clients.form.steps is not None
+        if self._clients.platform != "cpu" or padded:
             return False
         return one_kernel.suits(
             parts.model, parts.preprocessing, parts.client_optimizer, parts.work.batch_size
         )
-
-    def _put(self, tree: Any) -> Any:
-        return jax.device_put(tree, self._device)
 
     def _remember(
         self, initial: Sequence[np.ndarray]
@@ -126,7 +122,9 @@ class FusedEngine:
         if memory is None or p is None:
             return None, {}
         model = np.concatenate([np.ravel(weight) for weight in initial])
-        tables = ClientTables(memory, len(p), model, self._device) if memory.by_client else None
+        tables = None
+        if memory.by_client:
+            tables = ClientTables(memory, len(p), model, self._clients.device)
         return tables, initial_server(memory, model, np)
 
     def run_rounds(
@@ -145,84 +143,89 @@ class FusedEngine:
                 for t, c in zip(rounds, cohorts)
             ]
         remembers = self._parts.aggregation.memory is not None
-        queued: list[Any] = []
-        places: list[PackedCohort | None] = []
-        for t, cohort, packed in zip(rounds, cohorts, self._packed(rounds, cohorts)):
+        trained, flying = cohorts, repeat(None) if self._late is None else iter(flights)
+        if self._late is not None:
+            trained = [Cohort(flight.asked, np.zeros(len(flight.asked))) for flight in flights]
+        queued: list[_Queued | None] = []
+        packings = self._packed(rounds, trained)
+        for t, cohort, packed, flight in zip(rounds, cohorts, packings, flying):
+            if flight is not None and len(flight.asked):
+                self._start(t, flight, packed)
             if len(cohort) == 0 and not remembers:
                 queued.append(None)
-            else:
+            elif flight is None:
                 queued.append(self._execute(t, cohort, packed, by_client))
-            # Without `by_client` the packed clients are freed before the rest of the block.
-            places.append(packed if by_client else None)
+            else:
+                queued.append(self._enter(t, cohort, flight, by_client))
         return [
-            empty_round(by_client)
-            if done is None
-            else on_host(done[0], by_lane=done[1], cohort=cohort, packed=packed)
-            for done, cohort, packed in zip(self._fetched(queued), cohorts, places)
+            empty_round(by_client) if done is None else _on_host(done)
+            for done in self._fetched(queued)
         ]
 
     def _fetched(self, tree: Any) -> Any:
         # A CPU needs no copy; JAX's transfer takes 5 us per number.
-        on_cpu = self._device.platform == "cpu"
+        on_cpu = self._clients.platform == "cpu"
         return jax.tree_util.tree_map(np.asarray, tree) if on_cpu else jax.device_get(tree)
 
     def _packed(self, rounds: range, cohorts: Sequence[Cohort]) -> Iterator[PackedCohort]:
         """Yields the packed cohorts, each while the device executes the rounds before it."""
+        pack = self._clients.pack
         if jax.__version_info__ >= (0, 4, 32):
-            yield from map(self._pack, rounds, cohorts)
+            yield from map(pack, rounds, cohorts)
             return
         # In older JAX a call on a CPU returns after the round is done; a thread packs meanwhile.
         with ThreadPoolExecutor(1) as packer:
-            yield from packer.map(self._pack, rounds, cohorts)
-
-    def _pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
-        parts = self._parts
-        return pack(
-            cohort,
-            parts.work,
-            parts.preprocessing,
-            round_number=round_number,
-            offsets=parts.data.train.offsets,
-            form=self._form,
-        )
+            yield from packer.map(pack, rounds, cohorts)
 
     def _execute(
         self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
-    ) -> tuple[DeviceOutcome, ByLane]:
-        remembered, tables = self._remembered(round_number, packed.client), self._tables
-        inputs = RoundInputs(
-            features=self._features,
-            labels=self._labels,
-            work=packed.work,
-            learning_rate=self._rate(round_number),
-            remembered=remembered,
-        )
+    ) -> _Queued:
+        remembered = self._remembered(round_number, packed.client)
+        inputs = self._clients.inputs(round_number, packed, remembered)
         num_clients = np.float32(len(cohort))
-        if tables is None or remembered is None:
-            self._state, outcome, by_lane, _ = self._programs.round(
-                self._state, inputs, num_clients, by_client=by_client
-            )
-        elif tables.on_device:
-            done = self._programs.round_with_tables(
-                self._state,
-                inputs,
-                num_clients,
-                tables=tables.values,
-                client=packed.client,
-                by_client=by_client,
-            )
-            self._state, outcome, by_lane, tables.values = done
-        else:
-            kept = tables.rows(packed.client)
-            inputs = inputs._replace(remembered=remembered._replace(kept=kept))
-            self._state, outcome, by_lane, clients = self._programs.round(
-                self._state, inputs, num_clients, by_client=by_client
-            )
-            tables.set_rows(packed.client, jax.device_get(clients))
-        return outcome, by_lane
+        places = (cohort.ids, packed.member)
+        return self._run(
+            self._programs.round, packed.client, places if by_client else None, inputs, num_clients
+        )
 
-    def _rate(self, round_number: int) -> np.float32:
-        return np.float32(self._parts.client_optimizer.rate(round_number))
+    def _run(
+        self, program: Any, client: np.ndarray, places: _Places | None, *inputs: Any
+    ) -> _Queued:
+        """Queues a round, with the tables of a memory, if any; `places` for results by client."""
+        tables, row = ({}, None) if self._tables is None else self._tables.lent(client)
+        self._state, outcome, by_lane, tables = program(
+            self._state, *inputs, tables=tables, row=row, by_client=places is not None
+        )
+        if self._tables is not None:
+            self._tables.take_back(client, tables)
+        return _Queued(outcome, by_lane, places)
+
+    def _start(self, round_number: int, flight: Flight, packed: PackedCohort) -> None:
+        """Trains the asked clients and keeps their updates in slots."""
+        late = self._late
+        assert late is not None
+        late.reserve(flight)
+        inputs = self._clients.inputs(round_number, packed)
+        slots = slots_by_lane(packed, flight.slots)
+        late.kept = self._programs.start_late(self._state, inputs, slots, kept=late.kept)
+
+    def _enter(self, round_number: int, cohort: Cohort, flight: Flight, by_client: bool) -> _Queued:
+        """Adds up late updates and makes the server's step."""
+        late, parts = self._late, self._parts
+        assert late is not None
+        arrived, member, client = pack_arrived(
+            cohort,
+            flight,
+            work=parts.work,
+            sizes=parts.data.train.sizes,
+            optimizer=parts.client_optimizer,
+            round_number=round_number,
+        )
+        arrived = arrived._replace(remembered=self._remembered(round_number, client))
+        places = (flight.entering, member)
+        return self._run(
+            self._programs.enter_late, client, places if by_client else None, arrived, late.kept
+        )
 
     def _remembered(self, round_number: int, client: np.ndarray | None) -> Remembered | None:
         p = self._parts.p
@@ -239,22 +242,22 @@ class FusedEngine:
         )
 
     def _split_round(
-        self, workers: Workers, round_number: int, cohort: Cohort, by_client: bool
+        self, workers: RayWorkers, round_number: int, cohort: Cohort, by_client: bool
     ) -> RoundOutcome:
         remembered = self._remembered(round_number, None)
         if len(cohort) == 0 and remembered is None:
             return empty_round(by_client)
         broadcast = self.weights()
         parts = workers.train(broadcast, round_number, cohort, by_client) if len(cohort) else []
-        totals = self._put(merged([part.sums for part in parts], broadcast))
+        totals = self._clients.put(merged([part.sums for part in parts], broadcast))
         self._state, outcome, _ = self._programs.finish(
             self._state,
             totals,
             num_clients=np.float32(len(cohort)),
-            learning_rate=self._rate(round_number),
+            learning_rate=np.float32(self._parts.client_optimizer.rate(round_number)),
             remembered=remembered,
         )
-        done = on_host(jax.device_get(outcome))
+        done = _on_host(_Queued(jax.device_get(outcome)))
         return _with_clients(done, cohort, parts) if by_client else done
 
     def evaluate(self) -> ClientScores:
@@ -266,23 +269,20 @@ class FusedEngine:
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
-        parts = self._parts
-        if parts.client_loss == "training_loss":
-            return training_loss(self, parts, ids, round_number)
-        offsets = parts.data.train.offsets
-        rows = scored_rows(ids, offsets, parts.work, parts.client_loss, round_number)
-        scores = self._train.rows(self._state.weights, np.concatenate(rows))
-        sizes = np.array([len(of_client) for of_client in rows])
-        return mean_losses(scores, sizes, parts.client_loss)
+
+        def score(rows: np.ndarray) -> ExampleScores:
+            return self._train.rows(self._state.weights, rows)
+
+        return client_losses(self, self._parts, ids, round_number, score)
 
     def statistics(self) -> dict[str, Any]:
         """See `Engine.statistics`: the device and its arithmetic."""
         return {
             "engine": "fused",
-            "device": self._device.device_kind,
+            "device": self._clients.device.device_kind,
             "matmul_precision": self._matmul_precision,
-            "deterministic": is_deterministic(self._device, os.environ),
-            "lanes": self._form.lanes,
+            "deterministic": is_deterministic(self._clients.device, os.environ),
+            "lanes": self._clients.form.lanes,
             **(self._workers.statistics() if self._workers is not None else {}),
         }
 
@@ -292,10 +292,10 @@ class FusedEngine:
 
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`."""
-        of_model = self._state._replace(memory={})
-        leaves = jax.tree_util.tree_leaves(of_model)
-        state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        return {**state, **{k: np.asarray(v) for k, v in self._remembered_values().items()}}
+        leaves = jax.tree_util.tree_leaves(self._state._replace(memory={}))
+        own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
+        state = {k: np.asarray(v) for k, v in {**own, **self._remembered_values()}.items()}
+        return state if self._late is None else {**state, **self._late.state()}
 
     def _remembered_values(self) -> dict[str, Any]:
         server = self._state.memory
@@ -307,13 +307,15 @@ class FusedEngine:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`; takes large arrays out of `state`."""
+        if self._late is not None:
+            self._late.restore(state)
         of_model = self._state._replace(memory={})
         leaves, structure = jax.tree_util.tree_flatten(of_model)
         own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
         refuse_foreign_state(state, {**own, **self._remembered_values()})
         memory = {name: state[f"server_{name}"] for name in self._state.memory}
         restored = jax.tree_util.tree_unflatten(structure, [state[name] for name in own])
-        self._state = self._put(restored._replace(memory=memory))
+        self._state = self._clients.put(restored._replace(memory=memory))
         if self._tables is not None:
             self._tables.restore({n: state.pop(f"client_{n}") for n in self._tables.values})
 
@@ -323,23 +325,26 @@ class FusedEngine:
             self._workers.close()
 
 
-def on_host(
-    outcome: DeviceOutcome,
-    by_lane: ByLane | None = None,
-    cohort: Cohort | None = None,
-    packed: PackedCohort | None = None,
-) -> RoundOutcome:
-    """Returns an outcome of the device, with losses and arrivals per client if given."""
-    done = RoundOutcome(
+class _Queued(NamedTuple):
+    """A round on the device; results by client with the first arguments of `by_place`, if any."""
+
+    outcome: DeviceOutcome
+    by_lane: ByLane | None = None
+    places: _Places | None = None
+
+
+def _on_host(done: _Queued) -> RoundOutcome:
+    outcome, by_lane, places = done
+    found = RoundOutcome(
         train_loss=float(outcome.train_loss),
         update_norm=float(outcome.update_norm),
         num_dropped=int(outcome.num_dropped),
         rejected=bool(outcome.rejected),
     )
-    if by_lane is None or cohort is None or packed is None or isinstance(by_lane.loss, tuple):
-        return done
-    losses, delivered = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
-    return replace(done, client_losses=losses, delivered=delivered)
+    if by_lane is None or places is None:
+        return found
+    losses, delivered = by_place(*places, *by_lane)
+    return replace(found, client_losses=losses, delivered=delivered)
 
 
 def _with_clients(

@@ -153,27 +153,30 @@ class PackedCohort(NamedTuple):
     member: np.ndarray
     client: np.ndarray
 
-    def by_place(
-        self, ids: np.ndarray, loss: np.ndarray, finite: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rearranges results by lane into results by place in the cohort.
 
-        Args:
-            ids: The packed cohort, `int [m]`.
-            loss: Mean loss of each lane's client, `float32 [waves, lanes]`.
-            finite: Whether the client's update is finite, `bool [waves, lanes]`.
+def by_place(
+    keys: np.ndarray, member: np.ndarray, loss: np.ndarray, finite: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rearranges results by lane into results by place in the cohort.
 
-        Returns:
-            Losses, `float64 [m]`, NaN if an update is not finite or a client had no step; and
-            whether each update is finite, `bool [m]`.
-        """
-        clients, which = np.unique(ids, return_inverse=True)
-        losses, delivered = np.full(len(clients), np.nan), np.ones(len(clients), bool)
-        there = self.member >= 0
-        busy = which[self.member[there]]
-        delivered[busy] = finite[there]
-        losses[busy] = np.where(finite[there], loss[there], np.nan)
-        return losses[which], delivered[which]
+    Args:
+        keys: Client (or slot of the late update) in each place, `int [m]`; places of one key have
+            one result.
+        member: (First) place of each lane, -1 for none, `int32 [waves, lanes]`.
+        loss: Mean loss of each lane's client, `float32 [waves, lanes]`.
+        finite: Whether the client's update is finite, `bool [waves, lanes]`.
+
+    Returns:
+        Losses, `float64 [m]`, NaN if an update is not finite or a client had no step; and whether
+        each update is finite, `bool [m]`.
+    """
+    unique, which = np.unique(keys, return_inverse=True)
+    losses, delivered = np.full(len(unique), np.nan), np.ones(len(unique), bool)
+    there = member >= 0
+    busy = which[member[there]]
+    delivered[busy] = finite[there]
+    losses[busy] = np.where(finite[there], loss[there], np.nan)
+    return losses[which], delivered[which]
 
 
 def pack(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import at_precision
-from f3ast_tff.engines.jax.late_round import Arrived, LateRound, LateUpdates
+from f3ast_tff.engines.jax.late import Arrived, LateRound, LateUpdates
 from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
@@ -25,13 +25,14 @@ from f3ast_tff.engines.jax.server_step import ServerState
 class RoundPrograms:
     """Programs of one composition; compiled at first use, once for each shape of data.
 
+    A round takes a memory's `tables`, if any, and the row of each lane's client in them, `int32
+    [waves, lanes]`. Tables are donated and returned.
+
     Attributes:
-        round: `FusedRound.__call__`.
-        round_with_tables: The same with a memory's tables, which are donated and returned, and the
-            client of each lane, `int32 [waves, lanes]`.
+        round: `FusedRound.__call__`, with tables.
         finish: `FusedRound.finish`.
         start_late: `LateRound.start`; the kept updates are donated and returned.
-        enter_late: `LateRound.enter`; tables of a memory, if any, are donated and returned.
+        enter_late: `LateRound.enter`, with tables.
         score: Function of weights, features, labels and rows `int32 [n]`, which returns
             `label_sums` of these rows.
         traces: Number of times that a round or a score was traced, and so compiled.
@@ -40,30 +41,26 @@ class RoundPrograms:
     def __init__(self, fused_round: FusedRound, matmul_precision: str) -> None:
         """Takes the round and the precision of its matrix products."""
         self.traces = 0
-
-        def traced_round(
-            state: ServerState, inputs: RoundInputs, num_clients: Any, *, by_client: bool
-        ) -> Any:
-            self.traces += 1
-            return fused_round(state, inputs, num_clients, by_client)
-
-        def with_tables(
-            state: ServerState,
-            inputs: RoundInputs,
-            num_clients: Any,
-            *,
-            tables: dict[str, Any],
-            client: Any,
-            by_client: bool,
-        ) -> Any:
-            self.traces += 1
-            assert inputs.remembered is not None
-            kept = ClientTables.gather(tables, client)
-            inputs = inputs._replace(remembered=inputs.remembered._replace(kept=kept))
-            state, outcome, by_lane, clients = fused_round(state, inputs, num_clients, by_client)
-            return state, outcome, by_lane, ClientTables.scatter(tables, client, clients)
-
         late_round = LateRound(fused_round)
+
+        def with_tables(of_clients: Callable[..., Any]) -> Callable[..., Any]:
+            def function(
+                state: ServerState,
+                inputs: RoundInputs | Arrived,
+                *more: Any,
+                tables: dict[str, Any],
+                row: Any,
+                by_client: bool,
+            ) -> Any:
+                self.traces += 1
+                if inputs.remembered is not None:
+                    kept = ClientTables.gather(tables, row)
+                    remembered = inputs.remembered._replace(kept=kept)
+                    inputs = inputs._replace(remembered=remembered)
+                *done, clients = of_clients(state, inputs, *more, by_client=by_client)
+                return (*done, ClientTables.scatter(tables, row, clients))
+
+            return function
 
         def start_late(
             state: ServerState, inputs: RoundInputs, slots: Any, *, kept: LateUpdates
@@ -71,57 +68,21 @@ class RoundPrograms:
             self.traces += 1
             return late_round.start(state, inputs, slots, kept)
 
-        def enter_late(
-            state: ServerState,
-            arrived: Arrived,
-            kept: LateUpdates,
-            *,
-            tables: dict[str, Any],
-            by_client: bool,
-        ) -> Any:
-            self.traces += 1
-            if arrived.remembered is not None and tables:
-                rows = ClientTables.gather(tables, arrived.client)
-                remembered = arrived.remembered._replace(kept=rows)
-                arrived = arrived._replace(remembered=remembered)
-            done = late_round.enter(state, arrived, kept, by_client)
-            state, outcome, by_lane, clients = done
-            if tables:
-                return (
-                    state,
-                    outcome,
-                    by_lane,
-                    ClientTables.scatter(tables, arrived.client, clients),
-                )
-            return state, outcome, by_lane, clients
-
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             self.traces += 1
             inputs = fused_round.preprocessing.in_jax(features[rows], None)
             return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
 
-        options = one_kernel.jit_options() if fused_round.in_one_kernel else {}
-        self.round = jax.jit(
-            at_precision(matmul_precision, traced_round),
-            static_argnames="by_client",
-            **options,
-        )
-        self.round_with_tables = jax.jit(
-            at_precision(matmul_precision, with_tables),
-            static_argnames="by_client",
-            donate_argnames="tables",
-            **options,
-        )
-        self.finish = jax.jit(at_precision(matmul_precision, fused_round.finish))
-        self.start_late = jax.jit(
-            at_precision(matmul_precision, start_late), donate_argnames="kept", **options
-        )
-        self.enter_late = jax.jit(
-            at_precision(matmul_precision, enter_late),
-            static_argnames="by_client",
-            donate_argnames="tables",
-        )
-        self.score = jax.jit(at_precision(matmul_precision, score))
+        def jitted(function: Callable[..., Any], **options: Any) -> Any:
+            return jax.jit(at_precision(matmul_precision, function), **options)
+
+        kernel = one_kernel.jit_options() if fused_round.in_one_kernel else {}
+        tables: dict[str, Any] = {"static_argnames": "by_client", "donate_argnames": "tables"}
+        self.round = jitted(with_tables(fused_round), **tables, **kernel)
+        self.finish = jitted(fused_round.finish)
+        self.start_late = jitted(start_late, donate_argnames="kept", **kernel)
+        self.enter_late = jitted(with_tables(late_round.enter), **tables)
+        self.score = jitted(score)
 
 
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:
@@ -135,8 +96,7 @@ def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms
         fused_round: The composition.
         matmul_precision: Precision of matrix products.
     """
-    parts = [getattr(fused_round, field.name) for field in fields(fused_round)]
-    if all(map(is_value, parts)):
+    if is_value(fused_round):
         return latest_programs(fused_round, matmul_precision)
     return RoundPrograms(fused_round, matmul_precision)
 

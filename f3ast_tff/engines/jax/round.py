@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.jax import one_kernel
@@ -21,44 +20,42 @@ from f3ast_tff.engines.jax.packing import PackedWork, Waves
 from f3ast_tff.engines.jax.server_step import (
     ClientsKept,
     DeviceOutcome,
+    Remembered,
     ServerState,
     ServerStep,
     Totals,
+    context_of,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.models import Model
 
 _map = jax.tree_util.tree_map
 
 
 class ByLane(NamedTuple):
-    """Results per client; an empty tuple unless asked for.
+    """Results per client.
 
     Attributes:
         loss: Mean loss of the client's batches, `[waves, lanes]`.
         finite: Whether the client's update is finite, `[waves, lanes]`.
     """
 
-    loss: Any = ()
-    finite: Any = ()
+    loss: Any
+    finite: Any
 
 
-class Remembered(NamedTuple):
-    """Extra inputs of a round with a memory.
+class Summed(NamedTuple):
+    """Sums over the clients of a cohort so far.
 
     Attributes:
-        kept: `Memory.vectors` and `Memory.numbers` of each lane's client, each `[waves, lanes,
-            num_weights]` or `[waves, lanes]`; empty if only the server has a memory.
-        share: p_k of each lane's client, `[waves, lanes]`.
-        round_number: Round t.
-        num_clients: Number of clients with p_k above 0.
+        totals: The sums.
+        by_lane: Results per client, if asked for.
+        clients: Memory of the clients, if any.
     """
 
-    kept: dict[str, Any]
-    share: Any
-    round_number: Any
-    num_clients: Any
+    totals: Totals
+    by_lane: ByLane | None
+    clients: ClientsKept | None
 
 
 class RoundInputs(NamedTuple):
@@ -104,83 +101,91 @@ class FusedRound:
 
     def __call__(
         self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
-    ) -> tuple[ServerState, DeviceOutcome, ByLane, ClientsKept | None]:
+    ) -> tuple[ServerState, DeviceOutcome, ByLane | None, ClientsKept | None]:
         """Executes a round: `train`, then `finish`; see both."""
         totals, by_lane, clients = self.train(state, inputs, by_client)
         state, outcome, clients = self.finish(
             state,
             totals,
-            num_clients=num_clients,
+            num_clients,
             learning_rate=inputs.learning_rate,
             remembered=inputs.remembered,
             clients=clients,
         )
         return state, outcome, by_lane, clients
 
-    def train(
-        self, state: ServerState, inputs: RoundInputs, by_client: bool = False
-    ) -> tuple[Totals, ByLane, ClientsKept | None]:
-        """Trains the clients of a cohort or of a part of it.
+    @property
+    def finish(self) -> ServerStep:
+        """The server's step along the totals of a whole cohort."""
+        return ServerStep(self.server, self.aggregation)
+
+    def train(self, state: ServerState, inputs: RoundInputs, by_client: bool = False) -> Summed:
+        """Trains the clients of a cohort or of a part of it, and sums up.
 
         Args:
             state: State before the round; the optimizer's state is not used.
             inputs: Data, steps and learning rate.
             by_client: Whether to return the loss of each client; not to be traced.
-
-        Returns:
-            Sums over these clients, results per client, and the memory of the clients.
         """
-        work, remembered = inputs.work, inputs.remembered
-        steps, times = work.steps, work.times
-        memory = self.aggregation.memory
+        work, memory = inputs.work, self.aggregation.memory
         together = self.in_one_kernel and (memory is None or not memory.by_client)
         train_wave = self.wave_training(inputs, each_in_one_kernel=not together)
-        by_memory, clients = None, None
-        if memory is not None and remembered is not None and memory.by_client:
-            now = self.now(state, inputs.learning_rate, remembered)
-            by_memory = ClientRound(memory, state, now, remembered.share, steps)
-            unsent = jnp.zeros(steps.shape, bool)
-            clients = ClientsKept(remembered.kept, unsent, state.memory)
+        rules, clients = self.client_rules(
+            state, inputs.learning_rate, inputs.remembered, work.steps
+        )
 
-        def wave(w: Any, so_far: Any) -> Any:
-            totals, by_lane, clients = so_far
-            if by_memory is None:
+        def wave(w: Any, so_far: Summed) -> Summed:
+            if rules is None or so_far.clients is None:
                 trained = train_wave(w, LocalStart(state.weights))
-                delta = _map(jnp.subtract, trained.weights, state.weights)
-                finite = finite_lanes(delta, times[w])
-                sent = delta
+                delta = sent = _map(jnp.subtract, trained.weights, state.weights)
             else:
-                trained, delta, sent = by_memory.train(w, clients, partial(train_wave, w))
-                finite = finite_lanes(delta, times[w])
-                clients = by_memory.note(w, clients, delta, finite)
-            own = ByLane()
-            if by_client:
-                own = ByLane(trained.loss / trained.count, finite)
-            by_lane = _map(lambda kept, of_wave: kept.at[w].set(of_wave), by_lane, own)
-            totals = with_updates(
-                totals, sent, trained, finite=finite, times=times[w], weight=work.weight[w]
+                trained, delta, sent = rules.train(w, so_far.clients, partial(train_wave, w))
+            return with_wave(
+                so_far,
+                w,
+                rules=rules,
+                delta=delta,
+                sent=sent,
+                trained=trained,
+                times=work.times[w],
+                weight=work.weight[w],
             )
-            return totals, by_lane, clients
 
-        def all_waves() -> tuple[Totals, ByLane, ClientsKept | None]:
-            like = state.weights if by_memory is None else by_memory.now.model
+        def all_waves() -> Summed:
+            update = state.weights if rules is None else rules.now.model
             if memory is not None and memory.echo_clip is not None:
-                like = jnp.concatenate([like, like])
-            totals = Totals(
-                update=_map(jnp.zeros_like, like),
-                weight=jnp.float32(work.idle_weight),
-                finite=jnp.float32(work.num_idle),
-                loss=jnp.float32(0),
-                count=jnp.float32(0),
-            )
-            by_lane = ByLane()
-            if by_client:
-                by_lane = ByLane(jnp.zeros(steps.shape), jnp.zeros(steps.shape, bool))
-            done: tuple[Totals, ByLane, ClientsKept | None]
-            done = self.over_waves(work, wave, (totals, by_lane, clients))
+                update = jnp.concatenate([update, update])
+            idle = jnp.float32(work.num_idle), jnp.float32(work.idle_weight)
+            begin = summed_nothing(update, work.steps.shape, by_client, clients, idle)
+            done: Summed = self.over_waves(work, wave, begin)
             return done
 
         return one_kernel.called(all_waves) if together else all_waves()
+
+    def client_rules(
+        self,
+        state: ServerState,
+        learning_rate: Any,
+        remembered: Remembered | None,
+        steps: Any,
+        rates: Any = None,
+    ) -> tuple[ClientRound | None, ClientsKept | None]:
+        """Returns the rules of a memory of clients, if any, and the clients' memory before a round.
+
+        Args:
+            state: State before the round.
+            learning_rate: Client learning rate of the round.
+            remembered: Inputs of the memory.
+            steps: Local steps of each lane's client, `[waves, lanes]`.
+            rates: See `ClientRound`.
+        """
+        memory = self.aggregation.memory
+        if memory is None or remembered is None or not memory.by_client:
+            return None, None
+        now = context_of(state, learning_rate, remembered)
+        rules = ClientRound(memory, state, now, remembered.share, steps, rates)
+        unsent = jnp.zeros(steps.shape, bool)
+        return rules, ClientsKept(remembered.kept, unsent, state.memory)
 
     def wave_training(
         self, inputs: RoundInputs, each_in_one_kernel: bool = True
@@ -219,74 +224,74 @@ class FusedRound:
             return wave(0, begin)
         return lax.fori_loop(0, most if bounded else work.num_waves, wave, begin)
 
-    def finish(
-        self,
-        state: ServerState,
-        totals: Totals,
-        *,
-        num_clients: Any,
-        learning_rate: Any,
-        remembered: Remembered | None = None,
-        clients: ClientsKept | None = None,
-        step: Any = None,
-    ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
-        """Makes the server's step along the totals of a whole cohort; see `ServerStep`."""
-        now = None if remembered is None else self.now(state, learning_rate, remembered)
-        return ServerStep(self.server, self.aggregation)(
-            state,
-            totals,
-            num_clients,
-            now=now,
-            clients=clients,
-            share=None if remembered is None else remembered.share,
-            step=step,
-        )
 
-    @staticmethod
-    def now(state: ServerState, learning_rate: Any, remembered: Remembered) -> RoundContext:
-        """Returns the values common to all clients of a round with a memory."""
-        model = ravel_pytree(state.weights)[0]
-        return RoundContext(
-            xp=jnp,
-            round_number=remembered.round_number,
-            learning_rate=learning_rate,
-            model=model,
-            num_clients=remembered.num_clients,
-        )
+def summed_nothing(
+    update: Tree,
+    shape: tuple[int, ...],
+    by_client: bool,
+    clients: ClientsKept | None,
+    idle: tuple[Any, Any] | None = None,
+) -> Summed:
+    """Returns the sums before the first client.
+
+    Args:
+        update: An array or tree in the form of a summed update.
+        shape: Shape of results per client.
+        by_client: Whether to collect results per client.
+        clients: Memory of the clients.
+        idle: Number and total weight of clients without any step, if they have no lane.
+    """
+    none = jnp.float32(0)
+    num_idle, idle_weight = (none, none) if idle is None else idle
+    totals = Totals(_map(jnp.zeros_like, update), idle_weight, num_idle, none, none)
+    by_lane = ByLane(jnp.zeros(shape), jnp.zeros(shape, bool)) if by_client else None
+    return Summed(totals, by_lane, clients)
 
 
-def finite_lanes(delta: Tree, times: Any) -> Any:
-    """Returns whether each lane's update is finite; `False` for an empty lane."""
+def with_wave(
+    so_far: Summed,
+    w: Any,
+    *,
+    rules: ClientRound | None,
+    delta: Tree,
+    sent: Tree,
+    trained: Trained,
+    times: Any,
+    weight: Any,
+) -> Summed:
+    """Returns sums with the updates of wave w.
+
+    Args:
+        so_far: The sums so far.
+        w: Number of the wave.
+        rules: Rules of a memory of clients, if any.
+        delta: Update D_k of each lane, with a leading axis.
+        sent: Contribution of each lane, of which the weighted sum is taken.
+        trained: Loss and examples of each lane.
+        times: Number of times that each update counts, `float [lanes]`; 0 for an empty lane.
+        weight: Weight of each update over all times, `float [lanes]`.
+    """
+    totals, by_lane, clients = so_far
     finite = times > 0
     for leaf in jax.tree_util.tree_leaves(delta):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
-    return finite
-
-
-def with_updates(
-    totals: Totals, delta: Tree, trained: Trained, *, finite: Any, times: Any, weight: Any
-) -> Totals:
-    """Returns sums with the updates of a wave.
-
-    Args:
-        totals: The sums so far.
-        delta: Update of each lane, with a leading axis.
-        trained: Loss and examples of each lane.
-        finite: Whether each update counts, `bool [lanes]`.
-        times: Number of times that each update counts, `float [lanes]`.
-        weight: Weight of each update over all times, `float [lanes]`.
-    """
-    # A select, because a product 0 * NaN would be NaN.
-    delta = _map(lambda d: jnp.where(_as_lanes(finite, d), d, jnp.zeros_like(d)), delta)
+    if rules is not None and clients is not None:
+        clients = rules.note(w, clients, delta, finite)
+    if by_lane is not None:
+        own = ByLane(trained.loss / trained.count, finite)
+        by_lane = _map(lambda kept, of_wave: kept.at[w].set(of_wave), by_lane, own)
+    # Selects, because a product 0 * NaN would be NaN.
+    sent = _map(lambda d: jnp.where(_as_lanes(finite, d), d, jnp.zeros_like(d)), sent)
     weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
-    update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)
-    return Totals(
+    update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, sent)
+    totals = Totals(
         update=update,
         weight=totals.weight + jnp.sum(weight),
         finite=totals.finite + jnp.sum(times),
         loss=totals.loss + jnp.sum(jnp.where(finite, trained.loss, 0.0) * times),
         count=totals.count + jnp.sum(jnp.where(finite, trained.count, 0.0) * times),
     )
+    return Summed(totals, by_lane, clients)
 
 
 def _as_lanes(by_lane: Any, leaf: Any) -> Any:

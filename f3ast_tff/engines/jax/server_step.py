@@ -67,6 +67,34 @@ class ClientsKept(NamedTuple):
     server: Values
 
 
+class Remembered(NamedTuple):
+    """Extra inputs of a round with a memory.
+
+    Attributes:
+        kept: `Memory.vectors` and `Memory.numbers` of each lane's client, each `[waves, lanes,
+            num_weights]` or `[waves, lanes]`; empty if only the server has a memory.
+        share: p_k of each lane's client, `[waves, lanes]`.
+        round_number: Round t.
+        num_clients: Number of clients with p_k above 0.
+    """
+
+    kept: dict[str, Any]
+    share: Any
+    round_number: Any
+    num_clients: Any
+
+
+def context_of(state: ServerState, learning_rate: Any, remembered: Remembered) -> RoundContext:
+    """Returns the values common to all clients of a round with a memory."""
+    return RoundContext(
+        xp=jnp,
+        round_number=remembered.round_number,
+        learning_rate=learning_rate,
+        model=ravel_pytree(state.weights)[0],
+        num_clients=remembered.num_clients,
+    )
+
+
 @dataclass(frozen=True)
 class ServerStep:
     """The server's step of one composition.
@@ -85,9 +113,9 @@ class ServerStep:
         totals: Totals,
         num_clients: Any,
         *,
-        now: RoundContext | None = None,
+        learning_rate: Any,
+        remembered: Remembered | None = None,
         clients: ClientsKept | None = None,
-        share: Any = None,
         step: Any = None,
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
         """Makes the step.
@@ -96,9 +124,9 @@ class ServerStep:
             state: State before the round.
             totals: Sums over the whole cohort.
             num_clients: Number of clients that train, scalar.
-            now: The round; given with a memory.
+            learning_rate: Rate of the clients.
+            remembered: Inputs of a memory, if any.
             clients: Memory of the cohort's clients; given with a memory of clients.
-            share: p_k of each lane's client, `[waves, lanes]`; given with a memory of clients.
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
 
         Returns:
@@ -107,9 +135,10 @@ class ServerStep:
             `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory
-        if memory is None or now is None:
+        if memory is None or remembered is None:
             state, outcome = self._plain(state, totals, num_clients, step)
             return state, outcome, None
+        now = context_of(state, learning_rate, remembered)
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
         present = totals.finite > 0
@@ -141,7 +170,7 @@ class ServerStep:
                 server = with_average(
                     server,
                     name,
-                    share=share,
+                    share=remembered.share,
                     before=clients.kept[name],
                     after=settled[name],
                     changed=changed,

@@ -1,97 +1,121 @@
-"""The fused engine's part of a round on a worker: trains the worker's clients and sums up."""
+"""Clients' data on a device, their packed work, and a worker's trainer, which sums up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
-from f3ast_tff.engines.jax.packing import Waves, default_lanes, pack
+from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
-from f3ast_tff.engines.jax.server_step import ServerState, Totals
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.engines.jax.server_step import Remembered, ServerState, Totals
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.models import Model
-from f3ast_tff.optimizers import Optimizer
 
 
-@dataclass(frozen=True)
-class FusedTrainerFactory:
-    """Makes the `FusedTrainer` of a shard on the worker; can be pickled.
+class ClientsOnDevice:
+    """Training data on a device, and the inputs of its rounds.
 
     Attributes:
-        model: The network, see `EngineParts`.
-        preprocessing: Function from stored features to model input.
-        work: Local training of a client.
-        client_optimizer: Optimizer of the local steps.
-        cohort_size: Largest number of clients that a worker trains in a round.
-        device: See `FusedEngine`.
-        matmul_precision: See `FusedEngine`.
+        device: JAX's device.
+        features: Training features of all clients, on the device.
+        labels: Their labels, on the device.
+        form: Layout of a round's clients.
     """
 
-    model: Model
-    preprocessing: Preprocessing
-    work: LocalTraining
-    client_optimizer: Optimizer
-    cohort_size: int
-    device: str
-    matmul_precision: str = "highest"
+    def __init__(
+        self,
+        parts: EngineParts,
+        examples: ClientExamples,
+        device: str,
+        num_lanes: int | None = None,
+    ) -> None:
+        """Puts the examples on the device; see `FusedEngine`.
 
-    @classmethod
-    def of(
-        cls, parts: EngineParts, device: str, matmul_precision: str = "highest"
-    ) -> FusedTrainerFactory:
-        """Returns the factory for an engine's workers."""
-        return cls(
-            model=parts.model,
-            preprocessing=parts.preprocessing,
-            work=parts.work,
-            client_optimizer=parts.client_optimizer,
-            cohort_size=parts.cohort_size,
-            device=device,
-            matmul_precision=matmul_precision,
+        Raises:
+            ParameterError: If there is no such device.
+        """
+        self._parts = parts
+        self._offsets = examples.offsets
+        self.device = find_device(device)
+        self.features, self.labels = self.put(examples.features), self.put(examples.labels)
+        platform, clients, memory = self.platform, parts.cohort_size, parts.aggregation.memory
+        self.form = Waves.of(
+            platform,
+            lanes=num_lanes or default_lanes(platform, parts.model, clients),
+            clients=clients,
+            num_steps=parts.work.num_batches(examples.sizes),
+            every_client=parts.late or (memory is not None and memory.by_client),
         )
 
-    def __call__(self, examples: ClientExamples) -> FusedTrainer:
-        """Returns the trainer of a shard."""
-        return FusedTrainer(self, examples)
+    @property
+    def platform(self) -> str:
+        """JAX's name of the kind of device, such as `cpu`."""
+        return str(self.device.platform)
+
+    def put(self, tree: Any) -> Any:
+        """Returns a tree of arrays on the device."""
+        return jax.device_put(tree, self.device)
+
+    def fused_round(self, in_one_kernel: bool = False) -> FusedRound:
+        """Returns the round of the parts in this layout."""
+        parts = self._parts
+        return FusedRound(
+            model=parts.model,
+            preprocessing=parts.preprocessing,
+            client=JaxOptimizer(parts.client_optimizer),
+            server=JaxOptimizer(parts.server_optimizer),
+            aggregation=parts.aggregation,
+            form=self.form,
+            in_one_kernel=in_one_kernel,
+        )
+
+    def pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
+        """Packs the local work of a cohort."""
+        parts = self._parts
+        return pack(
+            cohort,
+            parts.work,
+            parts.preprocessing,
+            round_number=round_number,
+            offsets=self._offsets,
+            form=self.form,
+        )
+
+    def inputs(
+        self, round_number: int, packed: PackedCohort, remembered: Remembered | None = None
+    ) -> RoundInputs:
+        """Returns the inputs of a packed cohort's round."""
+        rate = np.float32(self._parts.client_optimizer.rate(round_number))
+        return RoundInputs(self.features, self.labels, packed.work, rate, remembered)
 
 
 class FusedTrainer:
     """See `distributed.workers.Trainer`; the sums are the leaves of `Totals`."""
 
-    def __init__(self, parts: FusedTrainerFactory, examples: ClientExamples) -> None:
-        """Puts the shard on the device; compiles at first use."""
-        self._parts = parts
-        self._device = find_device(parts.device)
-        self._offsets = examples.offsets
-        self._features = jax.device_put(examples.features, self._device)
-        self._labels = jax.device_put(examples.labels, self._device)
-        platform, clients = self._device.platform, parts.cohort_size
-        lanes = default_lanes(platform, parts.model, clients)
-        num_steps = parts.work.num_batches(np.diff(examples.offsets))
-        self._form = Waves.of(platform, lanes, clients, num_steps, every_client=False)
-        client = JaxOptimizer(parts.client_optimizer)
-        # The server's part is not used here.
-        fused_round = FusedRound(
-            model=parts.model,
-            preprocessing=parts.preprocessing,
-            client=client,
-            server=client,
-            aggregation=Aggregation(),
-            form=self._form,
-        )
-        train = at_precision(parts.matmul_precision, fused_round.train)
+    def __init__(
+        self,
+        examples: ClientExamples,
+        parts: EngineParts,
+        device: str,
+        matmul_precision: str = "highest",
+    ) -> None:
+        """Puts the shard on the device; compiles at first use.
+
+        Args:
+            examples: The shard.
+            parts: Parts of the engine; their data are not used.
+            device: See `FusedEngine`.
+            matmul_precision: See `FusedEngine`.
+        """
+        self._clients = ClientsOnDevice(parts, examples, device)
+        train = at_precision(matmul_precision, self._clients.fused_round().train)
         self._train = jax.jit(train, static_argnames="by_client")
 
     def train(
@@ -102,32 +126,16 @@ class FusedTrainer:
         by_client: bool = False,
     ) -> TrainedPart:
         """See `Trainer.train`; `broadcast` holds the model's weights."""
-        parts = self._parts
-        packed = pack(
-            cohort,
-            parts.work,
-            parts.preprocessing,
-            round_number=round_number,
-            offsets=self._offsets,
-            form=self._form,
-        )
-        inputs = RoundInputs(
-            features=self._features,
-            labels=self._labels,
-            work=packed.work,
-            learning_rate=np.float32(parts.client_optimizer.rate(round_number)),
-        )
-        state = ServerState(jax.device_put(list(broadcast), self._device), (), {})
+        packed = self._clients.pack(round_number, cohort)
+        state = ServerState(self._clients.put(list(broadcast)), (), {})
+        inputs = self._clients.inputs(round_number, packed)
         trained = self._train(state, inputs, by_client=by_client)
         totals, by_lane, _ = jax.device_get(trained)
         sums = jax.tree_util.tree_leaves(totals)
         if not by_client:
             return TrainedPart(cohort.ids, sums)
-        losses, delivered = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
+        losses, delivered = by_place(cohort.ids, packed.member, *by_lane)
         return TrainedPart(cohort.ids, sums, losses, delivered)
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:

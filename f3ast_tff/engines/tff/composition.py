@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -164,37 +164,19 @@ def _build(
 latest_process = lru_cache(maxsize=1)(_build)
 
 
-@dataclass(frozen=True)
-class TffTrainerFactory:
-    """Makes the `TffTrainer` of a shard on a worker; can be pickled.
-
-    Attributes:
-        parts: Parts of the engine, without data.
-        device: Device as in `InProcessRuntime`.
-    """
-
-    parts: EngineParts
-    device: str
-
-    @classmethod
-    def of(cls, parts: EngineParts, device: str) -> TffTrainerFactory:
-        """Returns the factory for an engine's workers."""
-        absent: Any = None  # A worker gets its shard.
-        return cls(replace(parts, data=absent), device)
-
-    def __call__(self, examples: ClientExamples) -> TffTrainer:
-        """Returns the trainer of a shard."""
-        return TffTrainer(self, examples)
-
-
 class TffTrainer:
     """See `distributed.workers.Trainer`; the sums are the accumulator of the process."""
 
-    def __init__(self, made_of: TffTrainerFactory, examples: ClientExamples) -> None:
-        """Builds the process and imports its parts."""
-        parts = made_of.parts
+    def __init__(self, examples: ClientExamples, parts: EngineParts, device: str) -> None:
+        """Builds the process and imports its parts.
+
+        Args:
+            examples: The shard.
+            parts: Parts of the engine; their data are not used.
+            device: See `InProcessRuntime`.
+        """
         process = process_of(parts, parts.aggregation, examples)
-        self._runtime = InProcessRuntime(process, made_of.device)
+        self._runtime = InProcessRuntime(process, device)
         self._feed = ClientFeed(examples, parts.work, parts.preprocessing)
 
     def train(
@@ -207,10 +189,6 @@ class TffTrainer:
         """See `Trainer.train`; `broadcast` is from `InProcessRuntime.prepare`."""
         feed = self._feed.datasets(round_number, cohort)
         return TrainedPart(cohort.ids, self._runtime.accumulate(broadcast, feed))
-
-    def close(self) -> None:
-        """Closes the runtime."""
-        self._runtime.close()
 
 
 def label_losses(logits: Any, labels: Any) -> tuple[Any, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.process_memory import return_free_memory, share_arenas
-from f3ast_tff.engines.client_loss import mean_losses, scored_rows, training_loss
-from f3ast_tff.engines.distributed.workers import Workers, in_order_of
+from f3ast_tff.engines.client_loss import client_losses
+from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+from f3ast_tff.engines.distributed.workers import in_order_of
 from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
+    ExampleScores,
     Flight,
     RoundOutcome,
     empty_round,
@@ -35,6 +38,25 @@ from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, lea
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
+_NONE = np.zeros((0, 0), np.float32)
+
+
+@dataclass(frozen=True)
+class Came:
+    """Updates of a cohort that enter in a round; see `Delivered` for most fields.
+
+    Attributes:
+        train_loss: Mean loss, see `RoundOutcome`.
+        losses: Mean loss of each client's batches, `float64 [m]`.
+    """
+
+    train_loss: float
+    losses: np.ndarray
+    finite: np.ndarray
+    updates: np.ndarray
+    steps: np.ndarray
+    rates: np.ndarray | None = None
+
 
 class TffEngine:
     """Executes rounds on a TFF runtime, and evaluates in this process."""
@@ -47,7 +69,7 @@ class TffEngine:
         *,
         runtime: str = "tf",
         device: str = "auto",
-        workers: Workers | None = None,
+        workers: RayWorkers | None = None,
         clients_at_once: int | None = None,
         round_timeout_s: float | None = None,
     ) -> None:
@@ -125,49 +147,97 @@ class TffEngine:
             EngineError: If a worker has died; the model is that of the last completed round.
         """
         outcomes = []
-        for t, cohort in enumerate(cohorts, start=first_round):
+        each = zip(cohorts, flights or repeat(None))
+        for t, (cohort, flight) in enumerate(each, start=first_round):
             try:
-                outcomes.append(self._run_round(t, cohort, by_client))
+                outcomes.append(self._run_round(t, cohort, by_client, flight))
             except EngineError as error:
                 if self._workers is not None:
                     raise
                 raise EngineError(f"round {t}: {error}") from error
         return outcomes
 
-    def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
-        memory, state = self._memory, self._state_at(round_number)
-        if memory is None:
-            if len(cohort) == 0:
-                return empty_round(by_client)
-            output, ids = self._execute(state, round_number, cohort)
-            outcome = _outcome(output.metrics, cohort, ids, by_client)
+    def _run_round(
+        self, round_number: int, cohort: Cohort, by_client: bool, flight: Flight | None
+    ) -> RoundOutcome:
+        memory, state, now = self._memory, self._state_at(round_number), None
+        if memory is not None:
+            rate = self._parts.client_optimizer.rate(round_number)
+            now = memory.now(round_number, rate, model_of(state))
+        elif len(cohort) == 0:
+            return empty_round(by_client)
+        output, came = self._train(round_number, state, cohort, now, flight)
+        metrics, model = output.metrics, model_of(output.state)
+        fine = bool(np.isfinite(model).all()) and not metrics["finalizer"]["update_non_finite"]
+        outcome = RoundOutcome(
+            train_loss=came.train_loss,
+            update_norm=float(metrics["aggregator"]["update_norm"]),
+            num_dropped=int(np.count_nonzero(~came.finite)),
+            client_losses=np.where(came.finite, came.losses, np.nan) if by_client else None,
+            delivered=came.finite if by_client else None,
+        )
+        if memory is None or now is None:
             # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
-            if outcome.rejected or not np.isfinite(model_of(output.state)).all():
-                return left_alone(outcome)
+            if not fine or not came.finite.any():
+                return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
             self._state = output.state
             return outcome
-        rate = self._parts.client_optimizer.rate(round_number)
-        now = memory.now(round_number, rate, model_of(state))
-        train, work = self._parts.data.train, self._parts.work
-        steps = work.num_batches(train.sizes[cohort.ids.astype(np.int64)])
-        state = self._corrected(state, memory, now)
-        starts = memory.starts(cohort.ids, steps, now)
-        output, ids = self._execute(state, round_number, cohort, starts)
-        outcome = _outcome(output.metrics, cohort, ids, by_client)
-        none = np.zeros((0, 0), np.float32)
-        updates = np.asarray(output.metrics["client_work"].get("updates", none))
-        finite = _delivered(output.metrics)
-        return self._advance(memory, now, output, outcome, (ids, finite, updates, steps))
+        delivered = Delivered(
+            ids=cohort.ids,
+            finite=came.finite,
+            updates=came.updates,
+            steps=came.steps,
+            delta=np.asarray(metrics["aggregator"].get("delta", _NONE)),
+            model=model,
+            fine=fine,
+            rates=came.rates,
+        )
+        advanced = memory.advance(delivered, now)
+        state = output.state if advanced.moves else self._state
+        weights = state.global_model_weights
+        leaves = leaves_of(advanced.closed, weights.trainable)
+        closed = tff.learning.models.ModelWeights(leaves, weights.non_trainable)
+        self._state = state._replace(global_model_weights=closed)
+        return replace(
+            outcome,
+            train_loss=outcome.train_loss if advanced.keeps else float("nan"),
+            update_norm=outcome.update_norm if advanced.moves else 0.0,
+            rejected=not (advanced.moves or advanced.keeps) or not advanced.fits,
+        )
 
-    def _corrected(self, state: Any, memory: HostMemory, now: RoundContext) -> Any:
-        """The state with the memory's term of this round's Delta."""
-        aggregator = state.aggregator
-        like = aggregator["correction"]
-        leaves = leaves_of(memory.correction(now), tf.nest.flatten(like))
-        mean = np.bool_(memory.mean(self._parts.aggregation.normalise, now))
-        correction = tf.nest.pack_sequence_as(like, leaves)
-        new = OrderedDict(correction=correction, mean=mean)
-        return state._replace(aggregator=type(aggregator)(new))
+    def _train(
+        self,
+        round_number: int,
+        state: Any,
+        cohort: Cohort,
+        now: RoundContext | None,
+        flight: Flight | None,
+    ) -> tuple[Any, Came]:
+        """Executes a round; returns TFF's output and the updates of the cohort."""
+        memory, starts, steps = self._memory, None, self._steps(cohort)
+        if memory is not None and now is not None:
+            mean = memory.mean(self._parts.aggregation.normalise, now)
+            state = aggregating(state, memory.correction(now), mean)
+            starts = memory.starts(cohort.ids, steps, now)
+        output, ids = self._execute(state, round_number, cohort, starts)
+        metrics = output.metrics["client_work"]
+        trained, delivered = metrics["inner"]["train"], np.asarray(metrics["delivered"]) > 0
+        client_losses = np.asarray(trained["client_losses"], np.float64)
+        # TFF's mean of no examples is 0.
+        no_loss = output.metrics["finalizer"]["update_non_finite"] or np.isnan(client_losses).all()
+        losses, finite = in_order_of(cohort.ids, ids, client_losses, delivered)
+        updates = np.asarray(metrics.get("updates", _NONE))
+        return output, Came(
+            train_loss=float("nan") if no_loss else float(trained["loss"]),
+            losses=losses,
+            finite=finite,
+            updates=updates,
+            steps=steps,
+        )
+
+    def _steps(self, cohort: Cohort) -> np.ndarray:
+        """Local steps of each client, `int64 [m]`."""
+        return self._parts.work.num_batches(self._parts.data.train.sizes[cohort.ids.astype(int)])
 
     def _execute(
         self,
@@ -180,48 +250,12 @@ class TffEngine:
         if self._workers is None or len(cohort) == 0:
             data = self._feed.datasets(round_number, cohort, starts)
             return self._runtime.next(state, data), cohort.ids
-        parts = self._workers.train(self._runtime.prepare(state), round_number, cohort)
-        total = reduce(self._runtime.merge, [part.sums for part in parts])
+        runtime = self._runtime
+        assert isinstance(runtime, InProcessRuntime)
+        parts = self._workers.train(runtime.prepare(state), round_number, cohort)
+        total = reduce(runtime.merge, [part.sums for part in parts])
         ids = np.concatenate([part.ids for part in parts])
-        return self._runtime.finish(state, total), ids
-
-    def _advance(
-        self,
-        memory: HostMemory,
-        now: RoundContext,
-        output: Any,
-        outcome: RoundOutcome,
-        came: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-        rates: np.ndarray | None = None,
-    ) -> RoundOutcome:
-        """Applies a round to the memory; `came` and `rates` are fields of `Delivered`."""
-        metrics, model = output.metrics, model_of(output.state)
-        none = np.zeros((0, 0), np.float32)
-        delta = np.asarray(metrics["aggregator"].get("delta", none))
-        fine = not bool(metrics["finalizer"]["update_non_finite"]) and np.isfinite(model).all()
-        ids, finite, updates, steps = came
-        delivered = Delivered(
-            ids=ids,
-            finite=finite,
-            updates=updates,
-            steps=steps,
-            delta=delta,
-            model=model,
-            fine=bool(fine),
-            rates=rates,
-        )
-        advanced = memory.advance(delivered, now)
-        state = output.state if advanced.moves else self._state
-        weights = state.global_model_weights
-        leaves = leaves_of(advanced.closed, weights.trainable)
-        closed = tff.learning.models.ModelWeights(leaves, weights.non_trainable)
-        self._state = state._replace(global_model_weights=closed)
-        return replace(
-            outcome,
-            train_loss=outcome.train_loss if advanced.keeps else float("nan"),
-            update_norm=float(metrics["aggregator"]["update_norm"]) if advanced.moves else 0.0,
-            rejected=not (advanced.moves or advanced.keeps) or not advanced.fits,
-        )
+        return runtime.finish(state, total), ids
 
     def _state_at(self, round_number: int) -> Any:
         """The state with the client learning rate of a round."""
@@ -241,14 +275,13 @@ class TffEngine:
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
-        parts, train = self._parts, self._parts.data.train
-        if parts.client_loss == "training_loss":
-            return training_loss(self, parts, ids, round_number)
-        rows = scored_rows(ids, train.offsets, parts.work, parts.client_loss, round_number)
-        these = np.concatenate(rows)
-        scores = self._scorer.examples(self.weights(), train.features[these], train.labels[these])
-        sizes = np.array([len(of_client) for of_client in rows])
-        return mean_losses(scores, sizes, parts.client_loss)
+        train = self._parts.data.train
+
+        def score(rows: np.ndarray) -> ExampleScores:
+            features, labels = train.features[rows], train.labels[rows]
+            return self._scorer.examples(self.weights(), features, labels)
+
+        return client_losses(self, self._parts, ids, round_number, score)
 
     def statistics(self) -> dict[str, Any]:
         """See `Engine.statistics`; entries of the runtime and the workers."""
@@ -281,37 +314,15 @@ class TffEngine:
             self._workers.close()
 
 
-def left_alone(outcome: RoundOutcome) -> RoundOutcome:
-    """Returns the outcome of a round in which the model stayed."""
-    return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
-
-
 def model_of(state: Any) -> np.ndarray:
     """Returns the model, `float32 [num_weights]`."""
     return flat(state.global_model_weights.trainable)
 
 
-def _delivered(metrics: Any) -> np.ndarray:
-    return np.asarray(metrics["client_work"]["delivered"]) > 0
-
-
-def _outcome(
-    metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool = False
-) -> RoundOutcome:
-    """Outcome of a round from metrics of clients in the order of `ids`."""
-    trained, delivered = metrics["client_work"]["inner"]["train"], _delivered(metrics)
-    dropped = int(np.count_nonzero(~delivered))
-    rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
-    found, losses = np.asarray(trained["client_losses"], np.float64), None
-    # TFF's mean of no examples is 0.
-    no_loss = rejected or bool(np.isnan(found).all())
-    if by_client:
-        losses, delivered = in_order_of(cohort.ids, ids, found, delivered)
-    return RoundOutcome(
-        train_loss=float("nan") if no_loss else float(trained["loss"]),
-        update_norm=0.0 if rejected else float(metrics["aggregator"]["update_norm"]),
-        num_dropped=dropped,
-        rejected=rejected,
-        client_losses=losses,
-        delivered=delivered if by_client else None,
-    )
+def aggregating(state: Any, correction: np.ndarray, mean: bool) -> Any:
+    """Returns the state with a term of Delta, and with a mean or a sum; see `CorrectedFactory`."""
+    aggregator = state.aggregator
+    like = aggregator["correction"]
+    leaves = leaves_of(correction, tf.nest.flatten(like))
+    new = OrderedDict(correction=tf.nest.pack_sequence_as(like, leaves), mean=np.bool_(mean))
+    return state._replace(aggregator=type(aggregator)(new))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.core.errors import EngineError
-from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome, empty_round
-from f3ast_tff.engines.tff.engine import TffEngine, left_alone, model_of
+from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome
+from f3ast_tff.engines.tff.engine import Came, TffEngine, aggregating, model_of
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.host_memory import leaves_of
 from f3ast_tff.methods.parts.memory import Memory, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -62,30 +57,16 @@ class LateTffEngine(TffEngine):
     def _aggregation(parts: EngineParts) -> Aggregation:
         return _Reporting(parts.aggregation)
 
-    def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        flights: Sequence[Flight] = (),
-    ) -> list[RoundOutcome]:
-        """See `TffEngine.run_rounds`."""
-        outcomes = []
-        for t, (cohort, flight) in enumerate(zip(cohorts, flights), start=first_round):
-            try:
-                state = self._state_at(t)
-                if len(flight.asked):
-                    self._start(t, state, flight)
-                outcomes.append(self._enter(t, state, cohort, flight, by_client))
-            except EngineError as error:
-                raise EngineError(f"round {t}: {error}") from error
-        return outcomes
+    def _run_round(
+        self, round_number: int, cohort: Cohort, by_client: bool, flight: Flight | None
+    ) -> RoundOutcome:
+        if flight is not None and len(flight.asked):
+            asked = Cohort(flight.asked, np.zeros(len(flight.asked)))
+            output, _ = self._execute(self._state_at(round_number), round_number, asked)
+            self._keep(flight, output.metrics["client_work"])
+        return super()._run_round(round_number, cohort, by_client, flight)
 
-    def _start(self, round_number: int, state: Any, flight: Flight) -> None:
-        """Trains the asked clients and keeps their updates."""
-        cohort = Cohort(flight.asked, np.zeros(len(flight.asked)))
-        output, _ = self._execute(state, round_number, cohort)
-        metrics = output.metrics["client_work"]
+    def _keep(self, flight: Flight, metrics: Any) -> None:
         losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
         found = (np.asarray(metrics["updates"]), losses, np.asarray(metrics["delivered"]) > 0)
         rows = int(flight.slots.max()) + 1
@@ -95,26 +76,25 @@ class LateTffEngine(TffEngine):
             self._late[i] = np.concatenate([self._late[i], room])
             self._late[i][flight.slots] = new
 
-    def _enter(
-        self, round_number: int, state: Any, cohort: Cohort, flight: Flight, by_client: bool
-    ) -> RoundOutcome:
+    def _train(
+        self,
+        round_number: int,
+        state: Any,
+        cohort: Cohort,
+        now: RoundContext | None,
+        flight: Flight | None,
+    ) -> tuple[Any, Came]:
         """Adds up the updates of a cohort, in the order of their slots, and makes the step."""
-        parts, memory, model = self._parts, self._memory, model_of(state)
-        if len(cohort) == 0 and memory is None:
-            return empty_round(by_client)
-        ids = cohort.ids.astype(np.int64)
+        assert flight is not None
+        parts, memory = self._parts, self._memory
         updates, losses, finite = (rows[flight.entering] for rows in self._late)
-        steps = parts.work.num_batches(parts.data.train.sizes[ids])
-        rate = np.float32(parts.client_optimizer.rate(round_number))
-        mean, sent = parts.aggregation.normalise, updates
+        steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
         correction: Any = np.float32(0)
-        now: RoundContext | None = None
-        if memory is not None:
-            now = memory.now(round_number, float(rate), model)
+        if memory is not None and now is not None:
             mean, correction = memory.mean(mean, now), memory.correction(now)
-            starts = memory.starts(ids, steps, now)
+            starts = memory.starts(cohort.ids, steps, now)
             sent = np.array([_contribution(d, start) for d, start in zip(updates, starts)])
-        delta, weight = np.zeros_like(model), np.float32(0)
+        delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
         weights = cohort.weights.astype(np.float32)
         order = np.argsort(flight.entering, kind="stable")
         for place in order[finite[order]]:
@@ -123,28 +103,23 @@ class LateTffEngine(TffEngine):
             # Without a memory a mean of weight 0 is not finite, and the round is rejected.
             with np.errstate(divide="ignore", invalid="ignore"):
                 delta = delta / weight
-        output = self._stepped(state, delta + correction, np.float32(cohort.step))
-        outcome = self._outcome(ids, losses, finite, by_client)
-        norm = float(output.metrics["aggregator"]["update_norm"])
-        if memory is None or now is None:
-            non_finite = bool(output.metrics["finalizer"]["update_non_finite"])
-            stepped = model_of(output.state)
-            if not finite.any() or non_finite or not np.isfinite(stepped).all():
-                return left_alone(outcome)
-            self._state = output.state
-            return replace(outcome, update_norm=norm)
-        rates = np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in])
-        came = (ids, finite, updates, steps)
-        return self._advance(memory, now, output, outcome, came, rates)
+        visits = parts.work.num_visits(parts.data.train.sizes[cohort.ids.astype(int)])
+        count = np.where(finite & ~np.isnan(losses), visits, 0)
+        known = count > 0
+        total = float(np.sum(losses[known] * count[known]))
+        return self._stepped(state, delta + correction, np.float32(cohort.step)), Came(
+            train_loss=total / float(count.sum()) if known.any() else float("nan"),
+            losses=losses,
+            finite=finite,
+            updates=updates,
+            steps=steps,
+            rates=np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in]),
+        )
 
     def _stepped(self, state: Any, delta: np.ndarray, step: np.float32) -> Any:
         """Makes the server's step along Delta; scales the model's movement by `step`."""
-        like = state.aggregator["correction"]
-        leaves = leaves_of(delta.astype(np.float32), tf.nest.flatten(like))
-        correction = tf.nest.pack_sequence_as(like, leaves)
-        new = OrderedDict(correction=correction, mean=np.bool_(False))
-        aggregator = type(state.aggregator)(new)
-        output = self._runtime.next(state._replace(aggregator=aggregator), [])
+        along = aggregating(state, delta.astype(np.float32), mean=False)
+        output = self._runtime.next(along, [])
         if step == 1:
             return output
         before, weights = state.global_model_weights, output.state.global_model_weights
@@ -154,21 +129,6 @@ class LateTffEngine(TffEngine):
         ]
         placed = tff.learning.models.ModelWeights(moved, weights.non_trainable)
         return output._replace(state=output.state._replace(global_model_weights=placed))
-
-    def _outcome(
-        self, ids: np.ndarray, losses: np.ndarray, finite: np.ndarray, by_client: bool
-    ) -> RoundOutcome:
-        sizes = self._parts.data.train.sizes[ids]
-        count = np.where(finite & ~np.isnan(losses), self._parts.work.num_visits(sizes), 0)
-        known = count > 0
-        total = float(np.sum(losses[known] * count[known]))
-        return RoundOutcome(
-            train_loss=total / float(count.sum()) if known.any() else float("nan"),
-            update_norm=0.0,
-            num_dropped=int(np.count_nonzero(~finite)),
-            client_losses=np.where(finite, losses, np.nan) if by_client else None,
-            delivered=finite if by_client else None,
-        )
 
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`; includes the updates under way."""

@@ -27,11 +27,7 @@ from f3ast_tff.engines.tff.functions import Layout, TffFunction, find_device
 
 
 class TffRuntime(ABC):
-    """Base of runtimes: each executes one `tff.learning.templates.LearningProcess`.
-
-    Only some runtimes can split a round (`prepare`, `merge`, `finish`); the checks of the settings
-    ensure that other runtimes are not asked to.
-    """
+    """Base of runtimes: each executes one `tff.learning.templates.LearningProcess`."""
 
     @abstractmethod
     def initialize(self) -> Any:
@@ -52,23 +48,6 @@ class TffRuntime(ABC):
         Raises:
             EngineError: If the round could not be completed.
         """
-
-    def prepare(self, state: Any) -> list[np.ndarray]:
-        """Returns the arrays that the server sends to clients: the model, and any others."""
-        raise TypeError(f"{type(self).__name__} does not split a round")
-
-    def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the accumulator of both parts' clients; see `InProcessRuntime.accumulate`."""
-        raise TypeError(f"{type(self).__name__} does not split a round")
-
-    def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
-        """Makes the server's step along an accumulator of the whole cohort; see `next`.
-
-        Args:
-            state: The state given to `prepare`.
-            accumulator: Result of workers' `accumulate`, or of `merge`.
-        """
-        raise TypeError(f"{type(self).__name__} does not split a round")
 
     @abstractmethod
     def statistics(self) -> dict[str, Any]:
@@ -157,9 +136,10 @@ class InProcessRuntime(TffRuntime):
         """
         # Tensors throughout, because copies on the host would take the memory of several models.
         total = self._accumulate(self._call("prepare", self._state.flatten(state)), client_data)
-        return self._finish(state, total)
+        return self.finish(state, total)
 
     def prepare(self, state: Any) -> list[np.ndarray]:
+        """Returns the arrays that the server sends to clients: the model, and any others."""
         return _on_host(self._call("prepare", self._state.flatten(state)))
 
     def accumulate(
@@ -197,12 +177,16 @@ class InProcessRuntime(TffRuntime):
             self._memory_returned = now
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the accumulator of both parts' clients; see `accumulate`."""
         return _on_host(self._call("merge", [*one, *other]))
 
-    def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
-        return self._finish(state, accumulator)
+    def finish(self, state: Any, accumulator: Sequence[Any]) -> Any:
+        """Makes the server's step along an accumulator of the whole cohort; see `next`.
 
-    def _finish(self, state: Any, accumulator: Sequence[Any]) -> Any:
+        Args:
+            state: The state given to `prepare`.
+            accumulator: Result of workers' `accumulate`, or of `merge`.
+        """
         report = self._call("report", accumulator)
         leaves = _on_host(self._call("update", [*self._state.flatten(state), *report]))
         return tff.learning.templates.LearningProcessOutput(

@@ -34,12 +34,10 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
             engines.append(reference(parts, runtime=runtime, **options))
         else:
             from f3ast_tff.engines.jax.engine import FusedEngine
-            from f3ast_tff.engines.jax.late_engine import LateEngine
 
             lanes = {"fused": 1, "fused_lanes": 2}[name]
             parts = engine_parts(*common, **given)
-            fused = LateEngine if parts.late else FusedEngine
-            engines.append(fused(parts, num_lanes=lanes, device="cpu", **options))
+            engines.append(FusedEngine(parts, num_lanes=lanes, device="cpu", **options))
         return engines[-1]
 
     yield make

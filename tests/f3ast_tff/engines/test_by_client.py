@@ -11,7 +11,6 @@ import pytest
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.methods.mifa import Mifa
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
@@ -26,17 +25,6 @@ COHORTS = [
     Cohort(np.array(ids), np.linspace(0.1, 0.5, len(ids)))
     for ids in ([5, IDLE_CLIENT, NAN_CLIENT, 3, 5, 1], [4, 1, 5, 3, 4, 4, 1, 3], [], [3])
 ]
-
-
-def workers(name: str, aggregation: Aggregation) -> WorkersHere:
-    parts = engine_parts(DATA, WORK, Sgd(1.0), aggregation)
-    if name == "fused":
-        from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
-
-        return WorkersHere(FusedTrainerFactory.of(parts, "cpu"), DATA.train, 3)
-    from f3ast_tff.engines.tff.composition import TffTrainerFactory
-
-    return WorkersHere(TffTrainerFactory.of(parts, "cpu"), DATA.train, 3)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +55,9 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
 def test_losses_are_those_of_each_client(
     name: str, split: bool, make_engine: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:
-    options = {"workers": workers(name, WeightedSum())} if split else {}
-    engine = make_engine(name, DATA, WORK, Sgd(1.0), WeightedSum(), **options)
+    parts = (DATA, WORK, Sgd(1.0), WeightedSum())
+    options = {"workers": WorkersHere.of(name, engine_parts(*parts), 3)} if split else {}
+    engine = make_engine(name, *parts, **options)
     outcomes = engine.run_rounds(1, COHORTS, by_client=True)
     for cohort, outcome, losses in zip(COHORTS, outcomes, alone):
         expected = [losses.get(k, np.nan) for k in cohort.ids.tolist()]

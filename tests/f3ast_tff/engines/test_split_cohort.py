@@ -11,8 +11,6 @@ import pytest
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine
-from f3ast_tff.engines.distributed.workers import TrainerFactory
-from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
@@ -35,15 +33,6 @@ ADAM = Adam(0.05, epsilon=0.01)
 SUM, MEAN = WeightedSum(), WeightedMean()
 
 
-def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> TrainerFactory:
-    parts = engine_parts(DATA, WORK, ADAM, aggregation, CLIENT, cohort_size=6)
-    if name == "fused":
-        return FusedTrainerFactory.of(parts, "cpu")
-    from f3ast_tff.engines.tff.composition import TffTrainerFactory
-
-    return TffTrainerFactory.of(parts, "cpu")
-
-
 @pytest.mark.parametrize(
     ("name", "aggregation", "num_workers"),
     [
@@ -57,7 +46,7 @@ def test_rounds_are_those_of_one_process(
 ) -> None:
     """Up to 1e-6, since sums are added in another order."""
     parts = (DATA, WORK, ADAM, aggregation, CLIENT)
-    workers = WorkersHere(trainers(name, aggregation), DATA.train, num_workers)
+    workers = WorkersHere.of(name, engine_parts(*parts, cohort_size=6), num_workers)
     whole, split = make_engine(name, *parts), make_engine(name, *parts, workers=workers)
     expected, got = whole.run_rounds(1, COHORTS), split.run_rounds(1, COHORTS)
     for a, b in zip(got, expected):
@@ -83,7 +72,8 @@ def test_lost_round_changes_nothing_and_can_be_repeated(make_engine: Callable[..
     parts = (DATA, WORK, Sgd(1.0), SUM, CLIENT)
 
     def engine(kind: type[WorkersHere]) -> Engine:
-        return make_engine("fused", *parts, workers=kind(trainers(), DATA.train, 2))
+        workers = kind.of("fused", engine_parts(*parts, cohort_size=6), 2)
+        return make_engine("fused", *parts, workers=workers)
 
     lost, whole = engine(Lost), engine(WorkersHere)
     (first,) = lost.run_rounds(1, COHORTS[:1])

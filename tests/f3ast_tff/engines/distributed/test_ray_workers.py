@@ -81,9 +81,6 @@ class Summing:
         total = np.array(self.times(cohort.weights @ np.array(sums)))
         return TrainedPart(cohort.ids, [total], delivered=np.ones(2) if by_client else None)
 
-    def close(self) -> None:
-        pass
-
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:

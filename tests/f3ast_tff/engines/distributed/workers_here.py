@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.distributed.workers import TrainedPart, TrainerFactory, owners, shard, split
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class WorkersHere:
-    """See `Workers`."""
+    """See `RayWorkers`."""
 
     def __init__(
         self, make_trainer: TrainerFactory, examples: ClientExamples, num_workers: int
@@ -22,6 +24,16 @@ class WorkersHere:
         self._trainers = [
             make_trainer(shard(examples, self._owner, worker)) for worker in range(num_workers)
         ]
+
+    @classmethod
+    def of(cls, engine: str, parts: EngineParts, num_workers: int) -> WorkersHere:
+        """Workers of an engine, `"fused"` or TFF's."""
+        trainer: Any
+        if engine == "fused":
+            from f3ast_tff.engines.jax.trainer import FusedTrainer as trainer
+        else:
+            from f3ast_tff.engines.tff.composition import TffTrainer as trainer
+        return cls(partial(trainer, parts=parts, device="cpu"), parts.data.train, num_workers)
 
     def train(
         self,
@@ -39,5 +51,4 @@ class WorkersHere:
         return {"num_workers": len(self._trainers)}
 
     def close(self) -> None:
-        for trainer in self._trainers:
-            trainer.close()
+        """Does nothing."""

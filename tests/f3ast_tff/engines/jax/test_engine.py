@@ -112,7 +112,7 @@ def test_loops_of_known_length_compute_the_same(lanes: int, equal: bool) -> None
     optimizers = {"client": Sgd(0.1), "cohort_size": 3}
     parts = engine_parts(data, LocalTraining(4), Adam(0.1), WeightedSum(), **optimizers)
     engines = [FusedEngine(parts, device="cpu", num_lanes=number) for number in (1, lanes)]
-    assert engines[1]._form.equal_steps == equal
+    assert engines[1]._clients.form.equal_steps == equal
     cohorts = [Cohort(np.array(ids), np.ones(len(ids))) for ids in ([0, 3, 5], [4], [2, 1])]
     one, several = (engine.run_rounds(1, cohorts, by_client=True) for engine in engines)
     for a, b in zip(one, several):

@@ -15,8 +15,8 @@ from f3ast_tff.core.preprocessing import AsStored, ImageCrops
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
-from f3ast_tff.engines.jax.round import FusedRound, Remembered, RoundInputs
-from f3ast_tff.engines.jax.server_step import ServerState
+from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
+from f3ast_tff.engines.jax.server_step import Remembered, ServerState
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -115,16 +115,14 @@ def lowered(
         jax.ShapeDtypeStruct((int(offsets[-1]), *label_shape), np.int32),
     )
     inputs = RoundInputs(features, labels, abstract(packed.work), abstract(np.float32(0.1)))
-    named: dict[str, Any] = {"by_client": by_client}
-    function = programs.round
+    named: dict[str, Any] = {"by_client": by_client, "tables": {}, "row": None}
     if memory is not None:
         share = np.ones(packed.client.shape, np.float32)
         remembered = abstract(Remembered({}, share, np.int32(1), np.int32(3)))
         inputs = inputs._replace(remembered=remembered)
         tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
-        named.update(tables=abstract(tables), client=abstract(packed.client))
-        function = programs.round_with_tables
-    exported = export.export(function, platforms=["cuda"])
+        named.update(tables=abstract(tables), row=abstract(packed.client))
+    exported = export.export(programs.round, platforms=["cuda"])
     program = exported(abstract(state), inputs, abstract(np.float32(3)), **named).mlir_module()
     return re.sub(r" loc\(#loc\d*\)", "", program)
 

@@ -16,8 +16,6 @@ from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.engines.engine import Flight
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.engines.jax.late_engine import LateEngine
-from f3ast_tff.engines.jax.round import RoundInputs
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
@@ -40,15 +38,19 @@ def engine(features: int, classes: int, batch_size: int, **parts: Any) -> FusedE
     )
     data = FederatedData(split, split, classes)
     made = engine_parts(data, LocalTraining(batch_size, epochs=2), **parts)
-    return (LateEngine if made.late else FusedEngine)(made, device="cpu")
+    return FusedEngine(made, device="cpu")
 
 
 def program(fused: FusedEngine, by_client: bool) -> str:
     """Returns the text of the compiled round."""
-    work = fused._pack(1, COHORT).work
-    inputs = RoundInputs(fused._features, fused._labels, work, np.float32(0.1))
+    inputs = fused._clients.inputs(1, fused._clients.pack(1, COHORT))
     lowered = fused._programs.round.lower(
-        fused._state, inputs, np.float32(len(COHORT)), by_client=by_client
+        fused._state,
+        inputs,
+        np.float32(len(COHORT)),
+        tables={},
+        row=None,
+        by_client=by_client,
     )
     return str(lowered.compile().as_text())
 

@@ -85,12 +85,7 @@ def test_server_steps_along_what_it_returns(
     expected = np.sign(mean) * np.sqrt(np.abs(mean))
     options = {}
     if split:
-        if name == "fused":
-            from f3ast_tff.engines.jax.trainer import FusedTrainerFactory as Factory
-        else:
-            from f3ast_tff.engines.tff.composition import TffTrainerFactory as Factory
-        make_trainer = Factory.of(engine_parts(data, *own), "cpu")
-        options = {"workers": WorkersHere(make_trainer, data.train, split)}
+        options = {"workers": WorkersHere.of(name, engine_parts(data, *own), split)}
     got, norm = step(make_engine(name, data, *own, **options))
     np.testing.assert_allclose(got, expected, atol=1e-5)
     assert norm == pytest.approx(np.linalg.norm(expected), rel=1e-4)
