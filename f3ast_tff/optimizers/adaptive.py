@@ -6,6 +6,7 @@ TFF. AMSGrad (Reddi et al., ICLR 2018) is only for the server, as in FADAS (Wang
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -252,20 +253,6 @@ class ServerAdagradConfig(AdaptiveServerConfig):
         return Adagrad(self.server_lr, epsilon=self.epsilon)
 
 
-class LargestMoments(NamedTuple):
-    """State of AMSGrad.
-
-    Attributes:
-        first: First moment m, like the weights.
-        second: Second moment v, like the weights.
-        largest: The largest v so far, like the weights.
-    """
-
-    first: Any
-    second: Any
-    largest: Any
-
-
 @dataclass(frozen=True)
 class AmsGrad(Optimizer):
     """Step rate m / (sqrt(v_max) + epsilon), from m = v = v_max = 0, without bias correction.
@@ -284,35 +271,59 @@ class AmsGrad(Optimizer):
     beta_2: float = 0.99
     epsilon: float = 1e-8
 
+    def _stepped(
+        self, xp: Any, each: Callable[..., Any], learning_rate: Any, state: Any, gradients: Any
+    ) -> tuple[Any, Any]:
+        """Returns what a step subtracts from the weights, and (m, v, v_max) after it.
+
+        `each` maps a function over trees like the weights; `xp` has the functions of a framework.
+        """
+        grow_1, grow_2 = 1 - self.beta_1, 1 - self.beta_2
+        first, second, largest = state
+        first = each(lambda m, g: m + (g - m) * grow_1, first, gradients)
+        second = each(lambda v, g: v + (xp.square(g) - v) * grow_2, second, gradients)
+        largest = each(xp.maximum, largest, second)
+        steps = each(lambda m, v: learning_rate * m / (xp.sqrt(v) + self.epsilon), first, largest)
+        return steps, (first, second, largest)
+
     def in_jax(self, learning_rate: Any) -> Any:
         import jax
         import optax
         from jax import numpy as jnp
 
-        tree_map = jax.tree_util.tree_map
+        each = jax.tree_util.tree_map
 
-        def init(weights: Any) -> LargestMoments:
-            return LargestMoments(*(tree_map(jnp.zeros_like, weights) for _ in range(3)))
+        def init(weights: Any) -> tuple[Any, ...]:
+            return tuple(each(jnp.zeros_like, weights) for _ in range(3))
 
-        def update(
-            gradients: Any, state: LargestMoments, weights: Any = None
-        ) -> tuple[Any, LargestMoments]:
-            grow_1, grow_2 = 1 - self.beta_1, 1 - self.beta_2
-            first = tree_map(lambda m, g: m + (g - m) * grow_1, state.first, gradients)
-            squares = tree_map(jnp.square, gradients)
-            second = tree_map(lambda v, g: v + (g - v) * grow_2, state.second, squares)
-            largest = tree_map(jnp.maximum, state.largest, second)
-            steps = tree_map(
-                lambda m, v: -(learning_rate * m / (jnp.sqrt(v) + self.epsilon)), first, largest
-            )
-            return steps, LargestMoments(first, second, largest)
+        def update(gradients: Any, state: Any, weights: Any = None) -> tuple[Any, Any]:
+            steps, state = self._stepped(jnp, each, learning_rate, state, gradients)
+            return each(jnp.negative, steps), state
 
         return optax.GradientTransformation(init, update)
 
     def in_tff(self) -> Any:
-        from f3ast_tff.engines.tff.amsgrad import AmsGradInTff
+        import tensorflow as tf
+        import tensorflow_federated as tff
 
-        return AmsGradInTff(self.learning_rate, self.beta_1, self.beta_2, self.epsilon)
+        ours, each = self, tf.nest.map_structure
+
+        class _InTff(tff.learning.optimizers.Optimizer):
+            """TensorFlow Federated has no AMSGrad."""
+
+            def initialize(self, specs: Any) -> Any:
+                def zeros() -> Any:
+                    return each(lambda spec: tf.zeros(spec.shape, spec.dtype), specs)
+
+                return OrderedDict(first=zeros(), second=zeros(), largest=zeros())
+
+            def next(self, state: Any, weights: Any, gradients: Any) -> Any:
+                steps, moments = ours._stepped(
+                    tf.math, each, ours.learning_rate, state.values(), gradients
+                )
+                return OrderedDict(zip(state, moments)), each(tf.subtract, weights, steps)
+
+        return _InTff()
 
 
 @register(
