@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from benchmarks.timing import machine
+from benchmarks.timing import machine, seconds_of
 
-ROOT = Path(__file__).parent.parent
 LIMIT = 0.05
 GRID = """
 [settings]
@@ -39,16 +36,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder) / "tiny.toml"
         grid.write_text(GRID)
-        command = [
-            sys.executable,
+        wall = seconds_of(
             "run_experiments.py",
             f"--campaign={grid}",
             f"--output_dir={folder}",
             f"--processes={processes}",
-        ]
-        started = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        wall = time.perf_counter() - started
+        )
         manifest = json.loads((Path(folder) / "tiny/manifest.json").read_text())
     inside = [run["seconds"] for run in manifest["runs"]]
     overhead = 1 - sum(inside) / (wall * processes)

@@ -6,22 +6,18 @@ python -m benchmarks.data_layer --data_dir=DIR   (with cifar-100-python/ or its 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import interleaved, machine
+from benchmarks.timing import interleaved, machine, peak_mib, seconds_of
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ImageCrops
 from f3ast_tff.datasets import CIFAR100, cifar_files
 
-ROOT = Path(__file__).parent.parent
 PREPARE_LIMIT_S = 120.0
 OPEN_LIMIT_S = 2.0
 COHORT_LIMIT_S = 5e-3
@@ -39,13 +35,6 @@ def link_files(data_dir: Path, folder: Path) -> None:
     for name in (cifar_files.CIFAR100.folder, cifar_files.CIFAR100.archive):
         if (data_dir / name).exists():
             (folder / name).symlink_to((data_dir / name).resolve())
-
-
-def seconds_to_run(program: str, *arguments: str) -> float:
-    """Returns the seconds of a fresh Python, start to end."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", program, *arguments], cwd=ROOT, check=True)
-    return time.perf_counter() - started
 
 
 def cohort_seconds(data: FederatedData) -> tuple[float, float, int]:
@@ -78,16 +67,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         link_files(data_dir, folder)
-        preparing = seconds_to_run(OPEN, name)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        preparing = seconds_of("-c", OPEN, name)
+        peak = peak_mib()
         data = CIFAR100(num_clients=500, data_dir=str(folder)).build()
         arrays = (data.train.features, data.test.features)
         started = time.perf_counter()
         for array in arrays:
             np.save(folder / "copy.npy", array)
         writing = time.perf_counter() - started
-        opening = float(np.median([seconds_to_run(OPEN, name) for _ in range(REPEATS)]))
-        python = float(np.median([seconds_to_run("import numpy") for _ in range(REPEATS)]))
+        opening = float(np.median([seconds_of("-c", OPEN, name) for _ in range(REPEATS)]))
+        python = float(np.median([seconds_of("-c", "import numpy") for _ in range(REPEATS)]))
         batches, copy, num_bytes = cohort_seconds(data)
     size = sum(array.nbytes for array in arrays) / 2**20
     print(

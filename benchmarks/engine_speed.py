@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import resource
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,7 @@ from benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
 from benchmarks.timing import interleaved, machine
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import Synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -145,8 +145,7 @@ def main() -> int:
         even = compare("10 clients x 600 examples", even_data(100), folder, yardstick=True)
         uneven = compare("Synthetic(1,1)", synthetic_data, folder, yardstick=False)
     evaluation = evaluation_cost(synthetic_data)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of this process: {peak:.0f} MiB")
+    print(f"peak memory of this process: {peak_memory_mib():.0f} MiB")
     met = [even["fused over hand-written"] <= 1.3, evaluation <= 0.2]
     if HAS_TFF:
         met += [even["TFF over fused"] >= 80, uneven["TFF over fused"] >= 30]

@@ -33,70 +33,56 @@ EQUAL = 1e-5
 LONGEST_CASE_S = 150.0
 
 
-def cases(small: bool) -> list[dict[str, Any]]:
-    """Returns all cases, the most valuable first."""
-    images, text = "cifar100", "shakespeare"
-
-    def rounds(task: str, **more: Any) -> dict[str, Any]:
-        return {"kind": "round", "task": task, **more}
-
-    listed = [
-        *({"kind": "equality", "task": task} for task in ("small_cnn", text, images)),
-        *(rounds(images, lanes=lanes) for lanes in (10, 1, 5)),
-        *(rounds(text, lanes=lanes) for lanes in (10, 1)),
-        rounds(images, lanes=1, layers="plain"),
-        rounds(images, lanes=10, precision="highest"),
-        *(rounds(text, lanes=10, unroll=unroll) for unroll in (8, 16)),
-        rounds(text, lanes=10, unroll=8, flags=LOOPS_IN_GRAPHS),
-        rounds(text, lanes=10, precision="highest"),
-        rounds(text, lanes=10, layers="plain"),
-        rounds(images, lanes=10, layers="plain"),
-        *(rounds("cifar100_released", lanes=lanes, rounds=4) for lanes in (10, 1)),
-        rounds("cifar100_released", lanes=1, layers="plain", rounds=4),
-        *(rounds("small_cnn", lanes=lanes) for lanes in (10, 1)),
-        *(rounds(task, lanes=10, rounds=2, trace=f"trace_{task}") for task in (images, text)),
+def cases() -> list[str]:
+    """Returns all cases, the most valuable first; `benchmarks.gpu_case` reads them."""
+    images, text, released = "round cifar100", "round shakespeare", "round cifar100_released"
+    return [
+        *(f"equality {task}" for task in ("small_cnn", "shakespeare", "cifar100")),
+        *(f"{images} lanes={lanes}" for lanes in (10, 1, 5)),
+        *(f"{text} lanes={lanes}" for lanes in (10, 1)),
+        f"{images} lanes=1 layers=plain",
+        f"{images} lanes=10 precision=highest",
+        *(f"{text} lanes=10 unroll={unroll}" for unroll in (8, 16)),
+        f"{text} lanes=10 unroll=8 flags={LOOPS_IN_GRAPHS}",
+        f"{text} lanes=10 precision=highest",
+        *(f"{each} lanes=10 layers=plain" for each in (text, images)),
+        *(f"{released} lanes={lanes} rounds=4" for lanes in (10, 1)),
+        f"{released} lanes=1 layers=plain rounds=4",
+        *(f"round small_cnn lanes={lanes}" for lanes in (10, 1)),
+        *(f"{each} lanes=10 rounds=2 trace=1" for each in (images, text)),
     ]
-    return [{**case, "small": True} for case in listed] if small else listed
 
 
-def execute(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
+def read_case(text: str) -> dict[str, Any]:
+    """Returns kind, task and options of a case."""
+    kind, task, *options = text.split()
+    pairs = [option.split("=", 1) for option in options]
+    named = {name: int(value) if value.isdecimal() else value for name, value in pairs}
+    return {"kind": kind, "task": task, **named}
+
+
+def execute(case: str, folder: Path, seconds: float) -> dict[str, Any]:
     """Runs a case in a new process; returns its row."""
-    given = {name: value for name, value in case.items() if name != "flags"}
-    if "trace" in given:
-        given["trace"] = str(folder / given["trace"])
-    flags = f"{os.environ.get('XLA_FLAGS', '')} {case.get('flags', '')}".strip()
-    environment = {**os.environ, **({"XLA_FLAGS": flags} if flags else {})}
-    command = [sys.executable, "-m", "benchmarks.gpu_case", json.dumps(given)]
+    given = [os.environ.get("XLA_FLAGS", ""), str(read_case(case).get("flags", ""))]
+    environment = {**os.environ, "XLA_FLAGS": " ".join(given).strip()}
+    command = [sys.executable, "-m", "benchmarks.gpu_case", case, str(folder)]
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        return {**case, "error": f"not done after {seconds:.0f} s"}
+        return {"case": case, "error": f"not done after {seconds:.0f} s"}
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return {**case, "error": f"exit code {done.returncode}: {last[0][:200]}"}
-    return {**case, **json.loads(done.stdout.splitlines()[-1])}
-
-
-def key(row: dict[str, Any]) -> str:
-    """Returns a text that identifies a case, the same before and after a CSV file."""
-    names = ("kind", "task", "lanes", "layers", "precision", "unroll", "flags", "trace", "small")
-    known = {name: row[name] for name in names if name in row and not pd.isna(row[name])}
-    whole = {n: int(v) if isinstance(v, float) else str(v) for n, v in known.items()}
-    return json.dumps({n: str(v) for n, v in whole.items()}, sort_keys=True)
+        return {"case": case, "error": f"exit code {done.returncode}: {last[0][:200]}"}
+    return {"case": case, **json.loads(done.stdout.splitlines()[-1])}
 
 
 def line(row: dict[str, Any]) -> str:
     """Returns a row in words."""
-    said = ", ".join(
-        f"{name} {row[name]}"
-        for name in ("lanes", "layers", "precision", "unroll", "flags")
-        if name in row
-    )
     if "error" in row:
         found = row["error"]
-    elif row["kind"] == "equality":
+    elif "relative_gap" in row:
         verdict = "equal" if row["relative_gap"] <= EQUAL else f"NOT equal to {EQUAL}"
         found = f"{verdict}: at most {row['relative_gap']:.1e} of a change from the CPU"
     else:
@@ -104,21 +90,21 @@ def line(row: dict[str, Any]) -> str:
             f"{row['seconds_a_round']:.4f} s a round (first {row['first_round_seconds']:.1f} s, "
             f"evaluation {row['first_evaluation_seconds']:.1f} s), {row['peak_mib']:.0f} MiB"
         )
-    return f"{row['kind']} {row['task']}{', ' if said else ''}{said}: {found}"
+    return f"{row['case']}: {found}"
 
 
 def fastest_lanes(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Returns the fastest number of lanes of each model, among cases with default options."""
     found = {}
     for task, model in MODELS.items():
-        known = [
-            row
-            for row in rows
-            if row["task"] == task and set(row).isdisjoint({"layers", "flags", "unroll", "error"})
+        known = [(row, read_case(row["case"])) for row in rows if "seconds_a_round" in row]
+        timed = [
+            (row["seconds_a_round"], case["lanes"])
+            for row, case in known
+            if case["task"] == task and case.keys() <= {"kind", "task", "lanes", "small"}
         ]
-        timed = [row for row in known if "seconds_a_round" in row and "trace" not in row]
         if timed:
-            found[model] = int(min(timed, key=lambda row: row["seconds_a_round"])["lanes"])
+            found[model] = min(timed)[1]
     return found
 
 
@@ -133,12 +119,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * given.minutes
     file = given.out / "gpu_rounds.csv"
-    rows = [] if not file.exists() else _read(file)
-    done = {key(row) for row in rows}
+    rows: list[dict[str, Any]] = []
+    if file.exists():
+        known = pd.read_csv(file).to_dict("records")
+        rows = [{str(n): v for n, v in row.items() if not pd.isna(v)} for row in known]
+        # Failed cases are tried again.
+        rows = [row for row in rows if "error" not in row]
+    done = {row["case"] for row in rows}
     print(machine(), flush=True)
-    for case in cases(given.small):
+    for case in [f"{case} small=1" if given.small else case for case in cases()]:
         left = end - time.monotonic()
-        if key(case) in done:
+        if case in done:
             continue
         if left < 20:
             print("the time is over: call again for the other cases")
@@ -153,15 +144,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"all figures: {file}")
     unequal = [row for row in rows if row.get("relative_gap", 0.0) > EQUAL]
     return int(bool(unequal) or any("error" in row for row in rows))
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    """The rows of an earlier call without empty cells; failed cases are dropped, to be retried."""
-    rows = [
-        {str(name): value for name, value in row.items() if not pd.isna(value)}
-        for row in pd.read_csv(file).to_dict("records")
-    ]
-    return [row for row in rows if "error" not in row]
 
 
 if __name__ == "__main__":

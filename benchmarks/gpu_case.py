@@ -1,6 +1,6 @@
 """One measurement of `benchmarks.gpu`, which starts a process for it; prints a line of JSON.
 
-    python -m benchmarks.gpu_case '{"kind": "round", "task": "cifar100", "lanes": 10}'
+    python -m benchmarks.gpu_case "round cifar100 lanes=10" FOLDER
 
 Data are random, in the shapes of CIFAR-100 and Shakespeare: a round's cost does not depend on the
 content of images. A client has 57 sequences, the mean of Shakespeare.
@@ -13,12 +13,14 @@ import importlib
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax import lax
 
+from benchmarks.gpu import read_case
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
@@ -128,7 +130,7 @@ def cohorts(num_clients: int, rounds: int) -> list[Cohort]:
 def measure_round(case: dict[str, Any]) -> dict[str, Any]:
     """Returns the median seconds of a round, after the first, and of its compilation."""
     use_layers(case.get("layers", "fast"), case.get("unroll", 1))
-    given = task(case["task"], case.get("small", False))
+    given = task(case["task"], bool(case.get("small")))
     lanes, precision = case.get("lanes", K), case.get("precision", "tensorfloat32")
     parts = parts_of(given, data_of(given))
     engine = FusedEngine(parts, device="auto", num_lanes=lanes, matmul_precision=precision)
@@ -143,7 +145,7 @@ def measure_round(case: dict[str, Any]) -> dict[str, Any]:
     engine.evaluate()
     evaluation = time.perf_counter() - started
     if "trace" in case:
-        with jax.profiler.trace(case["trace"]):
+        with jax.profiler.trace(str(Path(sys.argv[2]) / f"trace_{case['task']}")):
             engine.run_rounds(len(rounds) + 1, rounds[:1])
     statistics = jax.devices()[0].memory_stats() or {}
     return {
@@ -161,7 +163,7 @@ def measure_equality(case: dict[str, Any]) -> dict[str, Any]:
     The gap of an array is the largest difference of a weight's change over the array's largest
     change; the result has the largest gap of all arrays.
     """
-    given = task(case["task"], case.get("small", False))
+    given = task(case["task"], bool(case.get("small")))
     parts = parts_of(given, data_of(given))
     rounds = cohorts(given.num_clients, 2)
     rounds = [Cohort(cohort.ids[:2], np.full(2, 0.5)) for cohort in rounds]
@@ -179,11 +181,11 @@ def measure_equality(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measures the case in the argument."""
-    case = json.loads(sys.argv[1])
+    """Measures the case in the first argument; the second is the folder for profiles."""
+    case = read_case(sys.argv[1])
     measure = {"round": measure_round, "equality": measure_equality}[case["kind"]]
     device = jax.devices()[0]
-    found = {**case, **measure(case), "device": device.device_kind, "jax": jax.__version__}
+    found = {**measure(case), "device": device.device_kind, "jax": jax.__version__}
     print(json.dumps(found), flush=True)
     return 0
 

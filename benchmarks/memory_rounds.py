@@ -14,11 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.timing import machine
-from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from benchmarks.timing import machine, noise
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ScaledPixels
-from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
@@ -30,6 +28,7 @@ from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500
@@ -44,34 +43,23 @@ AGGREGATIONS = {
 }
 
 
-def images(clients: int) -> ClientExamples:
-    """Random images of CIFAR-10's shape."""
-    rng = np.random.default_rng(0)
-    n = clients * EXAMPLES
-    features = rng.integers(0, 256, (n, 32, 32, 3), np.uint8)
-    labels = rng.integers(0, 10, n).astype(np.int32)
-    return ClientExamples(features, labels, np.arange(0, n + 1, EXAMPLES))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints seconds and ratios per aggregation; the exit code is 1 if MIFA misses the aim."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turns", type=int, default=5)
     given = parser.parse_args(argv)
-    data, p = FederatedData(images(N), images(1), 10), np.full(N, 1 / N)
+    data, p = noise(10, num_clients=N, size=EXAMPLES), np.full(N, 1 / N)
+    common = {"model": cafed_cnn(), "preprocessing": ScaledPixels(-1.0, 1.0), "p": p}
     engines = {
         name: FusedEngine(
-            EngineParts(
-                data=data,
-                model=cafed_cnn((32, 32, 3), 10),
-                preprocessing=ScaledPixels(-1.0, 1.0),
-                work=LocalTraining(32),
-                client_optimizer=Sgd(0.03),
-                server_optimizer=Sgd(1.0),
+            engine_parts(
+                data,
+                LocalTraining(32),
                 aggregation=aggregation,
-                p=p,
+                client=Sgd(0.03),
                 cohort_size=K,
+                **common,
             ),
             device="cpu",
         )

@@ -6,20 +6,16 @@ python -m benchmarks.report_speed
 from __future__ import annotations
 
 import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.synthetic_runs import LEVELS, write_run
-from benchmarks.timing import machine
+from benchmarks.timing import machine, peak_mib, seconds_of
 from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
 from f3ast_tff.settings import builtin_registry
 
-ROOT = Path(__file__).parent.parent
 LIMIT_S = 30.0
 LIMIT_MIB = 1024.0
 SEEDS = range(10)
@@ -78,13 +74,10 @@ def main() -> int:
         number = 0
         for number, settings in enumerate(grid(), start=1):
             write_run(runs / f"run{number:04d}", settings)
-        command = [sys.executable, "-m", "f3ast_tff.cli.main", "report"]
-        command += ["--runs", str(runs), "--out", f"{folder}/report"]
-        started = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-        seconds = time.perf_counter() - started
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        report = ["-m", "f3ast_tff.cli.main", "report"]
+        seconds = seconds_of(*report, "--runs", str(runs), "--out", f"{folder}/report")
+        used, peak = resource.getrusage(resource.RUSAGE_CHILDREN), peak_mib()
+        cpu = used.ru_utime + used.ru_stime
         size = (Path(folder) / "report/report.html").stat().st_size / 2**20
     print(
         f"report of {number} runs: {seconds:.1f} s (limit {LIMIT_S:.0f}; CPU {cpu:.1f} s), "

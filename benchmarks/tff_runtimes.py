@@ -29,11 +29,10 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import Synthetic
-from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizers import Sgd
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT, BATCH_SIZE = 10, 20
 SIDES = ("tf", "worker")
@@ -62,15 +61,7 @@ class Sides:
 
         self.data, model, inputs = parts(task)
         work = LocalTraining(BATCH_SIZE)
-        engine = EngineParts(
-            self.data,
-            model,
-            preprocessing=inputs,
-            work=work,
-            client_optimizer=Sgd(0.01),
-            server_optimizer=Sgd(1.0),
-            aggregation=WeightedSum(),
-        )
+        engine = engine_parts(self.data, work, client=Sgd(0.01), model=model, preprocessing=inputs)
         self._feed = ClientFeed(self.data.train, work, inputs)
         process = process_of(engine, engine.aggregation, self.data.train)
         at_once = -1 if task == "synthetic" else 1

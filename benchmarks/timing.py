@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +26,19 @@ def interleaved(tasks: Mapping[str, Callable[[int], object]], repeats: int) -> d
             if repeat >= 0:
                 seconds[name].append(time.perf_counter() - started)
     return {name: float(np.median(values)) for name, values in seconds.items()}
+
+
+def seconds_of(*arguments: str) -> float:
+    """Returns the seconds of a new Python process in the root folder, start to end."""
+    started = time.perf_counter()
+    command = [sys.executable, *arguments]
+    subprocess.run(command, cwd=Path(__file__).parent.parent, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def peak_mib() -> float:
+    """Returns the peak memory of the child processes so far, MiB."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def machine() -> str:
