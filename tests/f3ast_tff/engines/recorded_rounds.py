@@ -157,9 +157,9 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def configured(case: str, **engine: Any) -> Configuration:
-    """Returns a case's configuration on an engine."""
-    given = {**COMMON, **CASES[case], **engine}
+def configured(case: str | Mapping[str, Any], **engine: Any) -> Configuration:
+    """Returns the configuration of a case, or of other settings, on an engine."""
+    given = {**COMMON, **(CASES[case] if isinstance(case, str) else case), **engine}
     if given["task"] != "synthetic":
         given["task"] = examples(given["task"])
     return resolve(*settings_of(given, builtin_registry()))
@@ -194,11 +194,11 @@ class _Recorder:
         return [outcome]
 
 
-def played(case: str, **engine: Any) -> Arrays:
+def played(case: str | Mapping[str, Any], **engine: Any) -> Arrays:
     """Runs a case from its settings, through the round loop.
 
     Args:
-        case: Name of the case.
+        case: Name of the case, or settings besides `COMMON`.
         **engine: Settings of the engine.
 
     Returns:

@@ -12,7 +12,7 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine, RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
-from f3ast_tff.optimizers import Sgd
+from f3ast_tff.optimizers import Geometric, Inverse, InverseSqrt, Schedule, Sgd
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import TEST_SIZES, tiny_data, with_nan_client
 
@@ -45,10 +45,11 @@ def run_round(engine: Engine, round_number: int, cohort: Cohort) -> RoundOutcome
     return outcome
 
 
-def delta(engine: Any, round_number: int, cohort: Cohort) -> reference.Weights:
+def delta(engine: Any, round_number: int, cohort: Cohort, rate: float = LR) -> reference.Weights:
+    """Delta by hand, from the engine's model."""
     train = tiny_data().train
     return reference.delta(
-        engine.weights(), train, WORK, round_number, cohort.ids, cohort.weights, LR
+        engine.weights(), train, WORK, round_number, cohort.ids, cohort.weights, rate
     )
 
 
@@ -218,3 +219,25 @@ def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable
         assert outcome.update_norm == pytest.approx(results[0][1].update_norm, rel=1e-5)
         for a, b in zip(weights, results[0][0]):
             np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [
+        *[("fused", schedule) for schedule in (Geometric(0.5), Inverse(), InverseSqrt(1))],
+        # `test_memories_alike.py` has a decreasing rate on both engines.
+        pytest.param("tff_in_process", InverseSqrt(1), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_a_round_trains_at_its_rate(
+    name: str, schedule: Schedule, make_engine: Callable[..., Any]
+) -> None:
+    client = Sgd(LR, schedule=schedule)
+    engine = make_engine(name, tiny_data(), WORK, Sgd(1.0), WeightedSum(), client=client)
+    for t in (1, 2, 9):
+        before = engine.weights()
+        expected = delta(engine, t, COHORT, LR * schedule.factor(t))
+        engine.run_rounds(t, [COHORT])
+        for new, old, step in zip(engine.weights(), before, expected):
+            np.testing.assert_allclose(new - old, step, atol=2e-6)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.f3ast_tff.engines.training import train
+from tests.f3ast_tff.engines.recorded_rounds import played
 
 pytestmark = pytest.mark.tff
 
-ROUNDS = 50
 # The released reading adds sampling with replacement, the divisor K, filled rounds and clipping.
 CASES = [
     {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3},
@@ -41,22 +39,18 @@ def _label(case: dict[str, Any]) -> str:
         *(pytest.param(case, id=_label(case), marks=pytest.mark.slow) for case in MORE_CASES),
     ],
 )
-def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
-    expected, expected_cohorts = train({**case, "engine": "tff"}, tmp_path / "tff", ROUNDS)
-    got, cohorts = train({**case, "engine": "fused"}, tmp_path / "fused", ROUNDS)
-    for a, b in zip(cohorts, expected_cohorts):
-        np.testing.assert_array_equal(a.ids, b.ids)
-        np.testing.assert_array_equal(a.weights, b.weights)
-    for a, b in zip(got, expected):
-        np.testing.assert_allclose(a, b, atol=1e-5)
-    assert np.abs(expected[-1]).max() > 0.01
+def test_fifty_rounds_agree(case: dict[str, Any]) -> None:
+    expected, got = (played({**case, "rounds": 50}, engine=name) for name in ("tff", "fused"))
+    for name in ("ids", "weights"):
+        np.testing.assert_array_equal(got[name], expected[name])
+    np.testing.assert_allclose(got["models"], expected["models"], atol=1e-5)
+    assert np.abs(expected["models"][-1]).max() > 0.01
 
 
-def test_the_largest_learning_rate_is_the_same_on_both(tmp_path: Path) -> None:
+def test_the_largest_learning_rate_is_the_same_on_both() -> None:
     """At much larger rates weights overflow, and the engines differ in their finite values."""
-    case = {"algorithm": "f3ast", "server_lr": 1e6}
-    expected, _ = train({**case, "engine": "tff"}, tmp_path / "tff", rounds=5)
-    got, _ = train({**case, "engine": "fused"}, tmp_path / "fused", rounds=5)
+    case = {"algorithm": "f3ast", "server_lr": 1e6, "rounds": 5}
+    expected, got = (played(case, engine=name)["models"] for name in ("tff", "fused"))
     for a, b in zip(got, expected):
         np.testing.assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
     assert np.abs(expected[-1]).max() > 1e5

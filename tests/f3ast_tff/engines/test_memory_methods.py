@@ -19,12 +19,15 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.focus import Focus
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
-from f3ast_tff.optimizers import Sgd
+from f3ast_tff.optimizers import Geometric, Sgd
+from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 
 P2 = np.array([0.25, 0.75])
@@ -283,3 +286,51 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
     c = of_0 / 4 + 3 / 4 * of_1
     a5, _ = two_steps(a4, 1, c - of_1)
     np.testing.assert_allclose(found, [a1, 2 * m, a3, a4, a5], rtol=1e-5)
+
+
+@ENGINES
+def test_a_round_without_clients_follows_the_memory(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    """MIFA with client rates 1/2, 1/4, 1/8.
+
+    Round 1, client 0: 1/2 uphill; g_1 = 1/4 * 1/2 = 1/8, a = 1/2 * 1/8 = 1/16.
+    Round 2: no client. g_2 = g_1, a = 1/16 + 1/4 * 1/8 = 3/32; |step| = sqrt(2) / 32.
+    Round 3: client 1, -s(3/16); g_3 = 1/8 - 3/4 s(3/16), a = 3/32 + 1/8 g_3.
+    """
+    parts = (labelled([0], [1]), LocalTraining(1), Sgd(1.0), Mifa())
+    client = Sgd(0.5, schedule=Geometric(0.5))
+    engine = make_engine(name, *parts, client=client, p=P2, cohort_size=1)
+    last = 3 / 32 + (1 / 8 - 3 / 4 * s(3 / 16)) / 8
+    for t, (ids, bias) in enumerate(zip(([0], [], [1]), (1 / 16, 3 / 32, last)), start=1):
+        (outcome,) = engine.run_rounds(t, [Cohort(np.array(ids, int), P2[ids])])
+        kernel, biases = engine.weights()
+        np.testing.assert_allclose(biases, [bias, -bias], rtol=1e-6)
+        assert not kernel.any() and not outcome.rejected and outcome.num_dropped == 0
+        if t == 2:
+            assert np.isnan(outcome.train_loss)
+            assert outcome.update_norm == pytest.approx(np.sqrt(2) / 32, rel=1e-6)
+
+
+@ENGINES
+def test_a_round_of_broken_clients_is_one_without_clients(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    parts = (with_nan_client(tiny_data(), 2), LocalTraining(4, epochs=2), Sgd(1.0), FedLaAvg(1))
+    client = Sgd(0.1, schedule=Geometric(0.8))
+    engine = make_engine(name, *parts, client=client, p=np.full(6, 1 / 6), cohort_size=6)
+    engine.run_rounds(1, [Cohort(np.array([0, 5]), np.ones(2))])
+    start = {key: value.copy() for key, value in engine.state().items()}
+    outcomes, models = [], []
+    for ids in ([], [2]):
+        engine.restore({key: value.copy() for key, value in start.items()})
+        outcomes += engine.run_rounds(2, [Cohort(np.array(ids, int), np.ones(len(ids)))], True)
+        models.append(engine.weights())
+    for one, other in zip(*models):
+        np.testing.assert_array_equal(one, other)
+    empty, broken = outcomes
+    assert (empty.num_dropped, broken.num_dropped) == (0, 1)
+    assert not empty.rejected and not broken.rejected and np.isnan(broken.train_loss)
+    assert empty.update_norm == broken.update_norm > 0
+    assert empty.client_losses.shape == empty.delivered.shape == (0,)
+    assert broken.delivered.tolist() == [False] and np.isnan(broken.client_losses).all()

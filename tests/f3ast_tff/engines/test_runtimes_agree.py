@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
-from tests.f3ast_tff.engines.training import train
+from tests.f3ast_tff.engines.recorded_rounds import played
 
 # `tff/test_in_process.py` has the worker's rounds, `test_split_cohort.py` a split cohort.
 pytestmark = [pytest.mark.tff, pytest.mark.slow]
 
-ROUNDS = 20
 RUNTIMES: dict[str, dict[str, Any]] = {
     "worker": {"tff_runtime": "worker"},
     "tf": {"tff_runtime": "tf"},
@@ -25,9 +23,7 @@ RUNTIMES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("algorithm", ["f3ast_adam", "fedavg", "f3ast"])
-def test_twenty_rounds_agree(
-    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_twenty_rounds_agree(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cohort is split as over Ray, but without processes."""
 
     def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
@@ -36,9 +32,7 @@ def test_twenty_rounds_agree(
     monkeypatch.setattr(components, "connect", lambda *where: None)
     monkeypatch.setattr(ray_workers, "RayWorkers", workers_here)
     found = {
-        name: train({"algorithm": algorithm, "engine": "tff", **given}, tmp_path / name, ROUNDS)[0][
-            -1
-        ]
+        name: played({"algorithm": algorithm, "rounds": 20}, engine="tff", **given)["models"][-1]
         for name, given in RUNTIMES.items()
     }
     assert np.abs(found["worker"]).max() > 0.01

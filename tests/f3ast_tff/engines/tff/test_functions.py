@@ -1,7 +1,8 @@
-"""Graphs prepared for repeated calls."""
+"""Graphs prepared for repeated calls, leaves in the order of a TFF type, names of devices."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff.functions import TffFunction, callable_graph
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.engines.tff.functions import Layout, TffFunction, callable_graph, find_device
 
 pytestmark = pytest.mark.tff
 
@@ -80,3 +82,33 @@ def test_only_tensorflow() -> None:
 
     with pytest.raises(ValueError, match="not a TensorFlow computation"):
         TffFunction(same, CPU)
+
+
+LAYOUT = Layout(
+    tff.to_type(OrderedDict(b=np.float32, a=(np.int32, OrderedDict(z=np.int32, y=np.int32))))
+)
+
+
+def test_order_is_the_types_and_packing_undoes_it() -> None:
+    value = OrderedDict(b=1.5, a=(2, OrderedDict(z=3, y=4)))
+    assert len(LAYOUT) == 4
+    assert LAYOUT.flatten(value) == [1.5, 2, 3, 4]
+    assert LAYOUT.pack([1.5, 2, 3, 4]) == value
+    assert list(LAYOUT.pack([1.5, 2, 3, 4])) == ["b", "a"]
+
+
+@pytest.mark.parametrize("value", [{"b": 1.0}, {"b": 1.0, "a": (2,)}, [1, 2, 3, 4]])
+def test_other_nesting_is_refused(value: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        LAYOUT.flatten(value)
+
+
+@pytest.mark.parametrize("name", ["cpu", "/CPU:0", "/device:CPU:0", "cpu:0"])
+def test_names_of_the_first_cpu(name: str) -> None:
+    assert find_device(name) == "/device:CPU:0"
+
+
+@pytest.mark.parametrize("name", ["/GPU:77", "/CPU:9", "tpu", "", "//"])
+def test_absent_device_is_refused_with_what_is_there(name: str) -> None:
+    with pytest.raises(ParameterError, match="device = .*must be.*/device:CPU:0"):
+        find_device(name)
