@@ -6,7 +6,6 @@ python -m f3ast_tff.analysis.claims_picture --out docs/pictures/paper_claims.svg
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,7 +156,7 @@ def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
     return rows
 
 
-def draw_claims(path: Path, groups: Sequence[Group] = GROUPS) -> None:
+def draw_claims(path: Path) -> None:
     """Draws the claims as a forest plot, ours with a 95% interval over draws of the data.
 
     Raises:
@@ -166,7 +165,7 @@ def draw_claims(path: Path, groups: Sequence[Group] = GROUPS) -> None:
         OSError: If the file cannot be written.
     """
     require_ending("out", path, ".svg", ".png")
-    parts = [(group, rows_of(group)) for group in groups]
+    parts = [(group, rows_of(group)) for group in GROUPS]
     height = sum(_TITLE + len(rows) for _, rows in parts)
     figure = Figure(figsize=(_WIDTH, _EXTRA + _ROW * height))
     axes = figure.subplots()

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,6 +73,8 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
     for members in partition(kept_groups(table), [_COLUMN, _ROW, _LINE]):
         only_group(members, "line", "choose with --where SETTING=VALUE")
     by_draw = table.groupby([_COLUMN, _ROW, _LINE, "round", "draw"])[score].mean().unstack("draw")
+    drawn: Any = by_draw.groupby(level=[_COLUMN, _ROW, _LINE])
+    of_cell = {key: own.droplevel([0, 1, 2]).dropna(axis=1, how="all") for key, own in drawn}
     names = {kind: _in_order(kind, table[kind].unique()) for kind in (_COLUMN, _ROW, _LINE)}
     styles = styles_of(names[_LINE])
     looks = {each: Look(*styles[each], display_of(_LINE, each)) for each in names[_LINE]}
@@ -82,7 +85,8 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
     panels = figure.subplots(num_rows, num_columns, squeeze=False, sharex="col")
     for r, availability in enumerate(names[_ROW]):
         for c, task in enumerate(names[_COLUMN]):
-            lines = _lines(by_draw, task, availability, names[_LINE])
+            keys = {name: (task, availability, name) for name in names[_LINE]}
+            lines = {name: of_cell[key] for name, key in keys.items() if key in of_cell}
             own = panels[r, kinds * c : kinds * (c + 1)]
             _draw(own[0], lines, looks)
             if gains:
@@ -101,22 +105,6 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
         panel.set_xlabel("round")
     add_legend(figure, looks.values())
     return figure
-
-
-def _lines(
-    by_draw: pd.DataFrame, task: str, availability: str, algorithms: Sequence[str]
-) -> dict[str, pd.DataFrame]:
-    """Returns the scores of each algorithm that ran, with a row per round and a column per draw."""
-    index = by_draw.index
-    here = (index.get_level_values(_COLUMN) == task) & (
-        index.get_level_values(_ROW) == availability
-    )
-    found = {}
-    for each in algorithms:
-        own = by_draw[here & (index.get_level_values(_LINE) == each)]
-        if len(own):
-            found[each] = own.droplevel([_COLUMN, _ROW, _LINE]).dropna(axis=1, how="all")
-    return found
 
 
 def _draw(panel: Axes, lines: dict[str, pd.DataFrame], looks: dict[str, Look]) -> None:

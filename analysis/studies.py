@@ -197,18 +197,13 @@ class StudyRuns:
         return [*self.regimes, "draw", "seed"]
 
 
-def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> StudyRuns:
-    """Reads a file of scores of one task.
-
-    Args:
-        path: CSV file of `tidy_scores`.
-        regimes: Settings whose values are the regimes.
-        where: Conditions on the runs to keep, see `tidy_scores.runs_where`; `None` for all.
+def read_study(path: Path, regimes: Sequence[str]) -> StudyRuns:
+    """Reads a file of scores of one task; see `read_studies` for the arguments.
 
     Raises:
         RunsError: See `read_studies`; also if the file has several tasks.
     """
-    studies = read_studies(path, regimes, where)
+    studies = read_studies(path, regimes)
     if len(studies) > 1:
         raise RunsError(f"{path} has runs of {', '.join(studies)}; a study is of one task")
     (study,) = studies.values()

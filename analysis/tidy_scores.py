@@ -141,11 +141,6 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     return found
 
 
-def is_scores(path: Path) -> bool:
-    """Whether a CSV file has the columns of a file of scores."""
-    return set(_NEEDED) <= set(read_cells(path))
-
-
 def read_scores(path: Path) -> pd.DataFrame:
     """Reads a file of scores.
 

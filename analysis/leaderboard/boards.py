@@ -146,13 +146,13 @@ class Board:
         return sorted([*self.methods, *further], key=place)
 
 
-def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
-    """Returns the boards of a study, from the folder of its file of scores.
+def read_boards(study: Study) -> list[Board]:
+    """Returns the boards of a study.
 
     Raises:
         RunsError: If the file cannot be read.
     """
-    table = runs_where(read_scores(folder / f"{study.name}.csv"), study.where)
+    table = runs_where(read_scores(RESULTS / f"{study.name}.csv"), study.where)
     names = settings_of(table)
     draw = int(table["draw"].iloc[0])
     planned = plan(find_grid_file(study.name), {"draw": draw}, to_run=False).runs

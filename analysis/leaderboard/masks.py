@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -85,21 +84,21 @@ def masks_of_run(configuration: Configuration, pair: Pair) -> tuple[str, int]:
     return masks_digest(packed_masks(np.array(rows), "masks")), builder.model_bytes
 
 
-def published(path: Path = FILE) -> dict[tuple[str, str], dict[Pair, Published]]:
+def published() -> dict[tuple[str, str], dict[Pair, Published]]:
     """Returns the published masks, by study and conditions of a board, then by draw.
 
     Raises:
         RunsError: If the file cannot be read.
     """
     try:
-        table = read_csv(read_text(path))
+        table = read_csv(read_text(FILE))
         found: dict[tuple[str, str], dict[Pair, Published]] = {}
         for row in table.to_dict("records"):
             pair = Pair(int(row["draw"]), int(row["seed"]))
             of_run = Published(row["sha256"], int(row["model_bytes"]), row["command"])
             found.setdefault((row["study"], row["where"]), {})[pair] = of_run
     except (OSError, ValueError, KeyError) as error:
-        raise RunsError(f"cannot read {path}: {error}") from error
+        raise RunsError(f"cannot read {FILE}: {error}") from error
     return found
 
 

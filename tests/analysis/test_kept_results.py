@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis import kept_pages, tidy_scores
-from f3ast_tff.analysis.tidy_scores import is_scores
+from f3ast_tff.analysis.runs import SCORES as COLUMNS
+from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.kept_results import (
@@ -24,7 +25,9 @@ from tests.analysis.kept_results import (
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "analysis" / "results"
 PAGES = sorted(RESULTS.glob("*.md"))
-SCORES = [path for path in sorted(RESULTS.glob("*.csv")) if is_scores(path)]
+SCORES = [
+    path for path in sorted(RESULTS.glob("*.csv")) if {"round", *COLUMNS} <= {*read_cells(path)}
+]
 DERIVED = sorted({*RESULTS.glob("*.csv")}.difference(SCORES))
 TINY = """
 [settings]
