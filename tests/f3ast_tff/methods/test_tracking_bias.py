@@ -28,7 +28,7 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
-N, ROUNDS = 20, 3000
+N, ROUNDS = 20, 6000
 P = np.arange(1, N + 1) / (N * (N + 1) / 2)
 LOSS = loss_by_rank(P, 0.4)
 BETAS = (0.001, 0.002, 0.004)
