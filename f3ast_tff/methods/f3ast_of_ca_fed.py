@@ -50,7 +50,7 @@ class F3ASTOfCAFed(FollowsAvailability):
     def select(self, now: Round) -> np.ndarray:
         candidates = np.flatnonzero(now.available & (self.p > 0))
         worth = np.zeros(len(self.p))
-        worth[candidates] = self._worth(self._known_in(now), candidates)
+        worth[candidates] = self._worth(self._known_in(now), now.available, candidates)
         return now.constraint.admit(ranked(candidates, worth, None))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
@@ -60,11 +60,14 @@ class F3ASTOfCAFed(FollowsAvailability):
             ValueError: If beta is 0 and a selected client has pi_k = 0 by the server's knowledge.
         """
         self.knowledge = self._known_in(now)
-        return Cohort(ids[delivered], self._worth(self.knowledge, ids[delivered]))
+        return Cohort(ids[delivered], self._worth(self.knowledge, now.available, ids[delivered]))
 
-    def _worth(self, known: AvailabilityKnowledge, ids: np.ndarray) -> np.ndarray:
-        """p_k / r_k; only available clients count, so the indicator is 1."""
-        return inverse_availability(self.p, (1 - self.beta) * known.pi + self.beta, ids)
+    def _worth(
+        self, known: AvailabilityKnowledge, available: np.ndarray, ids: np.ndarray
+    ) -> np.ndarray:
+        """p_k / r_k of clients; one whose update is late may be absent by now."""
+        r = (1 - self.beta) * known.pi + self.beta * available
+        return inverse_availability(self.p, r, ids)
 
 
 @register(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f3ast_tff.methods import Round, RoundConstraint
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from tests.f3ast_tff.methods.small_world import played
@@ -23,6 +24,14 @@ def test_by_hand() -> None:
         cohort = played(strategy, t, np.ones(3, bool), 2)
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, [0.3 / 0.19, 0.4 / 0.55])
+
+
+def test_a_late_update_counts_when_its_client_is_absent() -> None:
+    """Client 2 is absent when its update arrives: r = 0.9 pi = 0.72, so its weight is 0.3 / 0.72."""
+    p, activity = np.array([0.4, 0.3, 0.3]), KnownAvailability(np.array([0.5, 0.1, 0.8]))
+    now = Round(5, np.array([True, True, False]), RoundConstraint(2))
+    cohort = F3ASTOfCAFed(p, activity, beta=0.1).weigh(now, np.array([0, 2]), np.ones(2, bool))
+    np.testing.assert_allclose(cohort.weights, [0.4 / 0.55, 0.3 / 0.72])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9))
