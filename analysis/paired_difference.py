@@ -246,7 +246,7 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def one_sided_p(distance: float, tail: float, n: int) -> float:
-    """Returns the p value p of a value at a distance from the mean, where `reach` is of 1 - 2 p.
+    """Returns the p at which the interval of level 1 - 2 p just reaches a value, see `reach`.
 
     `distance` is in standard errors beyond the value, `tail` the skewness towards it, `n` the
     number of values, at least 2.

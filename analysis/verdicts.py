@@ -1,8 +1,8 @@
 """Two verdicts on a claim that A is better than B: its direction, and its size.
 
 The direction says on which side of 0 the difference A - B lies: `HOLDS` (A's), `REVERSED` (B's),
-or `OPEN`. "Not worse" is judged as "better" is: without a margin that somebody invents, an interval
-shows "not worse" by lying on A's side, and contradicts it by lying on B's. "The same" claims no
+or `OPEN`. "Not worse" is judged like "better", because no paper gives a margin: an interval on A's
+side shows it, an interval on B's side contradicts it. "The same" claims no
 direction: it claims a size, the printed difference.
 
 The size compares the difference with the paper's, where it prints one, as an interval of A - B

@@ -20,7 +20,9 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
-from f3ast_tff.analysis.texts import csv_text
+from f3ast_tff.analysis.report.reading_effects import NOT_ENOUGH
+from f3ast_tff.analysis.texts import NOT_RUN, csv_text
+from f3ast_tff.analysis.verdicts import HOLDS, REVERSED
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import hash_of, read_json
 
@@ -29,12 +31,7 @@ _PNG_DPI = 150
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Length of a cell's line above which it may be broken.
 _LONG = 34
-_CLASSES = {
-    "holds": "holds",
-    "does not hold": "fails",
-    "not enough runs": "none",
-    "not run": "none",
-}
+_CLASSES = {HOLDS: "holds", REVERSED: "fails", NOT_ENOUGH: "none", NOT_RUN: "none"}
 
 
 def write(
@@ -108,8 +105,10 @@ def to_html(document: Document, svgs: dict[str, bytes]) -> str:
 
 def _cell_class(text: str) -> str:
     lines = text.split("\n")
+    # A table of claims has the level behind the verdict, such as "holds (at 99.17%)".
+    verdict = lines[0].partition(" (at ")[0]
     long = "long" if max(map(len, lines)) > _LONG else ""
-    return " ".join(filter(None, (_CLASSES.get(lines[0], ""), long)))
+    return " ".join(filter(None, (_CLASSES.get(verdict, ""), long)))
 
 
 def _panels(picture: Picture) -> str:

@@ -5,7 +5,8 @@ The way of a flag to its component, such as `--rate_beta` to F3AST:
 1. `parse` (cli/flags.py) makes a flag of each declared parameter, and settings of given flags.
 2. `resolve` (settings/resolve.py) adds the defaults, and makes the `Config` of each component.
 3. `Builder` (run/build.py), which `run_experiment` asks for all parts, calls `Config.build`.
-4. The component's own file, methods/f3ast.py, declares the parameter and builds the strategy.
+4. The component's own file, methods/f3ast.py, builds the strategy. Its `Config` declares the
+   parameters, or inherits shared ones such as `rate_beta` from methods/parts/algorithm.py.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Answers:
     """A cohort, and the updates that arrived.
 
     Attributes:
-        asked: The selected cohort, `int64 [m]`.
+        asked: The selected clients, whether or not their updates arrive, `int64 [m]`.
         delivered: Whether each client's update arrived and counts, `bool [m]`; all false in a
             failed round. If updates may be late, whether it enters in this same round.
         cohort: The delivered clients, which train, with the weights of their updates. If updates

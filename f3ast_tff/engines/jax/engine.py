@@ -41,7 +41,7 @@ from f3ast_tff.engines.jax.trainer import ClientsOnDevice, merged
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 
-# Client (or slot of a late update) of each place in a cohort, and the place of each lane.
+# For each place in a cohort its client, or slot if updates may be late; the place of each lane.
 _Places = tuple[np.ndarray, np.ndarray]
 
 
@@ -326,7 +326,7 @@ class FusedEngine:
 
 
 class _Queued(NamedTuple):
-    """A round on the device; results by client with the first arguments of `by_place`, if any."""
+    """A round queued on the device; `by_lane` and `places` are for results by client, if any."""
 
     outcome: DeviceOutcome
     by_lane: ByLane | None = None

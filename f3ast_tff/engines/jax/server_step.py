@@ -130,8 +130,8 @@ class ServerStep:
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
 
         Returns:
-            State after the round, outcome, and memory of the clients, whose `finite` now tells
-            which values changed. If no update is finite, or the step is not, the state stays; see
+            State after the round, outcome, and memory of the clients, whose `finite` now marks
+            the lanes whose values changed. If no update is finite, or the step is not, the state stays; see
             `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory

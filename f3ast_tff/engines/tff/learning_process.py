@@ -23,7 +23,7 @@ from f3ast_tff.optimizers import Optimizer
 
 
 class ImportanceWeightedSumFactory(tff.aggregators.WeightedAggregationFactory):
-    """Delta = sum_k w_k v_k with the weights as given, w_k = p_k / r_k(t); no normalisation.
+    """Delta = sum_k w_k v_k with the weights as given, p_k / r_k(t) for F3AST; no normalisation.
 
     Unlike `tff.aggregators.MeanFactory` it does not divide by the sum of the weights. The sum is 1
     only on average, which makes the update unbiased (Lemma B.1).

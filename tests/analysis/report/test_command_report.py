@@ -120,6 +120,12 @@ def test_every_claim_has_a_verdict(out: Path) -> None:
     )
 
 
+def test_a_verdict_has_its_mark_in_the_summary_and_in_its_table(out: Path) -> None:
+    page = (out / "report.html").read_text()
+    assert re.search('class="holds[^"]*">(<a [^>]*>)?holds<', page)
+    assert re.search('class="holds[^"]*">holds \\(at 95.00%\\)', page)
+
+
 def test_the_page_says_what_its_intervals_cover(out: Path) -> None:
     text = (out / "report.md").read_text()
     assert "intervals cover draws of the data, 5 of them" in text

@@ -27,7 +27,7 @@ def test_by_hand() -> None:
 
 
 def test_a_late_update_counts_when_its_client_is_absent() -> None:
-    """Client 2 is absent when its update arrives: r = 0.9 pi = 0.72, so its weight is 0.3 / 0.72."""
+    """Client 2 is absent when its update arrives: r = 0.9 pi = 0.72, the weight 0.3 / 0.72."""
     p, activity = np.array([0.4, 0.3, 0.3]), KnownAvailability(np.array([0.5, 0.1, 0.8]))
     now = Round(5, np.array([True, True, False]), RoundConstraint(2))
     cohort = F3ASTOfCAFed(p, activity, beta=0.1).weigh(now, np.array([0, 2]), np.ones(2, bool))
