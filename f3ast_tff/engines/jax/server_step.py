@@ -131,8 +131,8 @@ class ServerStep:
 
         Returns:
             State after the round, outcome, and memory of the clients, whose `finite` now marks
-            the lanes whose values changed. If no update is finite, or the step is not, the state stays; see
-            `Memory.steps` for the exception.
+            the lanes whose values changed. If no update is finite, or the step is not, the state
+            stays; see `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory
         if memory is None or remembered is None:

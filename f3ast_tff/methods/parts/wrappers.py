@@ -60,9 +60,9 @@ class Wrapped(Remembers, Strategy):
 class Separated(Wrapped):
     """A selected client rests for R rounds: selected in t, it is unavailable in t + 1 .. t + R.
 
-    The strategy inside sees resting clients as unavailable. F3AST's rates count
-    the rounds in which a client takes part, and so stay right. A method that knows or estimates pi_k ignores the rest, so its weights p_k / pi_k
-    are too small.
+    The strategy inside sees resting clients as unavailable. F3AST's rates count the rounds in which
+    a client takes part, and so stay right. A method that knows or estimates pi_k ignores the rest,
+    so its weights p_k / pi_k are too small.
     """
 
     saved_as: ClassVar[str] = "selections"
