@@ -11,5 +11,5 @@ From run folders to the verdict on a claim:
 4. `comparison_grid` (report/claims.py) writes the verdicts as the page shows them.
 
 published_tables.py holds the papers' numbers and claims, runs.py reads a run folder, and build.py
-puts the page together.
+puts the page together, with a summary of the verdicts.
 """

@@ -42,9 +42,10 @@ FOLLOWS = ("delivered", "selected", "both")
 class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
-    Each round selects the feasible set of largest -dH/dr (line 4): if K is the only constraint, the
-    K available clients of largest -dH/dr_k. Then the rates move (line 5). Then the rates weigh the
-    updates, w_k = p_k / r_k(t) (line 9). The weights are meant for a SUM, never a normalised mean.
+    Each round `select` takes the feasible set of largest -dH/dr (line 4): if K is the only
+    constraint, the K available clients of largest -dH/dr_k. Then `weigh` moves the rates (line 5)
+    and weighs the updates by them, w_k = p_k / r_k(t) (line 9). The weights are meant for a SUM,
+    never a normalised mean.
 
     A round costs one pass over the clients. The state is p and the rates, 16 bytes per client, and
     for H = sum p / r also the root of p. The order by utility needs rates only up to a common

@@ -59,7 +59,16 @@ class Came:
 
 
 class TffEngine:
-    """Executes rounds on a TFF runtime, and evaluates in this process."""
+    """Executes rounds on a TFF runtime, and evaluates in this process.
+
+    The learning process is made once by `build_process` (learning_process.py): local training
+    (client_work.py), a sum or mean of the updates, the server optimizer. In a round `ClientFeed`
+    (composition.py) makes the clients' data sets, and the runtime executes the process on them: in
+    this process, client by client, from TFF's map-reduce form (runtime.py), or in TFF's own worker
+    (worker.py). With a memory, `HostMemory` then applies the rule to the updates on the host.
+    `LateTffEngine` (late_engine.py) also takes late updates; it overrides `_aggregation` and
+    `_train`.
+    """
 
     block_rounds = 1
 
@@ -131,7 +140,7 @@ class TffEngine:
 
     @staticmethod
     def _aggregation(parts: EngineParts) -> Aggregation:
-        """The aggregation that TFF executes."""
+        """The aggregation that TFF executes; `LateTffEngine` has it report the updates too."""
         return parts.aggregation
 
     def run_rounds(
@@ -213,7 +222,10 @@ class TffEngine:
         now: RoundContext | None,
         flight: Flight | None,
     ) -> tuple[Any, Came]:
-        """Executes a round; returns TFF's output and the updates of the cohort."""
+        """Trains the cohort and steps the server; returns TFF's output and the updates.
+
+        `flight` is for `LateTffEngine`.
+        """
         memory, starts, steps = self._memory, None, self._steps(cohort)
         if memory is not None and now is not None:
             mean = memory.mean(self._parts.aggregation.normalise, now)
