@@ -258,7 +258,10 @@ def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
     content: dict[str, bytes] = {}
     try:
         if hash_of(path, most=_MAX_ARCHIVE_BYTES) != files.download.sha256:
-            raise ValueError("its SHA-256 is another one; unpacked files are checked by content")
+            raise ValueError(
+                "its SHA-256 is not the distributor's (unpack another archive: unpacked files are "
+                "checked by content)"
+            )
         with tarfile.open(path) as archive:
             for member in archive:
                 file = archive.extractfile(member) if member.name in names else None
