@@ -125,7 +125,7 @@ class SelectionHistory:
     def num_lost(self) -> int:
         """Number of updates that did not arrive, over all rounds."""
         return sum(
-            record.get("late_lost", np.count_nonzero(~record["delivered"]))
+            record.get("late_lost", int(np.count_nonzero(~record["delivered"])))
             for record in self._rounds
         )
 
