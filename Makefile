@@ -56,7 +56,7 @@ test: style  ## Lint, and run the tests not marked slow
 fast-tests: $(STAMP)
 	$(PYTEST) -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
-check: style  ## Lint, and run the tests that need neither TensorFlow nor a command, in about a minute
+check: style  ## Lint, and run the tests that need neither TensorFlow nor a command, in one to two minutes
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
 
 quick-tests: $(STAMP)
