@@ -153,13 +153,13 @@ def summary(
     num_groups = len(collected.groups)
     read = (
         f"{collected.num_finished} finished run{'s' * (collected.num_finished != 1)} in "
-        f"{num_groups} group{'s' * (num_groups != 1)} "
-        "that differ by data draw and seed alone."
+        f"{num_groups} group{'s' * (num_groups != 1)}. "
+        "Runs of one group differ by data draw and seed alone."
     )
     blocks: list[Block] = [Text(read)]
     if lost := sum(group.num_guessing for group in collected.groups):
-        text = f"{lost} of them end no better than a guess among the classes: sample loss at least "
-        blocks.append(Text(f"{text}ln C; the last column of Runs counts them."))
+        text = f"{lost} of the runs end no better than a guess among the classes: sample loss at "
+        blocks.append(Text(f"{text}least ln C; the last column of Runs counts them."))
     if one_availability(collected.groups):
         blocks.append(Text(f"R{ONE_AVAILABILITY[1:]}: neither by ± nor by intervals."))
     for title, lines in (

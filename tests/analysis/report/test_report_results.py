@@ -19,7 +19,7 @@ def test_runs_no_better_than_a_guess_are_counted(make_run: MakeRun, tmp_path: Pa
     make_run("fedavg", algorithm="fedavg", loss=1.0)
     assert main(["report", f"--runs={tmp_path}/runs", f"--out={tmp_path}/out"]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "\n3 of them end no better than a guess among the classes" in text
+    assert "\n3 of the runs end no better than a guess among the classes" in text
     (head,) = [line for line in text.splitlines() if line.startswith("| algorithm | over |")]
     assert head.endswith("| no better than a guess |")
     rows = [line for line in text.splitlines() if "runs_synthetic-" in line]
