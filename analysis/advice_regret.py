@@ -40,7 +40,7 @@ def regret_table(studies: dict[str, Study]) -> str:
     """Returns mean and largest regret of each rule in each objective, as a Markdown table."""
     rows = []
     for share, study in studies.items():
-        for rule in (None, *FIXED):
+        for rule in (None, *(name for name in FIXED if name in study.scores.index)):
             regrets = study.regrets(rule)
             said = "the advice" if rule is None else f"always {rule}"
             worst = f"{regrets.max():.3f} ({regrets.idxmax()})"

@@ -5,6 +5,7 @@ python -m f3ast_tff.analysis.agreement RUN_FOLDER RUN_FOLDER
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     if len(argv) != 3:
         return _fail("give two run folders")
     try:
-        first, second = (_only_run(Path(folder).expanduser()) for folder in argv[1:])
+        first, second = (_only_run(Path(os.path.expanduser(folder))) for folder in argv[1:])
         worst, selections_equal = differences(first, second)
     except RunsError as error:
         return _fail(str(error))

@@ -18,7 +18,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import Run
+from f3ast_tff.analysis.runs import Run, takes_mean
 from f3ast_tff.analysis.texts import write_csv
 
 # First rounds of the spans over which weights are averaged.
@@ -58,7 +58,7 @@ def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
         entered least often.
 
     Raises:
-        RunsError: If a run's `selection.npz` is damaged.
+        RunsError: If a run's `selection.npz` is damaged, or its aggregation is a plug-in's.
     """
     groups, names = comparable_groups(runs)
     differing = varying(groups, names)
@@ -68,17 +68,16 @@ def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
 def _row(group: RunGroup, differing: Sequence[str]) -> dict[str, object]:
     settings = {**group.condition(["task"]), "algorithm": group.algorithm}
     settings.update(group.condition(differing))
-    normalised = group.setting("aggregation") == "mean"
-    found = pd.DataFrame([_of_run(run, normalised) for run in group.runs.values()])
+    found = pd.DataFrame([_of_run(run) for run in group.runs.values()])
     return {**settings, "runs": len(group.runs), **found.mean().round(6)}
 
 
-def _of_run(run: Run, normalised: bool) -> dict[str, float]:
+def _of_run(run: Run) -> dict[str, float]:
     arrays = run.selection()
     selected, sums, p = (arrays[name] for name in ("selected", "weight_sum", "p"))
     picks = np.bincount(selected[selected >= 0], minlength=len(p))
     largest = np.argsort(-p, kind="stable")[: max(1, round(LARGEST_SHARE * len(p)))]
-    if normalised:
+    if takes_mean(run):
         sums = np.sign(sums)
     spans = zip(SPANS, (*SPANS[1:], len(sums) + 1))
     parts = {start: sums[start - 1 : end - 1] for start, end in spans}

@@ -16,7 +16,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.run_groups import comparable_groups, varying
-from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.analysis.runs import Run, RunsError, takes_mean
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.availability import FourClassesConfig
@@ -57,7 +57,8 @@ def cumulative_importance(runs: Sequence[Run]) -> pd.DataFrame:
         (NaN if p is 0). Numbers have six decimals.
 
     Raises:
-        RunsError: If a run has another availability, or its `selection.npz` is damaged.
+        RunsError: If a run has another availability, its aggregation is a plug-in's, or its
+            `selection.npz` is damaged.
     """
     groups, names = comparable_groups(runs)
     differing = [name for name in varying(groups, names) if name != "task"]
@@ -91,7 +92,7 @@ def _mean_weights(run: Run, arrays: dict[str, np.ndarray]) -> np.ndarray:
     if "late_clients" in arrays:
         selected = np.hstack([selected, arrays["late_clients"]])
         weights = np.hstack([weights, arrays["late_weights"]])
-    if run.settings.get("aggregation") == "mean":
+    if takes_mean(run):
         weights = weights / np.where(sums > 0, sums, 1)[:, None]
     there = selected >= 0
     found = np.bincount(selected[there], weights[there], minlength=len(arrays["p"]))

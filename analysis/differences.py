@@ -103,6 +103,12 @@ def methods_of(groups: Sequence[RunGroup]) -> Methods:
     return Methods(sorted(ordered, key=place), conditions, own, labels)
 
 
+def score_of_objective(groups: Sequence[RunGroup]) -> str:
+    """Returns the accuracy of the runs' objective: over users if all have p_k = 1 / N."""
+    shares = {str(group.settings.get("client_share")) for group in groups}
+    return SCORES[1] if shares == {"equal"} else SCORES[0]
+
+
 def differences(
     methods: Methods,
     score: str = SCORES[0],
@@ -193,7 +199,13 @@ def judged(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def heading(methods: Methods, table: pd.DataFrame, score: str, period: str | int) -> str:
+def heading(
+    methods: Methods,
+    table: pd.DataFrame,
+    score: str,
+    period: str | int,
+    baseline: str | None = None,
+) -> str:
     """Describes a table of `differences`: its runs, its intervals, and methods left out."""
     at = _PERIODS.get(str(period), f"in round {period}")
     tested = int(table["p"].notna().sum())
@@ -203,10 +215,14 @@ def heading(methods: Methods, table: pd.DataFrame, score: str, period: str | int
     every = [(_where(group, world), methods.labels[group]) for group in methods.groups]
     alone = [f"{label} ({where})" for where, label in every if (where, label) not in there]
     if table.empty:
-        return f"No two methods ran under equal settings: {', '.join(alone)}."
+        nobody = "No two methods ran under equal settings"
+        if baseline is not None:
+            nobody = f"No method ran under equal settings with {baseline}"
+        return f"{nobody}: {', '.join(alone)}."
     more = len(alone) - _MAX_NAMED
     alone = alone if more < 2 else [*alone[:_MAX_NAMED], f"and {more} more"]
-    left_out = f" Alone under their settings, hence not compared: {', '.join(alone)}."
+    why = "Alone" if baseline is None else f"Without {baseline}"
+    left_out = f" {why} under their settings, hence not compared: {', '.join(alone)}."
     return (
         f"Differences in {score.replace('_', ' ')} on {scored_on(methods.groups)} {at}, over "
         f"runs of the same data draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."

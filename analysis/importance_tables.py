@@ -9,6 +9,7 @@ draws it and prints no tables.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,8 @@ def main(flags: Flags) -> None:
 def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
     """Returns a column of the file by method, group of clients, and pair of draw and seed.
 
+    Pairs without a value are left out.
+
     Raises:
         RunsError: If runs of one method differ in another setting, or a method has one run.
     """
@@ -94,11 +97,18 @@ def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
         values = found.setdefault(key, {name: {} for name in GROUPS})[row[CLIENTS]]
         if pair in values:
             raise RunsError(f"{label(names, key)} has {pair} twice; name more settings in --rows")
-        values[pair] = float(row[value])
+        # No ratio where p is 0.
+        values[pair] = float(row[value] or "nan")
     fewest = min(len(values) for groups in found.values() for values in groups.values())
     if fewest < 2:
         raise RunsError("an interval needs two draws of each method")
-    return {key: found[key] for key in ordered_keys(found, names)}
+    return {
+        key: {
+            name: {pair: each for pair, each in values.items() if not math.isnan(each)}
+            for name, values in found[key].items()
+        }
+        for key in ordered_keys(found, names)
+    }
 
 
 def draw(ratios: Table, names: Sequence[str]) -> Figure:
@@ -107,11 +117,14 @@ def draw(ratios: Table, names: Sequence[str]) -> Figure:
     panel = figure.subplots()
     for y, groups in enumerate(ratios.values()):
         for place, (name, values) in enumerate(groups.items()):
-            found, (said, color, marker) = mean_interval(values), _LOOKS[name]
+            said, color, marker = _LOOKS[name]
+            found = mean_interval(values) if len(values) > 1 else None
+            # Without an interval only the name is drawn, in the legend.
+            low, mean, high = (found.low, found.mean, found.high) if found else [math.nan] * 3
             at = y + 0.2 * (place - 1)
-            panel.plot([found.low, found.high], [at, at], color=color, linewidth=1.6)
+            panel.plot([low, high], [at, at], color=color, linewidth=1.6)
             shown = said if y == 0 else None
-            panel.plot(found.mean, at, marker, color=color, markersize=5, label=shown)
+            panel.plot(mean, at, marker, color=color, markersize=5, label=shown)
     panel.axvline(1, color="#444444", linewidth=0.8)
     panel.set_yticks(range(len(ratios)), [literal(label(names, key)) for key in ratios])
     panel.set_ylim(len(ratios) - 0.5, -0.5)

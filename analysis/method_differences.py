@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,11 +44,12 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
         A row per method, objective and regime: `method`, its name; `client_share`; `own`, whether
         the objective is its paper's; `corrects`, the name of the method that it corrects, `""` if
         that is the method itself or not in the study; the rates, if the file has them; `regime` in
-        words; `score`, mean accuracy for the objective; `other_score`, mean accuracy of the other
-        kind; `runs`; `lost`, number of runs whose loss is not finite or at least the loss of a
-        uniform guess; `difference` to the method that it corrects, with `low` and `high`, the ends
-        of the corrected interval; `to_fedavg`, the difference to FedAvg. A difference is NaN
-        without another method as baseline or with fewer than 2 common pairs of draw and seed.
+        words; `score`, mean over draws of each draw's mean accuracy for the objective;
+        `other_score`, that of the other kind; `runs`; `lost`, number of runs whose loss is not
+        finite or at least the loss of a uniform guess; `difference` to the method that it corrects,
+        with `low` and `high`, the ends of the corrected interval; `to_fedavg`, the difference to
+        FedAvg. A difference is NaN without another method as baseline or with fewer than 2 common
+        pairs of draw and seed.
 
     Raises:
         RunsError: If a method has several rates in one objective, or two possible baselines.
@@ -90,14 +92,23 @@ def method_means(differences: pd.DataFrame) -> pd.DataFrame:
 
     There is a row per method and objective, with the columns of `regime_differences`: means of
     scores and differences, sums of `runs` and `lost`. `above` and `below` replace `low` and `high`:
-    the numbers of regimes whose corrected interval lies above and below 0.
+    the numbers of regimes whose corrected interval lies above and below 0. A method that lacks a
+    regime has no mean score and comes last; differences are over the regimes that have one.
     """
     table = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0)
     labels = ["method", SHARE, OWN, "corrects", *(rate for rate in RATES if rate in table)]
-    means = ["score", "other_score", "difference", "to_fedavg"]
-    how = {**dict.fromkeys(means, "mean"), **dict.fromkeys(_COUNTS, "sum")}
+    how: dict[str, Any] = {
+        **dict.fromkeys(("score", "other_score"), mean_of_all),
+        **dict.fromkeys(("difference", "to_fedavg"), "mean"),
+        **dict.fromkeys(_COUNTS, "sum"),
+    }
     found = table.groupby(labels, sort=False, as_index=False).agg(how)
     return found.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def mean_of_all(scores: pd.Series[Any]) -> float:
+    """Returns the mean of a method's scores, NaN if it lacks one: regimes are not equally hard."""
+    return float(scores.mean(skipna=False))
 
 
 def guess_loss(task: str) -> float:
@@ -107,9 +118,7 @@ def guess_loss(task: str) -> float:
     return math.inf if classes is None else math.log(classes)
 
 
-def corrected_intervals(
-    family: Sequence[PairedDifference | None],
-) -> list[tuple[float, float]]:
+def corrected_intervals(family: Sequence[PairedDifference | None]) -> list[tuple[float, float]]:
     """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
 
     The ends are NaN if a difference is `None`.
@@ -130,13 +139,16 @@ def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
 
 def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
     """A row per regime of the study, in order; scores of a regime without runs are NaN."""
-    counted = runs.assign(lost=~(runs["loss"] < bound), runs=1)
-    found = counted.groupby(list(study.regimes)).agg(
+    # Kept losses have six decimals.
+    counted = runs.assign(lost=~(runs["loss"] < round(bound, 6)), runs=1)
+    by_draw = counted.groupby([*study.regimes, "draw"]).agg(
         score=("accuracy", "mean"),
         other_score=("other_accuracy", "mean"),
         lost=("lost", "sum"),
         runs=("runs", "sum"),
     )
+    how = {"score": "mean", "other_score": "mean", "lost": "sum", "runs": "sum"}
+    found = by_draw.groupby(list(study.regimes)).agg(how)
     regimes = study.regime_values()
     every = pd.MultiIndex.from_tuples(regimes)
     found = found.reindex(every if len(study.regimes) > 1 else [value for (value,) in regimes])

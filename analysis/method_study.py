@@ -29,6 +29,7 @@ from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.method_differences import (
     OWN,
     guess_loss,
+    mean_of_all,
     method_means,
     regime_differences,
 )
@@ -97,7 +98,7 @@ def symmetric_limit(differences: pd.Series[Any]) -> float:
 def _with_differences(table: pd.DataFrame) -> pd.DataFrame:
     """The methods with a difference, as rows by mean score, with row labels."""
     known = table.groupby("method")["difference"].transform("count") > 0
-    mean = table.groupby("method")["score"].transform("mean")
+    mean = table.groupby("method")["score"].transform(mean_of_all)
     found = table.assign(mean=mean, label=table["method"] + " − " + table["corrects"])[known]
     return found.sort_values("mean", ascending=False, kind="stable")
 

@@ -56,11 +56,6 @@ class PairedDifference:
         return self.num_draws if self.num_draws > 1 else self.num_pairs
 
     @property
-    def degrees(self) -> int:
-        """Degrees of freedom of Student's t: draws - 1; with one draw, seeds - 1."""
-        return self.num_units - 1
-
-    @property
     def low(self) -> float:
         """Lower end of the 95% interval."""
         return self.interval(LEVEL)[0]

@@ -17,12 +17,7 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.availability import (
-    AvailabilityProcess,
-    Grouped,
-    IndependentAvailability,
-    Markov,
-)
+from f3ast_tff.availability import AvailabilityProcess, Grouped, IndependentAvailability, Markov
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy

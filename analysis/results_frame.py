@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.curves import draw_curves
-from f3ast_tff.analysis.differences import Methods, differences, methods_of
+from f3ast_tff.analysis.differences import Methods, differences, methods_of, score_of_objective
 from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
@@ -131,22 +131,21 @@ class Results(pd.DataFrame):
         return pd.DataFrame
 
     def differences(
-        self,
-        baseline: str | None = None,
-        score: str = SCORES[0],
-        period: str | int = PERIODS[0],
+        self, baseline: str | None = None, score: str | None = None, period: str | int = PERIODS[0]
     ) -> pd.DataFrame:
         """Returns which method is better: a row per pair, with interval, p value and a sentence.
 
         Args:
             baseline: Method that all others are compared with; `None` for all pairs.
-            score: Score to compare: `sample_accuracy`, `user_accuracy`, `sample_loss`, `user_loss`.
+            score: Score to compare: `sample_accuracy`, `user_accuracy`, `sample_loss`, `user_loss`;
+                `None` for `user_accuracy` if all runs have p_k = 1 / N, else `sample_accuracy`.
             period: `"final"`, `"mean_of_last_10_percent"`, or a round that was evaluated.
 
         Raises:
             ParameterError: If no method is called `baseline`.
             RunsError: If a run was not evaluated in the round.
         """
+        score = score or score_of_objective(self.methods.groups)
         return differences(self.methods, score=score, period=period, baseline=baseline)
 
     def plot(  # type: ignore[override]
@@ -206,9 +205,10 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
     """
     if not any(runs.values()):
         raise RunsError("no finished run")
+    every = [run for members in runs.values() for run in members]
     labels: dict[RunGroup, str] = {}
     for label, members in runs.items():
-        labels.update(dict.fromkeys(group_runs(members)[0], label))
+        labels.update(dict.fromkeys(group_runs(members, among=every)[0], label))
     found = methods_of(list(labels))
     named = {group: labels[group] or found.labels[group] for group in found.groups}
     for cell in partition(found.groups, found.conditions):
@@ -225,5 +225,5 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         part.insert(0, "method", named[group])
         parts.append(part.rename(columns=lambda name: name.removeprefix("test_")))
     frame = Results(pd.concat(parts, ignore_index=True).infer_objects())
-    frame.runs, frame.methods = [run for members in runs.values() for run in members], methods
+    frame.runs, frame.methods = every, methods
     return frame

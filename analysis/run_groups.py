@@ -28,7 +28,7 @@ CONDITION = (
 )
 _WHERE_THERE = ("constraint", "delivery")
 # Settings in which the runs of a group differ.
-_PAIR = ("data_seed", "seed")
+PAIR = ("data_seed", "seed")
 _PHRASES = {
     "task": "{}",
     "availability": "{}",
@@ -180,10 +180,14 @@ def higher_is_better(metric: str) -> bool:
     return metric.endswith("accuracy")
 
 
-def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
+def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[RunGroup], list[str]]:
     """Groups finished runs by all settings except data draw and seed.
 
     A setting that names an input file stands for the file's content, not for its path.
+
+    Args:
+        runs: The runs.
+        among: All runs that the groups are compared with, these included; by default these.
 
     Returns:
         The groups in the order of their algorithms, and a line per repeated run.
@@ -191,9 +195,9 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
     found: dict[tuple[Any, ...], RunGroup] = {}
     repeated = []
     every = list(runs)
-    files, data = _file_names(every), _data_names(every)
+    files, data = _file_names(among or every), _data_names(among or every)
     for run in every:
-        left_out = {*_PAIR, *run.not_compared}
+        left_out = {*PAIR, *run.not_compared}
         settings = {n: v for n, v in run.settings.items() if v is not None and n not in left_out}
         # Another version of a plug-in is another experiment.
         plugins = {f"plugin {name}": digest[:8] for name, digest in run.plugins.items()}

@@ -23,7 +23,7 @@ from f3ast_tff.run.results import (
     read_selection,
     read_summary,
 )
-from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.kinds import METHOD_KINDS
 
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
@@ -174,6 +174,20 @@ def own_aggregation(algorithm: str) -> str | None:
     """Returns the aggregation of one of this version's algorithms; `None` for others."""
     component = builtin_registry().components["algorithm"].get(algorithm)
     return None if component is None else component.config.aggregation
+
+
+def takes_mean(run: Run) -> bool:
+    """Returns whether a run's aggregation divides the cohort's weights by their sum.
+
+    Raises:
+        RunsError: If the aggregation is a plug-in's.
+    """
+    name, known = run.settings.get("aggregation", "sum"), builtin_registry()
+    if name not in known.names("aggregation"):
+        raise RunsError(f"{run.path} has aggregation {name}, which may be a sum or a mean")
+    config = known.find("aggregation", name).config
+    names = [p.name for p in parameters_of(config) if p.name in run.settings]
+    return bool(config(**{n: run.settings[n] for n in names}).build().normalise)
 
 
 def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict[str, Any]:

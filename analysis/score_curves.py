@@ -59,22 +59,21 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
     """Draws a score against the round for each availability, task and algorithm.
 
     A line is the mean over draws of the data, of each draw's mean over its seeds. The band is one
-    standard deviation over draws to each side.
+    standard deviation over draws to each side. Both end where a run's score is not finite.
 
     Args:
         table: Scores, of `tidy_scores.read_scores`.
         score: Score to draw, of `SCORES`.
-        gains: Pairs (A, B) of algorithms, for the gain (A - B) / B of each draw, in percent, drawn
-            in separate panels.
+        gains: Pairs (A, B) of algorithms, for the gain (A - B) / B of each common draw, in percent,
+            drawn in separate panels.
 
     Raises:
         RunsError: If runs of one panel and algorithm differ in another setting.
     """
     for members in partition(kept_groups(table), [_COLUMN, _ROW, _LINE]):
         only_group(members, "line", "choose with --where SETTING=VALUE")
-    by_draw = table.groupby([_COLUMN, _ROW, _LINE, "round", "draw"])[score].mean().unstack("draw")
-    drawn: Any = by_draw.groupby(level=[_COLUMN, _ROW, _LINE])
-    of_cell = {key: own.droplevel([0, 1, 2]).dropna(axis=1, how="all") for key, own in drawn}
+    cells: Any = table.groupby([_COLUMN, _ROW, _LINE])
+    of_cell = {key: _by_draw(own, score) for key, own in cells}
     names = {kind: _in_order(kind, table[kind].unique()) for kind in (_COLUMN, _ROW, _LINE)}
     styles = styles_of(names[_LINE])
     looks = {each: Look(*styles[each], display_of(_LINE, each)) for each in names[_LINE]}
@@ -90,9 +89,7 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
             own = panels[r, kinds * c : kinds * (c + 1)]
             _draw(own[0], lines, looks)
             if gains:
-                ratios = {
-                    a: 100 * (lines[a] / lines[b] - 1) for a, b in gains if {a, b} <= lines.keys()
-                }
+                ratios = {a: _gain(lines[a], lines[b]) for a, b in gains if {a, b} <= lines.keys()}
                 _draw(own[1], ratios, looks)
                 _zoom(own[1], ratios)
             if r == 0:
@@ -105,6 +102,18 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
         panel.set_xlabel("round")
     add_legend(figure, looks.values())
     return figure
+
+
+def _by_draw(runs: pd.DataFrame, score: str) -> pd.DataFrame:
+    """A score by round, a column per draw: the mean over its seeds, NaN if one of them lacks it."""
+    by_run = runs.pivot(index=["draw", "seed"], columns="round", values=score)
+    lost = by_run.isna().groupby("draw").any()
+    return by_run.groupby("draw").mean().mask(lost).T
+
+
+def _gain(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    a, b = a.align(b, join="inner")
+    return 100 * (a / b - 1)
 
 
 def _draw(panel: Axes, lines: dict[str, pd.DataFrame], looks: dict[str, Look]) -> None:

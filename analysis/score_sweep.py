@@ -77,7 +77,8 @@ def sweep(
 
     Raises:
         ParameterError: If a value is not a number.
-        RunsError: If runs of one point differ in another setting, or a point has one run.
+        RunsError: If runs of one point differ in another setting, a point has one run, or an
+            algorithm has runs with and without the setting.
     """
     found: dict[str, dict[float, PairedDifference]] = {}
     points = {
@@ -92,7 +93,10 @@ def sweep(
             value = float(text) if text else math.nan
         except ValueError as error:
             raise ParameterError("x", x, f"must have numbers as values, not {text}") from error
-        found.setdefault(algorithm, {})[value] = mean_interval(scores)
+        line = found.setdefault(algorithm, {})
+        line[value] = mean_interval(scores)
+        if len(line) > 1 and any(map(math.isnan, line)):
+            raise RunsError(f"{algorithm} has runs with and without {x}; give --where")
     return found
 
 

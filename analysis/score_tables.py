@@ -18,13 +18,7 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
-from f3ast_tff.analysis.runs import (
-    PERIODS,
-    SCORES,
-    Pair,
-    display_of,
-    without_own_aggregation,
-)
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, display_of, without_own_aggregation
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,

@@ -34,14 +34,7 @@ from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import RunGroup, summarised, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.analysis.tidy_scores import (
-    BEST,
-    When,
-    chosen,
-    kept_groups,
-    read_scores,
-    scores_at,
-)
+from f3ast_tff.analysis.tidy_scores import BEST, When, chosen, kept_groups, read_scores, scores_at
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import parameter
@@ -196,16 +189,16 @@ def numbers_of(phrases: Sequence[Phrase]) -> list[list[float]]:
     return [from_scores(phrase, runs[phrase.scores]) for phrase in phrases]
 
 
-def wrong_phrases(content: StatedNumbers) -> list[str]:
+def wrong_phrases(content: StatedNumbers, from_files: Sequence[Sequence[float]]) -> list[str]:
     """Returns the faults, a line each: phrases not on their page once, numbers not of the CSV.
 
+    Args:
+        content: The phrases.
+        from_files: Their numbers, of `numbers_of`.
+
     Raises:
-        RunsError: If a page or a file of scores cannot be read, or has no such runs.
+        RunsError: If a page cannot be read.
     """
-    return _wrong(content, numbers_of(content.phrases))
-
-
-def _wrong(content: StatedNumbers, from_files: Sequence[Sequence[float]]) -> list[str]:
     wrong = []
     for page, text in content.texts():
         times = _words(_text(page)).count(_words(text))
@@ -332,7 +325,7 @@ def main(flags: Flags) -> int:
         found = ", ".join(map(as_stated, numbers, stated(phrase)))
         rows.append([phrase.page, " ".join(phrase.text.split()), found, Path(phrase.scores).name])
     print(markdown_table(["page", "phrase", "from the CSV", "CSV"], rows))
-    wrong = _wrong(content, from_files)
+    wrong = wrong_phrases(content, from_files)
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

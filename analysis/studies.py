@@ -22,12 +22,12 @@ from f3ast_tff.analysis.runs import RunsError, order_of
 from f3ast_tff.analysis.tidy_scores import (
     final_scores,
     kept_groups,
+    read_cells,
     read_scores,
     runs_where,
     settings_of,
 )
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.messages import one_line
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
@@ -268,15 +268,12 @@ def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
         RunsError: If the file cannot be read or lacks a column, or a method has no choice or no
             run at the chosen rates.
     """
-    try:
-        chosen = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise RunsError(f"cannot read {path}: {one_line(error)}") from error
+    chosen = read_cells(path)
     for name in (SHARE, *RATES):
         for table, file in ((chosen, str(path)), (study.runs, "the file of scores")):
             if name not in table:
                 raise RunsError(f"{file} has no column {name}")
-    shared = [name for name in (*study.method, SHARE) if name in chosen]
+    shared = [name for name in ("task", *study.method, SHARE) if name in chosen]
     wanted = chosen[[*shared, *RATES]]
     merged = study.runs.merge(wanted, how="left", on=shared, suffixes=("", "_chosen"))
     at_choice = pd.Series(True, merged.index)

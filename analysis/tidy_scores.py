@@ -20,11 +20,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import (
-    RunGroup,
-    comparable_groups,
-    varying,
-)
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError, order_of
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.core.data_files import read_text

@@ -26,6 +26,7 @@ from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
 from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, read_studies
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.campaigns.grid import setting_types
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
@@ -52,17 +53,22 @@ class Flags:
         "also write [[variants]] of the pairs beside choices on the edge of what was run",
         is_path=True,
     )
-    regimes: str = parameter(
-        "availability",
-        "settings whose values are the regimes, separated by commas; empty for one regime",
+    regimes: str | None = parameter(
+        None,
+        "settings whose values are the regimes, separated by commas; default: the availability, "
+        "where the file has it",
     )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the choices."""
-    regimes = list(filter(None, flags.regimes.split(",")))
-    studies = read_studies(Path(flags.scores), regimes)
+    scores = Path(flags.scores)
+    if flags.regimes is None:
+        regimes = [name for name in ("availability",) if name in read_cells(scores)]
+    else:
+        regimes = list(filter(None, flags.regimes.split(",")))
+    studies = read_studies(scores, regimes)
     names = list(dict.fromkeys(name for study in studies.values() for name in study.method))
     chosen = pd.concat(map(tuned_rates, studies.values()), ignore_index=True)
     chosen[names] = chosen[names].fillna("")

@@ -28,6 +28,7 @@ from f3ast_tff.availability.mask_files import FORMS, PackedMasks, packed_masks, 
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.frame_columns import is_number
 from f3ast_tff.core.table_files import read_csv
 
 _LOGGER = logging.getLogger(__name__)
@@ -143,7 +144,13 @@ def read_log(
         first = _first_line(path)
         separator = max(",;\t", key=first.count)
         entries = [entry.strip() for entry in first.split(separator)]
-        words = [entry for entry in entries if not _is_number(entry)]
+        words = [entry for entry in entries if not is_number(entry)]
+        if {entry.lower() for entry in entries} <= {"true", "false"}:
+            # A table of booleans without names.
+            frame = _read_csv(path, separator, header=None)
+            return replace(log_of_frame(frame, round_seconds, str(path)), clients=())
+        if twice := [word for word in words if word and words.count(word) > 1]:
+            raise DataError(f"{path}: line 1 has {twice[0]!r} twice")
         if len(words) == len(entries) or entries[0].lower() in (*_ROUNDS, ""):
             return log_of_frame(_read_csv(path, separator), round_seconds, str(path))
         if words:
@@ -151,7 +158,8 @@ def read_log(
             raise DataError(f"{path}: line 1 has {repr(words[0])}: {allowed}")
     if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
         traces = read_traces(path, states, eligible)
-        return _resampled(_from_first_sight(traces), round_seconds, str(path))
+        log = _resampled(_from_first_sight(traces), round_seconds, str(path))
+        return replace(log, events=len(traces.times))
     if form not in FORMS:
         allowed = f"must end in {', '.join((*FORMS, '.json'))} or .pkl"
         raise DataError(f"{path}: {allowed}")
@@ -242,34 +250,43 @@ def _first_line(path: Path) -> str:
         return file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace").strip() or "0"
 
 
-def _read_csv(path: Path, separator: str) -> Any:
+def _read_csv(path: Path, separator: str, **options: Any) -> Any:
     """The table as text, with rows numbered by lines of the file."""
     import pandas as pd
 
     try:
         frame = read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False
+            path, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False, **options
         )
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {' '.join(str(error).split())}") from error
-    frame.index = pd.RangeIndex(2, len(frame) + 2, name="line")
+    first = 1 if "header" in options else 2
+    frame.index = pd.RangeIndex(first, len(frame) + first, name="line")
     return frame[(frame != "").any(axis=1)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _of_masks(frame: Any, name: str) -> AvailabilityLog:
     columns = list(frame.columns)
+    clients = [str(column).strip() for column in columns]
+    twice = [name for name in clients if clients.count(name) > 1]
+    if twice:
+        raise DataError(f"{name}: two columns have the name {twice[0]!r}")
     if str(columns[0]).strip().lower() in (*_ROUNDS, "", "unnamed: 0") and len(columns) > 1:
-        columns = columns[1:]
+        _check_rounds(frame[columns[0]], name)
+        columns, clients = columns[1:], clients[1:]
     table = np.stack([_online(frame[column], name) for column in columns], axis=1)
-    return AvailabilityLog(packed_masks(table, name), tuple(map(str, columns)))
+    return AvailabilityLog(packed_masks(table, name), tuple(clients))
+
+
+def _check_rounds(column: Any, name: str) -> None:
+    """Refuses numbers of rounds that do not rise by 1: the rows would be other rounds."""
+    import pandas as pd
+
+    steps = np.diff(pd.to_numeric(column, errors="coerce"))
+    wrong = np.flatnonzero(np.isfinite(steps) & (steps != 1))
+    if len(wrong):
+        place = _row(column, wrong[0] + 1)
+        raise DataError(f"{name}: column {column.name!r}, {place}: must be the row before plus 1")
 
 
 def _names(column: Any, name: str) -> np.ndarray:
@@ -314,7 +331,9 @@ def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
 
     empty = column.isna() | (column.astype(str).str.strip() == "")
     values = np.full(len(column), np.nan)
-    if column.dtype.kind != "M":
+    if column.dtype.kind == "m":
+        values = column.dt.total_seconds().to_numpy(float)
+    elif column.dtype.kind != "M":
         values = pd.to_numeric(column.where(~empty), errors="coerce").to_numpy(float)
     allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
     if np.isfinite(values).any():
@@ -327,12 +346,8 @@ def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
         elif large.any():
             values = values / 1000
     else:
-        given = column.where(~empty)
-        dates = pd.to_datetime(given, errors="coerce", utc=True)
-        if column.dtype.kind == "O":
-            # Of the ISO forms, a column may hold several: with and without a fraction.
-            iso = pd.to_datetime(given, errors="coerce", utc=True, format="ISO8601")
-            dates = dates.fillna(iso)
+        # Other forms say neither which number is the month nor, as 08:00, which day it is.
+        dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True, format="ISO8601")
         zero = pd.Timestamp(0, tz="UTC")
         values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
     values = np.where(empty, np.nan if gap is None else gap, values)

@@ -165,7 +165,7 @@ def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
         wrong = np.flatnonzero((row != 0) & (row != 1))
         if len(wrong):
             k = wrong[0]
-            raise DataError(f"{name}: row {t}, column {k} is {row[k]}: must be 0 or 1")
+            raise DataError(f"{name}: round {t + 1}, client {k} is {row[k]}: must be 0 or 1")
     return PackedMasks(np.packbits(table != 0, axis=1), (table.shape[0], table.shape[1]))
 
 
@@ -176,15 +176,15 @@ def _numbers(text: str) -> np.ndarray:
         row = np.array([_number(entry, number) for entry in line.split(",")])
         rows.append(row)
         if len(row) != len(rows[0]):
-            raise ValueError(f"row {number} has {len(row)} entries, row 1 has {len(rows[0])}")
+            raise ValueError(f"round {number} has {len(row)} entries, round 1 has {len(rows[0])}")
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
-def _number(entry: str, row: int) -> float:
+def _number(entry: str, round_number: int) -> float:
     try:
         return float(entry)
     except ValueError:
-        raise ValueError(f"row {row} has {repr(entry)}") from None
+        raise ValueError(f"round {round_number} has {repr(entry)}") from None
 
 
 def _of_arrays(arrays: dict[str, np.ndarray]) -> PackedMasks:

@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.together import Together
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 
 
@@ -53,8 +53,19 @@ class AvailabilityProcess(Protocol):
 
 
 def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
-    """Returns the `stationary` of a process; `None` for an object that lacks the attribute."""
-    return getattr(process, "stationary", None)
+    """Returns the `stationary` of a process; `None` for an object that lacks the attribute.
+
+    Raises:
+        ComponentError: If it is no array of probabilities, `[N]`.
+    """
+    found = getattr(process, "stationary", None)
+    if found is not None:
+        shape = np.shape(found)
+        if shape != (process.num_clients,) or not ((found >= 0) & (found <= 1)).all():
+            given = f"has shape {shape}" if shape != (process.num_clients,) else "has others"
+            allowed = f"must be probabilities [{process.num_clients}], {given}"
+            raise ComponentError(f"availability {type(process).__name__}: stationary {allowed}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,13 @@ class Table:
         """The state without the measure, as identity."""
         return {"masks": self.masks, "clients": self.log.clients}
 
+    def __deepcopy__(self, memo: Any) -> Table:
+        """Returns itself: a table has no state."""
+        return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(AvailabilityLog(state["masks"], state["clients"]))  # type: ignore[misc]
+
     @property
     def stationary(self) -> np.ndarray:
         """Share of the rows with a one, `float64 [N]`."""
@@ -120,10 +127,7 @@ class TableConfig(AvailabilityConfig):
         is_input=True,
     )
     table_round_seconds: int = parameter(
-        ROUND_SECONDS,
-        "length of a round, for a log with times",
-        minimum=1,
-        units="seconds",
+        ROUND_SECONDS, "length of a round, for a log with times", minimum=1, units="seconds"
     )
     clients: tuple[str, ...] = ()
 

@@ -72,9 +72,10 @@ def measure_together(masks: np.ndarray) -> Together:
     """Measures whether the availability of a client makes another more likely to be available.
 
     The log is cut into 8 parts. For each part, the correlations of the pairs that are positive over
-    the remaining 7 parts are summed. By chance alone the sum is 0, because a pair that is together
-    by accident is not so again. Pairs that are never together, as in groups that take turns, do not
-    cancel pairs that are. The sum is divided by the number of all pairs.
+    the parts not beside it are summed, about the clients' means there. By chance alone the sum is
+    0, because a pair that is together by accident is not so again a part later; clients may stay
+    long, if much shorter than a part. Pairs that are never together, as in groups that take turns,
+    do not cancel pairs that are. The sum is divided by the number of all pairs.
 
     Args:
         masks: Available clients by round, `bool [T, N]`; at most 1000 clients are measured.
@@ -91,12 +92,18 @@ def measure_together(masks: np.ndarray) -> Together:
     if len(x) < _FEWEST_ROUNDS:
         return Together(np.nan, np.nan, np.nan)
     parts = np.array_split(x, _BLOCKS)
-    total = x.T @ x
-    np.fill_diagonal(total, -np.inf)
+    products = [part.T @ part for part in parts]
     found = np.empty(_BLOCKS)
     for b, part in enumerate(parts):
-        products = part.T @ part
-        found[b] = products[total > products].sum() / len(part) / max(n * (n - 1), 1)
+        # The parts beside this one hold the same stays. A mean over all parts would tie all parts
+        # together: the pairs of clients that stay long would seem to agree.
+        others = [c for c in range(_BLOCKS) if abs(c - b) > 1]
+        level = np.concatenate([parts[c] for c in others]).mean(axis=0)
+        rounds = sum(len(parts[c]) for c in others)
+        pairs = np.sum([products[c] for c in others], axis=0) - rounds * np.outer(level, level)
+        np.fill_diagonal(pairs, 0)
+        here = part - level
+        found[b] = (here.T @ here)[pairs > 0].sum() / len(part) / max(n * (n - 1), 1)
     mean, reach = found.mean(), _QUANTILE * found.std(ddof=1) / np.sqrt(_BLOCKS)
     return Together(float(mean), float(mean - reach), float(mean + reach))
 

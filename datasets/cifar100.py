@@ -30,11 +30,7 @@ _IMAGE = (32, 32, 3)
 
 
 @register(
-    "task",
-    "cifar100",
-    "CIFAR-100",
-    about="images of 100 classes, by Pachinko allocation",
-    order=3,
+    "task", "cifar100", "CIFAR-100", about="images of 100 classes, by Pachinko allocation", order=3
 )
 @dataclass(frozen=True)
 class CIFAR100(ResplitTaskConfig):

@@ -20,13 +20,7 @@ from .images import notice
 from .shakespeare_plays import Role, parse_roles
 from .source import Download, SourceFile, locate
 from .task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
-from .tff_database import (
-    damaged,
-    database_source,
-    find_database,
-    hash_of_database,
-    read_split,
-)
+from .tff_database import damaged, database_source, find_database, hash_of_database, read_split
 
 MIN_SPEECHES = 2
 TEST_FRACTION = 0.2

@@ -55,11 +55,7 @@ class AlphaBetaTaskConfig(TaskConfig):
 
 
 @register(
-    "task",
-    "synthetic",
-    "Synthetic",
-    about="Synthetic(alpha, beta) by FedProx's generator",
-    order=1,
+    "task", "synthetic", "Synthetic", about="Synthetic(alpha, beta) by FedProx's generator", order=1
 )
 @dataclass(frozen=True)
 class Synthetic(AlphaBetaTaskConfig):
@@ -233,6 +229,10 @@ class LeafSynthetic(AlphaBetaTaskConfig):
         num_clients = self.num_clients
         rng = generator(self.data_seed, "leaf synthetic")
         sizes = _sizes(self.client_sizes, num_clients, rng)
+        if sizes.min() < 2:
+            # 90% of one example train nobody.
+            allowed = f"must leave each client two examples with client_sizes={self.client_sizes}"
+            raise ParameterError("num_clients", num_clients, allowed)
         model_mean = rng.normal(0, self.synthetic_alpha, num_clients)
         feature_mean = rng.normal(
             rng.normal(0, self.synthetic_beta, num_clients)[:, None], 1, (num_clients, NUM_FEATURES)

@@ -17,10 +17,7 @@ from .source import SourceFile, default_data_dir
 
 # Server learning rates and Adam's epsilon for tasks whose papers publish none; chosen here.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
-    {
-        "server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01},
-        "epsilon": 0.001,
-    }
+    {"server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01}, "epsilon": 0.001}
 )
 
 
@@ -30,8 +27,8 @@ class TaskConfig:
 
     Attributes:
         model: Name of the publication's network, the default.
-        published: Published values of settings by name; a value may be a mapping by server
-            optimizer.
+        published: Published values by name, of settings with the default `Published`; a value may
+            be a mapping by server optimizer.
         tff_clients_at_once: Number of clients that TFF's worker trains at the same time by
             default, -1 for all; small if a client's training takes much memory.
         generates_data: Whether `data_seed` draws the data, not only the split: a claim about such

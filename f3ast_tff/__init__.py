@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from f3ast_tff.run.saved_run import SavedRun, load_run
     from f3ast_tff.run.selecting import select_clients, weigh_updates
     from f3ast_tff.run.simulation import Simulation, compare, simulate
+    from f3ast_tff.run.trained_model import TrainedModel
 
 __version__ = "0.2.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "StatesOracle",
     "Strategy",
     "TabularPolicy",
+    "TrainedModel",
     "Uniform",
     "advise",
     "compare",
@@ -78,6 +80,7 @@ _NAMES = {
     "rate_region": ("IndependentOracle", "StatesOracle", "greedy_policy", "optimal_rates"),
     "run.saved_run": ("SavedRun", "load_run"),
     "run.selecting": ("select_clients", "weigh_updates"),
+    "run.trained_model": ("TrainedModel",),
     "run.simulation": ("Simulation", "compare", "simulate"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

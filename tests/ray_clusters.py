@@ -71,6 +71,7 @@ def ray_cluster(cpus_per_node: int, client_port: int | None = None) -> Iterator[
     process = subprocess.Popen(
         [sys.executable, "-c", _CLUSTER, str(cpus_per_node), *port],
         env=environment,
+        cwd=_ROOT / "tests",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -45,6 +45,15 @@ def test_the_example_of_a_strategy_is_a_plugin(tmp_path: Path) -> None:
     assert found.selection["final_counts"].tolist() == [1] * 100
 
 
+def test_the_example_of_a_task_is_a_plugin(tmp_path: Path) -> None:
+    path = tmp_path / "signs.py"
+    path.write_text(python_of("docs/extending.md")[2])
+    given: dict[str, Any] = {"availability": "always", "rounds": 200, "signs_each": 40}
+    found = simulate("signs", plugins=[str(path)], clients_per_round=5, **given)
+    assert found.configuration.settings["num_clients"] == 20
+    assert found.summary["final"]["test_sample_accuracy"] > 0.9
+
+
 def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,8 @@ import psutil
 import pytest
 
 from f3ast_tff.cli.main import main
+from tests.f3ast_tff.campaigns.campaigns import HEED_CTRL_C, log_of
+from tests.f3ast_tff.run.small_run import assert_same_rounds
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 24
@@ -40,13 +42,6 @@ ARGUMENTS = [
 COMMAND = [sys.executable, "run_experiments.py", *ARGUMENTS]
 # Users' environment: full compilation, unlike in the tests.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPTIMIZATIONS"}
-# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
-HEED_CTRL_C = """
-import runpy, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 
 
 def start(folder: Path, engine: Sequence[str]) -> subprocess.Popen:
@@ -72,10 +67,6 @@ def start(folder: Path, engine: Sequence[str]) -> subprocess.Popen:
 def here(folder: Path, *arguments: str) -> int:
     """Runs the same command in this process."""
     return main([*COMMAND[1:], f"--output_dir={folder}", "--run_name=run", *arguments])
-
-
-def log_of(folder: Path) -> str:
-    return (folder / "log.txt").read_text()
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
@@ -152,7 +143,7 @@ def test_killed_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path)
     interrupt(tmp_path, FUSED, [(signal.SIGTERM, 10, 143), (signal.SIGKILL, 50, -9)])
     assert start(tmp_path, FUSED).wait(timeout=120) == 0, log_of(tmp_path)
     assert log_of(tmp_path).count("resuming from round") == 2
-    assert_equal(tmp_path, undisturbed)
+    assert_same_rounds(tmp_path / "run", undisturbed / "run")
 
 
 @pytest.mark.tff
@@ -165,7 +156,7 @@ def test_so_does_one_on_tff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert here(broken, *IN_PROCESS) == 0
     assert "resuming from round" in "".join(capsys.readouterr())
     assert here(whole, *IN_PROCESS) == 0
-    assert_equal(broken, whole)
+    assert_same_rounds(broken / "run", whole / "run")
 
 
 @pytest.mark.tff
@@ -180,7 +171,7 @@ def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
     interrupt(broken, WORKER, exits)
     assert start(broken, WORKER).wait(timeout=120) == 0, log_of(broken)
     assert log_of(broken).count("resuming from round") == len(exits)
-    assert_equal(broken, whole)
+    assert_same_rounds(broken / "run", whole / "run")
 
 
 def interrupt(
@@ -199,15 +190,6 @@ def interrupt(
         assert process.wait(timeout=30) == status, log_of(folder)
         _, alive = psutil.wait_procs(workers, timeout=10)
         assert not alive
-
-
-def assert_equal(folder: Path, undisturbed: Path) -> None:
-    pd.testing.assert_frame_equal(metrics(folder), metrics(undisturbed), check_exact=True)
-    got = np.load(folder / "run" / "selection.npz")
-    expected = np.load(undisturbed / "run" / "selection.npz")
-    with got, expected:
-        for name in expected.files:
-            np.testing.assert_array_equal(got[name], expected[name])
 
 
 @pytest.mark.tff

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.analysis.run_groups import RunGroup, group_runs, summarised
+from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs, summarised
 from f3ast_tff.analysis.runs import Run, described
 from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, method_name
@@ -25,12 +25,7 @@ from f3ast_tff.settings.configuration import Configuration
 RESULTS = Path(__file__).parents[1] / "results"
 _SHARES = {"examples": "p_k = n_k / n", "batches": "p_k by batches", "equal": "p_k = 1 / N"}
 # Words for settings in a board's title.
-_WORDS = {
-    "clients_per_round": "K =",
-    "late_by": "late by",
-    "late_round_quantile": "L at quantile",
-}
-_PAIR = ("data_seed", "seed")
+_WORDS = {"clients_per_round": "K =", "late_by": "late by", "late_round_quantile": "L at quantile"}
 
 
 @dataclass(frozen=True)
@@ -219,6 +214,6 @@ def _runs(configuration: Configuration, kept: RunGroup) -> list[Run]:
     first = replace(kept.first, path=Path(settings["run_name"]), **facts)
     found = []
     for pair, run in kept.runs.items():
-        seeds = {n: v for n, v in zip(_PAIR, pair) if n in settings}
+        seeds = {n: v for n, v in zip(PAIR, pair) if n in settings}
         found.append(replace(first, settings={**settings, **seeds}, metrics=run.metrics))
     return found

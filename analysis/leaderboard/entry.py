@@ -136,7 +136,7 @@ def _digest(run: Run, configuration: Configuration) -> str | None:
     try:
         for path in masks_there(run.path):
             return masks_digest(read_masks(path))
-        return masks_of_run(configuration, run.pair)[0]
+        return masks_of_run(configuration, run.pair, run.settings.get("data_dir"))[0]
     except DataError:
         # The task's data are not here; its settings are the board's.
         return None

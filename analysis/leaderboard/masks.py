@@ -72,13 +72,17 @@ def _rows(board: Board) -> Iterator[dict[str, object]]:
         }
 
 
-def masks_of_run(configuration: Configuration, pair: Pair) -> tuple[str, int]:
+def masks_of_run(
+    configuration: Configuration, pair: Pair, data_dir: str | None = None
+) -> tuple[str, int]:
     """Returns the digest of the masks of a run's draw, and the bytes of its model.
+
+    `data_dir` is the folder of the task's data, if it is not the default.
 
     Raises:
         DataError: If the task's data are missing.
     """
-    builder = Builder(_drawn(configuration, pair))
+    builder = Builder(_drawn(configuration, pair, data_dir))
     process, rounds = builder.world.availability, configuration.settings["rounds"]
     rows = [available_clients(process, process.num_clients, t) for t in range(1, rounds + 1)]
     return masks_digest(packed_masks(np.array(rows), "masks")), builder.model_bytes
@@ -102,9 +106,11 @@ def published() -> dict[tuple[str, str], dict[Pair, Published]]:
     return found
 
 
-def _drawn(configuration: Configuration, pair: Pair) -> Configuration:
+def _drawn(configuration: Configuration, pair: Pair, data_dir: str | None = None) -> Configuration:
     settings = dict(configuration.settings)
     settings.update(seed=pair.seed, **({"data_seed": pair.draw} if "data_seed" in settings else {}))
+    if data_dir is not None:
+        settings["data_dir"] = data_dir
     return resolve(settings, configuration.registry)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from f3ast_tff.analysis.differences import score_of_objective
 from f3ast_tff.analysis.report import figures, layout, selection_figures
 from f3ast_tff.analysis.report.claims import FilledTable, claim_text, comparison_grid, fill
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
-from f3ast_tff.analysis.report.readings import switched
+from f3ast_tff.analysis.report.readings import switched, varied
 from f3ast_tff.analysis.report.results_section import (
     differences_section,
     explanation,
@@ -22,31 +23,32 @@ from f3ast_tff.analysis.report.selection_figures import Selections, selections_o
 from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
-from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability, scored_on
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 
 def build(
-    collected: Collected, period: str, score: str = SCORES[0], baseline: str | None = None
+    collected: Collected, period: str, score: str | None = None, baseline: str | None = None
 ) -> Document:
     """Builds the report of all runs of a folder.
 
-    `period`, of `PERIODS`, is the time of a run's score. Methods are compared by `score`, with
-    `baseline` if given.
+    `period`, of `PERIODS`, is the time of a run's score. Methods are compared by `score`, by
+    default that of `score_of_objective`, with `baseline` if given.
     """
     pure = [group for group in collected.groups if not switched(group)]
+    compared_groups = [g for g in collected.groups if g in pure or not varied(g, collected.groups)]
     published = published_tables()
     filled = {table.name: fill(table, pure, period) for table in published}
     readings, reading_tables = reading_section(collected.groups, period)
-    selections, damaged = _selections(pure)
+    selections, damaged = _selections(compared_groups)
     named = [
         (_name_of_claims(name, number), each)
         for name, part in filled.items()
         for number, each in enumerate(part, start=1)
     ]
     sections = [
-        *results_sections(collected.groups, pure, published, period),
+        *results_sections(collected.groups, compared_groups, published, period),
         _selection_section(selections),
     ]
     of_papers = any(each.of_paper for part in filled.values() for each in part)
@@ -57,7 +59,8 @@ def build(
     else:
         reading_tables = {}
     empty = tuple(section.title for section in sections if not section.blocks and of_papers)
-    compared, differences = differences_section(pure, score, period, baseline)
+    score = score or score_of_objective(compared_groups)
+    compared, differences = differences_section(compared_groups, score, period, baseline)
     if compared.blocks and (left := len(collected.unfinished)):
         said = f"{left} unfinished run{'s are' if left > 1 else ' is'} left out: see Summary."
         compared = Section(compared.title, [*compared.blocks, Text(said)])
@@ -215,19 +218,9 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
         rows = tuple(row for of_label in lines.values() for _, row in of_label)
         groups = tuple(label for label, of_label in lines.items() for _ in of_label)
         links = tuple(link for of_label in lines.values() for link, _ in of_label)
-        fold = len(rows) > _MAX_ROWS
-        caption = "Claims of the papers"
-        blocks.append(
-            Grid(
-                name="verdicts",
-                caption=caption,
-                head=head,
-                rows=rows,
-                folded=fold,
-                groups=groups,
-                links=links,
-            )
-        )
+        folded = len(rows) > _MAX_ROWS
+        about = "Claims of the papers"
+        blocks.append(Grid("verdicts", about, head, rows, folded, groups=groups, links=links))
     return blocks
 
 

@@ -8,6 +8,7 @@ the result as the page shows it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -85,7 +86,7 @@ class Cell:
     """A cell of a table: the paper's number and ours, each with its improvement over the baseline.
 
     Improvements are relative to the baseline's score. Values that were not run or printed are
-    `None`.
+    `None`, and so are improvements of or over runs that diverged.
     """
 
     paper: float | None
@@ -325,7 +326,9 @@ def _cell(
         return None if group is None else score(group, metric, period)
 
     def gain(value: float | None, of_base: float | None) -> float | None:
-        return value / of_base - 1 if value is not None and of_base else None
+        if value is None or not of_base or math.isnan(value + of_base):
+            return None
+        return value / of_base - 1
 
     value, of_base = ours(algorithm), ours(base)
     mean, base_mean = (None if each is None else each.mean for each in (value, of_base))

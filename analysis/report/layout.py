@@ -9,12 +9,7 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report.claims import NO_CLAIM, Cell, FilledTable
 from f3ast_tff.analysis.report.document import Grid
-from f3ast_tff.analysis.texts import (
-    NOT_RUN,
-    of_spread,
-    over,
-    spread_text,
-)
+from f3ast_tff.analysis.texts import NOT_RUN, of_spread, over, spread_text
 
 # Limits for a table that fits 1280 pixels.
 _MAX_COLUMNS = 5

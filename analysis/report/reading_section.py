@@ -177,15 +177,7 @@ def _largest(effect: Effect) -> str:
 def _effect_grid(
     name: str, caption: str, found: Sequence[Effect], groups: Sequence[RunGroup]
 ) -> Grid:
-    head = (
-        "switch",
-        "of",
-        "base's score",
-        "effect, 95% interval",
-        "p",
-        "over",
-        "moves it (Holm)",
-    )
+    head = ("switch", "of", "base's score", "effect, 95% interval", "p", "over", "moves it (Holm)")
     rows = tuple(
         (
             each.switch,
@@ -246,9 +238,4 @@ def _effect_row(each: Effect) -> dict[str, object]:
 def _ordering_row(each: Ordering, alpha: float) -> dict[str, object]:
     lead = layout.difference_columns(each.leads[alpha], "lead")
     del lead["p_value"]
-    return {
-        "reading": each.reading,
-        "alpha": alpha,
-        **lead,
-        "reproduced": each.reproduced,
-    }
+    return {"reading": each.reading, "alpha": alpha, **lead, "reproduced": each.reproduced}

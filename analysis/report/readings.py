@@ -58,6 +58,14 @@ def switched(group: RunGroup) -> tuple[str, ...]:
     return tuple(name for name, value in recorded.items() if value != preset[name])
 
 
+def varied(group: RunGroup, groups: Sequence[RunGroup]) -> bool:
+    """Whether runs depart from their preset in a reading that other groups have otherwise."""
+    return any(
+        len({other.settings[name] for other in groups if name in other.settings}) > 1
+        for name in switched(group)
+    )
+
+
 def _preset(group: RunGroup, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Values of these readings under the preset; as recorded if they cannot be derived here."""
     values = {n: readings()[n].reading.value(group.settings["reading"]) for n in recorded}

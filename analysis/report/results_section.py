@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.curves import Trace, plain
-from f3ast_tff.analysis.differences import (
-    BETTER,
-    WORSE,
-    Methods,
-    differences,
-    heading,
-    methods_of,
-)
+from f3ast_tff.analysis.differences import BETTER, WORSE, Methods, differences, heading, methods_of
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
@@ -61,7 +54,7 @@ def differences_section(
     methods = methods_of(groups)
     table = differences(methods, score=score, period=period, baseline=baseline)
     title, name = "Is one better?", score.replace("_", " ")
-    said = heading(methods, table, score, period)
+    said = heading(methods, table, score, period, baseline)
     if table.empty:
         several = len(set(methods.labels.values())) > 1
         return Section(title, [Text(said)] if several else []), table

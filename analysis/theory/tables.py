@@ -14,9 +14,11 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.settings import REQUIRED, parameter
 
 _NUMBERS = ["exact", "bound"]
+_TEXTS, _ALL_NUMBERS = ["claim", "case", "setting"], ["x", "measured", "low", "high", *_NUMBERS]
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,15 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the table."""
-    kept = pd.read_csv(Path(flags.results), keep_default_na=False, na_values=[""])
+    kept = read_cells(Path(flags.results))
+    if missing := [name for name in (*_TEXTS, *_ALL_NUMBERS) if name not in kept]:
+        raise RunsError(f"{flags.results} is no file of measurements: no column {missing[0]}")
+    kept = kept.assign(**{name: pd.to_numeric(kept[name]) for name in _ALL_NUMBERS})
     claims = [claim.strip() for claim in flags.claim.split(";")]
     for claim in claims:
         if claim not in set(kept["claim"]):
             raise RunsError(f"{flags.results} has no claim {claim!r}")
-    found = kept[kept["claim"].isin(claims)].fillna({"setting": ""})
+    found = kept[kept["claim"].isin(claims)]
     print(_wide(found) if flags.wide else _long(found))
 
 

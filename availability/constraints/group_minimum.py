@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 
-from .constraint import CommunicationConstraint
+from .constraint import CommunicationConstraint, ConstraintConfig
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class GroupMinimum:
     If K_t is below the sum of the minimums, they are met in the order of the groups.
 
     Attributes:
-        count: The constraint on the number of clients, for K_t.
+        count: The constraint on the number of clients, for K_t. A `ConstraintConfig` gets N from
+            `group`, and a run's seed from `build`.
         group: Group of each client, `int [N]` in 0..G-1, or -1 for none.
         minimum: Least picks of each group, `[G]`, each at least 0; their sum at most
             `count.largest_k`.
@@ -41,10 +42,18 @@ class GroupMinimum:
         group = np.asarray(self.group)
         if group.ndim != 1 or not np.all((group >= -1) & (group < len(self.minimum))):
             raise ValueError(f"group must be integers in -1..{len(self.minimum) - 1}")
+        if isinstance(self.count, ConstraintConfig):
+            object.__setattr__(self, "count", replace(self.count, num_clients=len(group)))
         if min(self.minimum, default=0) < 0 or sum(self.minimum) > self.count.largest_k:
             text = ",".join(map(str, self.minimum))
             allowed = f"each must be at least 0, their sum at most K, {self.count.largest_k}"
             raise ParameterError("group_minimum", text, allowed)
+
+    def build(self, num_clients: int, seed: int = 0, update_bytes: int = 1) -> GroupMinimum:
+        """Returns the constraint of a run: see `ConstraintConfig.build`."""
+        if not isinstance(self.count, ConstraintConfig):
+            return self
+        return replace(self, count=self.count.build(num_clients, seed, update_bytes))
 
     @property
     def largest_k(self) -> int:

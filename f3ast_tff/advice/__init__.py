@@ -13,13 +13,15 @@ from f3ast_tff.availability.device_traces import DAY
 from f3ast_tff.availability.log_measures import measure_log
 from f3ast_tff.availability.logs import AvailabilityLog, log_of_frame
 from f3ast_tff.availability.mask_files import packed_masks
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
+
+_USUAL_KS = (5, 10, 20)
 
 
 def advise(
     masks: Any,
     p: np.ndarray | None = None,
-    ks: Sequence[int] = (5, 10, 20),
+    ks: Sequence[int] | None = None,
     *,
     rounds_per_day: int | None = None,
 ) -> Advice:
@@ -29,7 +31,7 @@ def advise(
         masks: Available clients by round, `bool [T, N]`, an `AvailabilityLog`, or a DataFrame of
             masks, events or spans (`availability.logs`).
         p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are normalised to sum 1.
-        ks: Numbers of clients per round, each at least 1.
+        ks: Numbers of clients per round, each in 1..N; by default those of 5, 10, 20, or else N.
         rounds_per_day: Rounds per day; by default from the log's clock, 24 without a clock. A day
             that is no whole number of rounds is not measured.
 
@@ -37,8 +39,8 @@ def advise(
         The advice: print it, or read its attributes.
 
     Raises:
-        DataError: If the log cannot be read.
-        ParameterError: If p does not fit the log, a K is below 1, or no client is ever online.
+        DataError: If the log cannot be read, or no client is ever online.
+        ParameterError: If p does not fit the log, or a K is not in 1..N.
 
     Examples:
         >>> import numpy as np
@@ -54,11 +56,14 @@ def advise(
     if shares.shape != (n,) or not (np.isfinite(shares).all() and (shares > 0).all()):
         allowed = f"must be {n} numbers above 0, one for each client of the log"
         raise ParameterError("shares", f"shape {shares.shape}", allowed)
-    if not len(ks) or min(ks) < 1:
-        raise ParameterError("clients_per_round", ",".join(map(str, ks)), "must be at least 1 each")
+    if ks is None:
+        ks = [k for k in _USUAL_KS if k <= n] or [n]
+    if not len(ks) or min(ks) < 1 or max(ks) > n:
+        given, allowed = ",".join(map(str, ks)), f"must be in 1..{n}, the clients of the log"
+        raise ParameterError("clients_per_round", given, allowed)
     there = table.any(axis=0)
     if not there.any():
-        raise ParameterError("log", "", "nobody is online in any round")
+        raise DataError("the log: nobody is online in any round")
     shares = shares / shares.sum()
     day = rounds_per_day or _rounds_per_day(log.round_seconds)
     first = int((log.start or 0) // (log.round_seconds or 1))

@@ -32,6 +32,7 @@ class Advice:
         fedavg: Weight that FedAvg gives to each client in the long run, `float64 [N]`.
         plans: Rates, H and biases for each K, among the clients that are ever online.
         round_seconds: Length of a round; `None` if unknown.
+        client_share: Client share that runs are given; `None` if it follows from p.
 
     Examples:
         >>> import numpy as np
@@ -49,6 +50,7 @@ class Advice:
     fedavg: np.ndarray
     plans: tuple[Plan, ...]
     round_seconds: int | None
+    client_share: str | None = None
 
     @property
     def objective(self) -> str:
@@ -79,16 +81,22 @@ class Advice:
     @property
     def flags(self) -> str:
         """Flags of `f3ast-tff run` that choose the method, its objective and K."""
-        study = read_studies()[self._share]
-        chosen = study.settings.loc[study.best]
+        chosen = self.study.settings.loc[self.study.best]
         return (
             f"--algorithm={chosen['algorithm']} --aggregation={chosen['aggregation']} "
-            f"--client_share={self._share} --clients_per_round={self.k}"
+            f"--client_share={self.share} --clients_per_round={self.k}"
         )
 
     @property
-    def _share(self) -> str:
-        return "equal" if np.allclose(self.p, self.p[0]) else "examples"
+    def share(self) -> str:
+        """The client share of runs."""
+        by_p = "equal" if np.allclose(self.p, self.p[0]) else "examples"
+        return self.client_share or by_p
+
+    @property
+    def study(self) -> Study:
+        """The kept study in the objective of the client share."""
+        return read_studies()["equal" if self.share == "equal" else "examples"]
 
     def __str__(self) -> str:
         """Returns the page, as text."""
@@ -134,7 +142,7 @@ def _online(advice: Advice) -> list[str]:
         lines.append(_row("over a day", _day(m.by_hour)))
     if not np.isnan(m.together.correlation):
         across = f"{m.together.correlation:+.3f} [{m.together.low:+.3f}, {m.together.high:+.3f}]"
-        said = f"correlation {across}, mean of pairs that go together"
+        said = f"correlation {across}: of pairs that go together, over all pairs"
         lines.append(_row("across clients", said))
     over = f"correlation {m.lag_one:+.2f} from round to round"
     if not np.isnan(m.lag_day):
@@ -193,11 +201,12 @@ def _plans(advice: Advice) -> list[str]:
 
 
 def _method(advice: Advice) -> list[str]:
-    study = read_studies()[advice._share]
+    study = advice.study
     plain = study.settings["aggregation"].isin(_PLAIN)
-    simple = str(study.scores[plain.reindex(study.scores.index)].mean(axis="columns").idxmax())
+    means = study.scores.mean(axis="columns", skipna=False)
+    simple = str(means[plain.reindex(means.index)].idxmax())
     regrets = study.regrets()
-    words = "p_k = 1 / N" if advice._share == "equal" else "p_k = n_k / n"
+    words = "p_k = 1 / N" if advice.share == "equal" else "p_k = n_k / n"
     lines = [
         f"Method to begin with: {study.best}",
         "  not from this log: it has the best mean accuracy of the kept study on Synthetic,",
@@ -212,7 +221,7 @@ def _method(advice: Advice) -> list[str]:
 
 
 def _mean(study: Study, method: str) -> str:
-    return f"{study.scores.loc[method].mean():.3f}"
+    return f"{study.scores.loc[method].mean(skipna=False):.3f}"
 
 
 def _row(name: str, text: str) -> str:

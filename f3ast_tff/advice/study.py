@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import f3ast_tff.analysis
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies import RATES, SHARE, method_name, read_study
 
 STUDY = Path(f3ast_tff.analysis.__file__).parent / "results" / "availability_methods_synthetic.csv"
@@ -19,8 +20,8 @@ class Study:
     """Mean accuracies of methods under kinds of availability, in one objective.
 
     Attributes:
-        scores: Mean accuracy over draws, with a row per method (by name) and a column per
-            availability.
+        scores: Mean over draws of each draw's mean accuracy, with a row per method (by name) and a
+            column per availability; NaN where a method was not run.
         settings: Algorithm, aggregation and tuned learning rates, with a row per method.
     """
 
@@ -29,8 +30,8 @@ class Study:
 
     @property
     def best(self) -> str:
-        """Name of the method of highest mean score."""
-        return str(self.scores.mean(axis="columns").idxmax())
+        """Name of the method of highest mean score, of those that ran everywhere."""
+        return str(self.scores.mean(axis="columns", skipna=False).idxmax())
 
     def regrets(self, followed: str | None = None) -> pd.Series[float]:
         """Returns the regret under each availability: the best score minus the chosen method's.
@@ -41,7 +42,7 @@ class Study:
         """
         found = {}
         for name in map(str, self.scores.columns):
-            others = self.scores.drop(columns=name).mean(axis="columns")
+            others = self.scores.drop(columns=name).mean(axis="columns", skipna=False)
             method = str(others.idxmax()) if followed is None else followed
             scores = self.scores[name]
             found[name] = float(scores.max() - scores[method])
@@ -56,16 +57,22 @@ def read_studies(path: Path = STUDY) -> dict[str, Study]:
         path: CSV file of `tidy_scores`, with a single task.
 
     Raises:
-        RunsError: If it cannot be read.
+        RunsError: If it cannot be read, lacks a column, or no method ran under every availability.
     """
     study = read_study(path, ["availability"])
+    for name in ("aggregation", *RATES):
+        if name not in study.runs:
+            raise RunsError(f"{path} has no column {name}")
     task = str(study.runs["task"].iloc[0])
     keys = [tuple(map(str, key)) for key in study.runs[list(study.method)].to_numpy()]
     names = {key: method_name(task, dict(zip(study.method, key))) for key in set(keys)}
     runs = study.runs.assign(method=[names[key] for key in keys])
     found = {}
     for share, part in runs.groupby(SHARE):
-        scores = part.pivot_table("accuracy", "method", "availability", aggfunc="mean")
+        by_draw = part.groupby(["method", "availability", "draw"])["accuracy"].mean()
+        scores = by_draw.groupby(["method", "availability"]).mean().unstack()
+        if scores.isna().any(axis="columns").all():
+            raise RunsError(f"{path}: with {SHARE}={share} no method ran under every availability")
         settings = part.drop_duplicates("method").set_index("method")
         found[str(share)] = Study(scores, settings[["algorithm", "aggregation", *RATES]])
     return found

@@ -15,6 +15,7 @@ from f3ast_tff.analysis.studies import RATES, SCORES_OF, method_name
 from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.simulation import simulate
+from f3ast_tff.settings.registry import registry_with
 
 # FedAvg, F3AST, the best of the kept study, and two methods of other papers.
 METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")
@@ -43,7 +44,7 @@ class Trial:
     @property
     def ranked(self) -> list[str]:
         """Methods by mean score, best first."""
-        return sorted(self.scores, key=self._mean, reverse=True)
+        return sorted(self.scores, key=lambda name: _mean(self.scores[name]), reverse=True)
 
     @property
     def level(self) -> list[str]:
@@ -51,21 +52,17 @@ class Trial:
         best, *others = self.ranked
         return [best, *(name for name in others if not self.differences[name][1][0] > 0)]
 
-    def _mean(self, method: str) -> float:
-        values = self.scores[method].values()
-        return sum(values) / len(values)
-
     def __str__(self) -> str:
         """Returns the ranking as text."""
         best, *others = self.ranked
         draws = len(self.scores[best])
         name = self.score.removeprefix("test_").replace("_", " ")
         width = max(map(len, self.scores))
-        lines = [f"  {best:<{width}} {self._mean(best):.3f}"]
+        lines = [f"  {best:<{width}} {_mean(self.scores[best]):.3f}"]
         for other in others:
             found, (low, high) = self.differences[other]
             lines.append(
-                f"  {other:<{width}} {self._mean(other):.3f}  {-found.mean:+.3f} "
+                f"  {other:<{width}} {_mean(self.scores[other]):.3f}  {-found.mean:+.3f} "
                 f"[{-high:+.3f}, {-low:+.3f}]"
             )
         level = self.level
@@ -77,23 +74,27 @@ class Trial:
         return "\n".join([f"Trial: {name}, mean of {draws} draws", *lines, f"  {verdict}"])
 
 
+def _mean(scores: Mapping[Pair, float]) -> float:
+    return sum(scores.values()) / len(scores)
+
+
 def settings_of(method: str, task: str, share: str) -> dict[str, Any]:
     """Returns the settings of a candidate.
 
     Args:
         method: An algorithm, or an algorithm and an aggregation such as `f3ast+scaffold`.
         task: Name of the task. On Synthetic the methods of the kept study have their tuned learning
-            rates; on other tasks all methods have the task's rates.
-        share: Client share, `"examples"` or `"equal"`.
+            rates; on other tasks, and for a share that the study lacks, all methods have the task's
+            rates.
+        share: Client share, of `SCORES_OF`.
     """
     algorithm, _, aggregation = method.partition("+")
     settings: dict[str, Any] = {"algorithm": algorithm}
     if aggregation:
         settings["aggregation"] = aggregation
-    if task == _TASK:
-        known, name = read_studies()[share].settings, method_name(task, settings)
-        if name in known.index:
-            settings.update({rate: float(known[rate][name]) for rate in RATES})
+    study, name = read_studies().get(share), method_name(task, settings)
+    if task == _TASK and study is not None and name in study.settings.index:
+        settings.update({rate: float(study.settings[rate][name]) for rate in RATES})
     return settings
 
 
@@ -114,9 +115,10 @@ def trial(
         k: Clients per round.
         methods: Candidates, at least 2, as `f3ast` or `f3ast+scaffold`.
         draws: Number of draws, at least 2; draw d is data seed and seed d.
-        share: Objective, `"examples"` or `"equal"`, which decides the score.
+        share: Objective, of `SCORES_OF`, which decides the score.
         on_run: Called with method and draw before each run.
-        **settings: Further settings of all runs, such as `task`, `rounds` and `data_file`.
+        **settings: Further settings of all runs, such as `task`, `rounds`, `data_file` and
+            `plugins`.
 
     Returns:
         The trial.
@@ -138,11 +140,16 @@ def trial(
         raise ParameterError("methods", ",".join(methods), "must be two or more")
     if draws < 2:
         raise ParameterError("draws", draws, "must be at least 2")
+    registry = registry_with(settings.get("plugins", ()))
+    for method in methods:
+        for kind, name in zip(("algorithm", "aggregation"), filter(None, method.split("+"))):
+            registry.find(kind, name)
     task = settings.get("task", _TASK)
     common = {"rounds": ROUNDS, "client_share": share, "clients_per_round": k, **settings}
     if task == _TASK:
         common = {"local_steps": _LOCAL_STEPS, **common}
-    score = f"test_{SCORES_OF[share][0]}_accuracy"
+    kind = SCORES_OF[share][0]
+    score = f"test_{kind}_accuracy"
     scores: dict[str, dict[Pair, float]] = {method: {} for method in methods}
     for draw in range(draws):
         for method in methods:
@@ -151,9 +158,11 @@ def trial(
             own = {**settings_of(method, task, share), **common}
             own.setdefault("eval_every", own["rounds"])
             found = simulate(availability=availability, data_seed=draw, seed=draw, **own)
-            value = float(found.metrics[score].iloc[-1])
-            scores[method][Pair(draw, draw)] = value if math.isfinite(value) else 0.0
-    best = max(scores, key=lambda name: sum(scores[name].values()))
+            last = found.metrics.iloc[-1]
+            # The accuracy of a model that diverged is that of a guess.
+            lost = not math.isfinite(last[score] + last[f"test_{kind}_loss"])
+            scores[method][Pair(draw, draw)] = 0.0 if lost else float(last[score])
+    best = max(scores, key=lambda name: _mean(scores[name]))
     others = [name for name in scores if name != best]
     differences = [paired_difference(scores[best], scores[name]) for name in others]
     ends = corrected_intervals(differences)

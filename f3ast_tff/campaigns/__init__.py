@@ -20,13 +20,11 @@ class Options:
     list: bool = parameter(False, "list the runs and their states, and run none")
     estimate: bool = parameter(
         False,
-        "print hours, memory and disk of the runs that are left, and run none; measures a few "
-        "rounds of each kind of run, once per machine",
+        "print hours, memory and disk of the runs that are left, and run none; measures the steps "
+        "of each model, once per machine",
     )
     minutes: float | None = parameter(
-        None,
-        "stop after this time, each run with a checkpoint; the same command goes on",
-        above=0,
+        None, "stop after this time, each run with a checkpoint; the same command goes on", above=0
     )
     processes: int | None = parameter(
         None, "runs at a time; default: one per GPU, else one per core", minimum=1

@@ -21,13 +21,7 @@ from f3ast_tff.campaigns.progress import NAME as MANIFEST
 from f3ast_tff.campaigns.progress import Manifest, Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
-from f3ast_tff.campaigns.runs import (
-    FINISHED,
-    PlannedRun,
-    check_data,
-    is_finished,
-    rounds_done,
-)
+from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, check_data, is_finished, rounds_done
 from f3ast_tff.core.atomic import remove_temporaries
 from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.core.progress import duration, say, warnings_said
@@ -155,7 +149,7 @@ def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
     left_out: Counter[str] = Counter()
     for run in finished:
         if lacks_outputs(run.folder, run.settings):
-            with closing(RunFolder(run.folder, run.configuration.identity)) as folder:
+            with closing(RunFolder(run.folder, run.identity)) as folder:
                 add_outputs(folder, run.configuration)
         recorded = (read_config(run.folder) or {}).get("settings", {})
         left_out.update(not_added(run.folder, run.settings, recorded))
@@ -205,11 +199,7 @@ def _list(campaign: Campaign) -> None:
 
 
 def _report(
-    campaign: Campaign,
-    manifest: Manifest,
-    before: int,
-    left: Sequence[PlannedRun],
-    seconds: float,
+    campaign: Campaign, manifest: Manifest, before: int, left: Sequence[PlannedRun], seconds: float
 ) -> None:
     finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
     failed = len(campaign.runs) - finished - len(left)

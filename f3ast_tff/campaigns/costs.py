@@ -8,22 +8,28 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-import f3ast_tff
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.datasets.source import default_data_dir
+from f3ast_tff.methods.parts.host_memory import table_bytes
 from f3ast_tff.run.provenance import cores, package_versions
 from f3ast_tff.settings import parameters_of
 
 _REFERENCE = Path(__file__).with_name("reference_costs.json")
-# Bytes of settings, summary, logs and scalars of a run.
-_RUN_BYTES = 20e3
+# Bytes of the settings and summary of a run, and of the scalars and log lines of an evaluation.
+_RUN_BYTES, _SCALARS_BYTES = 30e3, 2e3
+# Bytes of a round's record: its counts and sums, and what is kept of each client asked.
+_RECORD_BYTES, _ASKED_BYTES = 70, 17
+# Bytes of a client in the rates of an evaluation, in the scores of one, and in a round's mask.
+_RATE_BYTES, _SCORE_BYTES = 4, 24
+_MASK_BYTES = MappingProxyType({"none": 0.0, "csv": 2.0, "npy": 1.0, "npz": 1 / 8})
 _CPUINFO = Path("/proc/cpuinfo")
 _GPUS = Path("/proc/driver/nvidia/gpus")
 
@@ -35,7 +41,7 @@ def machine() -> dict[str, Any]:
         "cores": cores(),
         "gpus": sorted(_field(path, "Model") for path in _GPUS.glob("*/information")),
         "python": platform.python_version(),
-        "packages": {"f3ast-tff": f3ast_tff.__version__, **package_versions()},
+        "packages": package_versions(),
     }
 
 
@@ -120,6 +126,19 @@ def _differing(kind: Mapping[str, Any], group: Sequence[Mapping[str, Any]]) -> l
 
 
 @dataclass(frozen=True)
+class Size:
+    """Bytes of files: before the first round, and added by each round and by each evaluation."""
+
+    start: float = 0.0
+    round: float = 0.0
+    evaluation: float = 0.0
+
+    def after(self, rounds: int, evaluations: int) -> float:
+        """Returns the bytes after a number of rounds and evaluations."""
+        return self.start + rounds * self.round + evaluations * self.evaluation
+
+
+@dataclass(frozen=True)
 class Cost:
     """Costs of the runs of one kind.
 
@@ -131,8 +150,8 @@ class Cost:
         round_seconds: Time of a round, with its share of selection and checkpoints.
         evaluation_seconds: Time of an evaluation.
         memory_mib: Peak memory of the process.
-        checkpoint: Bytes of a checkpoint before the first round, and bytes added per round.
-        results: Bytes of all other files before the first round, and bytes added per round.
+        checkpoint: Size of a checkpoint.
+        results: Size of all other files.
     """
 
     process_seconds: float
@@ -141,8 +160,8 @@ class Cost:
     round_seconds: float
     evaluation_seconds: float
     memory_mib: float
-    checkpoint: tuple[float, float]
-    results: tuple[float, float]
+    checkpoint: Size
+    results: Size
 
     def seconds(self, rounds: int, eval_every: int, done: int = 0, first: bool = False) -> float:
         """Returns the seconds that a run takes after the rounds `done`.
@@ -159,13 +178,11 @@ class Cost:
         """Time from the start of a process to its first checkpoint of a round."""
         return self.process_seconds + self.first_seconds + self.round_seconds
 
-    def bytes(self, rounds: int, checkpoints: int) -> int:
-        """Returns the size of a run's folder."""
-        return round(
-            self.results[0]
-            + rounds * self.results[1]
-            + checkpoints * (self.checkpoint[0] + rounds * self.checkpoint[1])
-        )
+    def bytes(self, rounds: int, eval_every: int, checkpoints: int) -> int:
+        """Returns the size of a run's folder at most, as files are compressed."""
+        evaluations = -(-rounds // eval_every)
+        results = self.results.after(rounds, evaluations)
+        return round(results + checkpoints * self.checkpoint.after(rounds, evaluations))
 
 
 @dataclass(frozen=True)
@@ -236,6 +253,8 @@ class StepCost:
             drop_remainder=settings["last_batch"] == "drop",
         )
         sizes, num_clients = np.array(self.shape.client_sizes), self.shape.num_clients
+        if configs["algorithm"].pooled:
+            sizes, num_clients = np.array([round(sizes.mean() * num_clients)]), 1
         constraint = configs["constraint"].build(
             num_clients, settings["seed"], 4 * self.num_weights
         )
@@ -243,9 +262,14 @@ class StepCost:
         scored = (settings.get("poc_candidates") or 0) * sizes.mean() * self.example_seconds
         memory, kept = configs["aggregation"].build().memory, 0
         if memory is not None and memory.by_client:
-            per_client = len(memory.vectors) * self.num_weights + len(memory.numbers)
-            kept = 4 * num_clients * per_client
+            kept = table_bytes(memory, num_clients, self.num_weights)
         steps = clients * work.num_batches(sizes).mean()
+        history = Size(
+            round=_RECORD_BYTES + _ASKED_BYTES * clients,
+            evaluation=_SCALARS_BYTES + _RATE_BYTES * num_clients,
+        )
+        masks = _MASK_BYTES[settings["write_masks"]] * num_clients
+        scores = _SCORE_BYTES * num_clients if settings["client_scores"] else 0
         return Cost(
             process_seconds=self.process_seconds,
             first_seconds=self.start_seconds + self.first_seconds,
@@ -253,8 +277,8 @@ class StepCost:
             round_seconds=self.round_seconds + steps * self.step_seconds + float(scored),
             evaluation_seconds=self.shape.test_examples * self.example_seconds,
             memory_mib=self.memory_mib + kept / 2**20,
-            checkpoint=(self.state_bytes + kept, 0.0),
-            results=(_RUN_BYTES, 2.0 * clients),
+            checkpoint=replace(history, start=self.state_bytes + kept),
+            results=Size(_RUN_BYTES, history.round + masks, history.evaluation + scores),
         )
 
 

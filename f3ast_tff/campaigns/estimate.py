@@ -137,9 +137,7 @@ def _seconds(run: PlannedRun, cost: Cost, first: bool) -> float:
 
 
 def _print_kinds(
-    by_kind: Mapping[str, Sequence[PlannedRun]],
-    names: Sequence[str],
-    costs: Mapping[str, Cost],
+    by_kind: Mapping[str, Sequence[PlannedRun]], names: Sequence[str], costs: Mapping[str, Cost]
 ) -> None:
     width = min(_NAME_WIDTH, max(len(name) for name in ("kind", *names)))
     widths = (5, 8, 9, 9, 7, 6, 8)
@@ -170,7 +168,7 @@ def _print_total(
     seconds = campaign_seconds(runs, costs, processes)
     at_a_time = min(processes, len(runs))
     memory = at_a_time * max(cost.memory_mib for cost in costs.values())
-    running = max(costs[run.name].bytes(run.settings["rounds"], KEPT_WHILE_RUNNING) for run in runs)
+    running = max(_folder_bytes(run, costs[run.name], KEPT_WHILE_RUNNING) for run in runs)
     disk = _disk(runs, costs) + at_a_time * running
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     hours = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
@@ -198,9 +196,12 @@ def _print_missing(runs: Sequence[PlannedRun]) -> None:
 def _disk(runs: Sequence[PlannedRun], costs: Mapping[str, Cost]) -> int:
     """Bytes of the finished runs."""
     return sum(
-        costs[run.name].bytes(run.settings["rounds"], run.settings["keep_checkpoints"])
-        for run in runs
+        _folder_bytes(run, costs[run.name], run.settings["keep_checkpoints"]) for run in runs
     )
+
+
+def _folder_bytes(run: PlannedRun, cost: Cost, checkpoints: int) -> int:
+    return cost.bytes(run.settings["rounds"], run.settings["eval_every"], checkpoints)
 
 
 # Least remaining seconds to start a run of an unmeasured kind; at most half of the budget.

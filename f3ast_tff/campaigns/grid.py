@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
@@ -24,6 +25,7 @@ from f3ast_tff.settings.run_names import name_part, run_name
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
 # Limit on the runs, all of which are resolved before the first run starts.
 _MAX_RUNS = 10_000
+_SEEDS = ("data_seed", "seed")
 _NOWHERE = "applies to no run of this campaign"
 
 
@@ -48,7 +50,7 @@ def with_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(settings)
     if DRAW in found:
         draw = found.pop(DRAW)
-        for name in ("data_seed", "seed"):
+        for name in _SEEDS:
             if name in found:
                 raise ParameterError(name, found[name], f"must not be given with {DRAW}")
             found[name] = draw
@@ -147,12 +149,12 @@ def plan(
         ParameterError: On a wrong override.
     """
     registry = registry or builtin_registry()
-    content = read_grid_file(path)
     overrides = dict(overrides)
+    content = _without_overridden_seeds(read_grid_file(path), overrides)
     if "run_name" in overrides:
         allowed = "runs of a campaign are named by what varies"
         raise ParameterError("run_name", overrides["run_name"], allowed)
-    folder = Path(overrides.pop("output_dir", "runs")).expanduser() / content.name
+    folder = Path(os.path.expanduser(overrides.pop("output_dir", "runs"))) / content.name
     planner = _Planner(content, overrides, registry, folder / "runs", to_run)
     runs: dict[str, PlannedRun] = {}
     for point in _points(content, overrides, setting_types(registry)):
@@ -161,12 +163,32 @@ def plan(
         if runs.setdefault(run.name, run).settings != run.settings:
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
-    _refuse_twins(path, runs)
+    distinct = _distinct(path, runs, overrides)
     types = setting_types(registry)
-    ordered = by_value(content, list(runs.values()), types)
+    ordered = by_value(content, distinct, types)
     if where is not None:
         ordered = runs_where(ordered, where, types)
     return Campaign(content.name, content.about, folder, ordered)
+
+
+def _without_overridden_seeds(content: GridFile, overrides: Mapping[str, Any]) -> GridFile:
+    """The file for overrides of seeds: `draw` replaces its seeds, a seed its part of `draw`."""
+    kept = [name for name in _SEEDS if name not in overrides]
+
+    def left(table: Mapping[str, Any]) -> dict[str, Any]:
+        if DRAW in overrides:
+            return {name: value for name, value in table.items() if name not in _SEEDS}
+        if DRAW not in table or len(kept) == len(_SEEDS):
+            return dict(table)
+        drawn = {name: table[DRAW] for name in kept}
+        return {**{name: value for name, value in table.items() if name != DRAW}, **drawn}
+
+    return replace(
+        content,
+        settings=left(content.settings),
+        grid=left(content.grid),
+        variants=tuple(left(variant) for variant in content.variants),
+    )
 
 
 def by_value(
@@ -333,11 +355,18 @@ def _name(point: _Point, given: Mapping[str, Any]) -> str:
     return run_name(parts if point.label is None else [point.label, *parts])
 
 
-def _refuse_twins(path: Path, runs: Mapping[str, PlannedRun]) -> None:
-    """Refuses two names for one experiment, which would be averaged as two runs."""
-    seen: dict[str, str] = {}
+def _distinct(
+    path: Path, runs: Mapping[str, PlannedRun], overrides: Mapping[str, Any]
+) -> list[PlannedRun]:
+    """Returns a run per experiment; two would be averaged as two runs.
+
+    A file must not name an experiment twice. Overrides can make two of its runs the same, and then
+    the first stays.
+    """
+    seen: dict[str, PlannedRun] = {}
     for name, run in runs.items():
         key = json.dumps(run.configuration.identity, sort_keys=True)
-        other = seen.setdefault(key, name)
-        if other != name:
-            raise CampaignError(f"{path}: {other} and {name} have the same settings")
+        other = seen.setdefault(key, run)
+        if other is not run and not overrides:
+            raise CampaignError(f"{path}: {other.name} and {name} have the same settings")
+    return list(seen.values())

@@ -62,7 +62,7 @@ def find_grid_file(name_or_file: str) -> Path:
     built_in = built_in_campaigns()
     if name_or_file.lower() in built_in:
         return _FOLDER / f"{name_or_file.lower()}.toml"
-    path = Path(name_or_file).expanduser()
+    path = Path(os.path.expanduser(name_or_file))
     if path.suffix == ".toml" and path.stem in (".", ".."):
         # The stem names the campaign's folder.
         raise ParameterError("campaign", name_or_file, "must have a name before .toml")

@@ -54,10 +54,7 @@ def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]
 
 
 def run_order(
-    order: Mapping[str, Any],
-    provenance: Mapping[str, Any],
-    worker: str,
-    stop: Stop | None = None,
+    order: Mapping[str, Any], provenance: Mapping[str, Any], worker: str, stop: Stop | None = None
 ) -> Outcome:
     """Resolves a `PlannedRun.order`, planned by another process, and runs it isolated.
 

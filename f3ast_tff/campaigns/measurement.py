@@ -13,6 +13,7 @@ import numpy as np
 
 from f3ast_tff.campaigns.costs import DataShape, ReferenceCosts, StepCost
 from f3ast_tff.campaigns.isolated_run import load_framework, resolve_order
+from f3ast_tff.campaigns.processes import guard, start_guarded
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
@@ -64,7 +65,7 @@ def measure(
                 run = waiting.pop(0)
                 ours, theirs = spawn.Pipe(duplex=False)
                 process = spawn.Process(target=_answer, args=(theirs, run.order), daemon=True)
-                process.start()
+                start_guarded(process)
                 theirs.close()
                 busy[ours] = run, process
             for pipe in wait(list(busy), _POLL_S):
@@ -93,6 +94,7 @@ def _received(run: PlannedRun, pipe: Connection) -> StepCost:
 
 def _answer(pipe: Connection, order: Mapping[str, Any]) -> None:
     """Measures, in a spawned process."""
+    guard()
     try:
         configuration = resolve_order(order)
         load_framework(configuration)

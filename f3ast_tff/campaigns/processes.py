@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -92,17 +93,9 @@ class LocalProcess(Worker):
         spawn = multiprocessing.get_context("spawn")
         self.pipe, theirs = spawn.Pipe()
         self._process = spawn.Process(
-            target=_serve,
-            args=(theirs, campaign, dict(provenance), dict(variables)),
-            daemon=True,
+            target=_serve, args=(theirs, campaign, dict(provenance), dict(variables)), daemon=True
         )
-        # Started first, because its start unblocks Ctrl-C.
-        resource_tracker.ensure_running()
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        start_guarded(self._process)
         theirs.close()
         self.name = f"process {self._process.pid}"
         self._since = now()
@@ -155,14 +148,30 @@ class LocalProcess(Worker):
         self.pipe.close()
 
 
-def _serve(
-    pipe: Connection, campaign: Path, provenance: dict[str, Any], variables: dict[str, str]
-) -> None:
-    """Runs orders in a spawned process until its pipe closes."""
+def start_guarded(process: SpawnProcess) -> None:
+    """Starts a process that calls `guard` first; until then a terminal's signals are blocked."""
+    # Started first, because its start unblocks Ctrl-C.
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def guard() -> None:
+    """Makes this spawned process ignore a terminal's signals, and end with its parent."""
     for signum in _OF_A_TERMINAL:
         signal.signal(signum, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_A_TERMINAL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _serve(
+    pipe: Connection, campaign: Path, provenance: dict[str, Any], variables: dict[str, str]
+) -> None:
+    """Runs orders in a spawned process until its pipe closes."""
+    guard()
     signals = Signals()
     signals.install()
     with open(campaign / LOG, "ab") as log:
@@ -178,6 +187,9 @@ def _serve(
         try:
             pipe.send(run_order(order, provenance, worker=f"process {os.getpid()}", stop=signals))
         except Interrupted:
+            sys.exit(signals.exit_code)
+        if signals.requested():
+            # The run finished in the round in which it was told to stop.
             sys.exit(signals.exit_code)
 
 

@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from f3ast_tff.campaigns.grid import Campaign
@@ -102,12 +102,15 @@ class Manifest:
         entry.update(_of_folder(run))
         self._changed = True
 
-    def interrupted(self) -> None:
-        """Records that the active runs have been stopped."""
-        for entry in self._entries.values():
-            if entry["state"] == RUNNING:
+    def interrupted(self, runs: Iterable[PlannedRun]) -> None:
+        """Records that active runs have been stopped; one may have finished meanwhile."""
+        for run in runs:
+            entry, found = self._entries[run.name], _entry(run, {})
+            if found["state"] == FINISHED:
+                entry.update({**found, "worker": entry["worker"]})
+            else:
                 entry.update(state=INTERRUPTED, ended=now())
-                self._changed = True
+            self._changed = True
 
     def save(self, only_if_due: bool = False) -> None:
         """Writes the file atomically if it has changed.
@@ -286,7 +289,7 @@ class Watch:
 
     def close(self) -> None:
         """Shows and saves the progress."""
-        self._manifest.interrupted()
+        self._manifest.interrupted(self._running.values())
         self._manifest.save()
         self._running.clear()
         self._show(now=True)

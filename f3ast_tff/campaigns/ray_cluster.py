@@ -84,7 +84,8 @@ class RayWorker(Worker):
 
     def submit(self, run: PlannedRun) -> None:
         self._since = now()
-        self.running = self._actor.run.remote(run.order)
+        order = {**run.order, "settings": run.configuration.settings_elsewhere()}
+        self.running = self._actor.run.remote(order)
 
     def outcome(self) -> Outcome:
         try:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
-from f3ast_tff.run.results import finished_summary
+from f3ast_tff.run.results import DamagedResult, sound_summary
 from f3ast_tff.run.run_folder import read_config, refuse_other_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
@@ -32,10 +33,20 @@ _ROUND = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run of a campaign: its unique name, also of its folder, and its configuration."""
+    """A run of a campaign.
+
+    Attributes:
+        name: Unique name, also of the run's folder.
+        configuration: The resolved settings.
+        identity: `Configuration.identity` when the run was planned: input files may change later.
+    """
 
     name: str
     configuration: Configuration
+    identity: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", self.configuration.identity)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -58,7 +69,7 @@ class PlannedRun:
         return {
             "settings": dict(self.settings),
             "plugins": self.configuration.plugin_sources,
-            "identity": self.configuration.identity,
+            "identity": self.identity,
         }
 
 
@@ -103,9 +114,13 @@ def is_finished(run: PlannedRun) -> bool:
     config = read_config(run.folder)
     if config is None:
         return False
-    identity = json.loads(json.dumps(run.configuration.identity))
+    identity = json.loads(json.dumps(run.identity))
     refuse_other_run(run.folder, config, identity, advice=_ADVICE)
-    return finished_summary(run.folder) is not None
+    try:
+        return sound_summary(run.folder) is not None
+    except DamagedResult as error:
+        logging.warning("%s", error)
+        return False
 
 
 def rounds_done(run: PlannedRun) -> int:

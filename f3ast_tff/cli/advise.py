@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +15,20 @@ import numpy as np
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
 from f3ast_tff.availability.trace_files import ELIGIBLE
-from f3ast_tff.cli.flags import UsageError, fail, flag_lines, parse_flags, setting_flags, wants_help
+from f3ast_tff.cli.flags import (
+    UsageError,
+    fail,
+    flag_lines,
+    parse_flags,
+    plugins_given,
+    setting_flags,
+    wants_help,
+)
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.core.progress import say, warnings_said
 from f3ast_tff.core.table_files import read_csv
-from f3ast_tff.settings import builtin_registry, parameter, parameters_of
+from f3ast_tff.settings import parameter, parameters_of
+from f3ast_tff.settings.registry import registry_with
 
 if TYPE_CHECKING:
     from f3ast_tff.advice import Advice
@@ -44,7 +55,9 @@ device,start,end (.csv), or device traces (.json, .pkl). The trial is on Synthet
 class Options:
     """Flags of the command, besides the settings of a trial's runs."""
 
-    clients_per_round: str = parameter("5,10,20", "numbers of clients per round K to look at")
+    clients_per_round: str | None = parameter(
+        None, "numbers of clients per round K to look at; default: those of 5,10,20 up to N"
+    )
     shares: str = parameter(
         "",
         "CSV file of client,share, or of a number per client in the log's order, such as its "
@@ -77,12 +90,16 @@ def main(argv: Sequence[str]) -> int:
         if not words or words[0].startswith("-"):
             raise UsageError("a log must be named first: f3ast-tff advise LOG; see --help")
         own = {p.name: p for p in parameters_of(Options)}
-        settings = setting_flags(builtin_registry())
-        given = parse_flags(words[1:], {**settings, **own})
+        plugins = plugins_given(words[1:])
+        registry = registry_with(plugins)
+        settings = setting_flags(registry)
+        given = parse_flags(words[1:], {**settings, **own}, plugins=True)
+        of_trial = [n for n in given if n not in own or n in ("methods", "draws")]
         options = Options(**{n: p.checked(given.pop(n, p.default)) for n, p in own.items()})
-        if given and not options.trial:
-            name = next(iter(given))
-            raise ParameterError(name, given[name], "only applies with --trial")
+        if of_trial and not options.trial:
+            name = of_trial[0]
+            value = given.get(name, getattr(options, name, ""))
+            raise ParameterError(name, value, "only applies with --trial")
         if set_by_trial := [name for name in given if name in _OF_THE_TRIAL]:
             name = set_by_trial[0]
             raise ParameterError(name, given[name], "is set by the trial: see --methods, --draws")
@@ -90,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)
         with warnings_said():
-            _advise(Path(words[0]).expanduser(), options, given)
+            _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
         return fail(error)
     except EngineError as error:
@@ -98,7 +115,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
+def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
     from f3ast_tff.advice import advise
 
     try:
@@ -111,20 +128,23 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
     if options.trial:
-        log, p = _with_data(log, p, given)
-    found = advise(
-        log, p, _numbers(options.clients_per_round), rounds_per_day=options.rounds_per_day
-    )
+        log, p = _with_data(log, p, given, plugins)
+    text = options.clients_per_round
+    ks = None if text is None else _numbers(text)
+    found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)
+    found = replace(found, client_share=given.get("client_share"))
     entries = f", {log.events} entries" if log.events else ""
     print(f"{path}{entries}: {found}")
-    _print_command(path, found, options, given)
+    _print_command(path, found, options, given, plugins)
     if not options.trial:
         print("--trial runs methods on this log, and says whether they differ")
     else:
-        _trial(log, found.k, options, given)
+        _trial(log, found, options, given, plugins)
 
 
-def _print_command(path: Path, found: Advice, options: Options, given: Mapping[str, Any]) -> None:
+def _print_command(
+    path: Path, found: Advice, options: Options, given: Mapping[str, Any], plugins: Sequence[str]
+) -> None:
     if options.states or options.eligible != ELIGIBLE:
         # A table reads only a trace's usual states.
         print(f"\nFlags of a run\n  {found.flags}")
@@ -133,28 +153,34 @@ def _print_command(path: Path, found: Advice, options: Options, given: Mapping[s
     flags = {"availability": "table", "table_file": path, **task}
     if options.round_seconds != ROUND_SECONDS:
         flags["table_round_seconds"] = options.round_seconds
-    words = [shlex.quote(f"--{name}={value}") for name, value in flags.items()]
+    pairs = [*flags.items(), *(("plugin", plugin) for plugin in plugins)]
+    words = [shlex.quote(f"--{name}={value}") for name, value in pairs]
     print("\nRun it\n  " + " \\\n    ".join(["f3ast-tff run", *words, *found.flags.split()]))
 
 
-def _trial(log: AvailabilityLog, k: int, options: Options, given: Mapping[str, Any]) -> None:
+def _trial(
+    log: AvailabilityLog,
+    found: Advice,
+    options: Options,
+    given: Mapping[str, Any],
+    plugins: Sequence[str],
+) -> None:
     from f3ast_tff.advice.trial import trial
 
     methods = [each.strip() for each in options.methods.split(",") if each.strip()]
-    share = "examples" if options.shares else "equal"
-    settings = {"share": share, **given}
-    if "client_share" in settings:
-        settings["share"] = settings.pop("client_share")
-    say(f"trial with K = {k}: {len(methods) * options.draws} runs")
-    found = trial(
+    settings = {name: value for name, value in given.items() if name != "client_share"}
+    say(f"trial with K = {found.k}: {len(methods) * options.draws} runs")
+    ranking = trial(
         Table(log),
-        k,
+        found.k,
         methods,
         draws=options.draws,
+        share=found.share,
         on_run=lambda method, draw: say(f"draw {draw}, {method} ..."),
+        **({"plugins": plugins} if plugins else {}),
         **settings,
     )
-    print(f"\n{found}")
+    print(f"\n{ranking}")
 
 
 def _numbers(text: str) -> list[int]:
@@ -166,7 +192,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _with_data(
-    log: AvailabilityLog, p: np.ndarray | None, given: Mapping[str, Any]
+    log: AvailabilityLog, p: np.ndarray | None, given: Mapping[str, Any], plugins: Sequence[str]
 ) -> tuple[AvailabilityLog, np.ndarray | None]:
     """The log of the clients in the user's data, and their shares."""
     if given.get("task") != "file":
@@ -174,8 +200,11 @@ def _with_data(
     from f3ast_tff.run.build import Builder
     from f3ast_tff.settings.resolve import resolve
 
-    train = Builder(resolve({**given, "availability": "always"}, builtin_registry())).data.train
+    train = Builder(resolve({**given, "availability": "always"}, registry_with(plugins))).data.train
     log = log.of_clients([train.name(k) for k in range(train.num_clients)])
+    if log.masks.shape[1] != train.num_clients:
+        many = f"the log has {log.masks.shape[1]} clients, the data {train.num_clients}"
+        raise DataError(f"{many}, and they share no name")
     if given.get("client_share") == "examples":
         p = train.sizes / train.sizes.sum()
     return log, p
@@ -187,7 +216,7 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
         frame = read_csv(path, header=None, dtype=str, keep_default_na=False)
         if str(frame.iat[0, -1]).strip().isidentifier():
             frame = frame.iloc[1:]
-        values = frame.iloc[:, -1].astype(float).to_numpy()
+        values = [_share(line + 1, text) for line, text in frame.iloc[:, -1].items()]
     except (OSError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split())
         raise ParameterError("shares", path, f"cannot be read: {reason}") from error
@@ -209,6 +238,16 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
     if len(values) != n:
         raise ParameterError("shares", path, f"has {len(values)} shares, the log {n} clients")
     return log, np.asarray(values)
+
+
+def _share(line: int, text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise ValueError(f"line {line} has {text.strip()!r}, must be a number above 0")
+    return found
 
 
 def _help() -> str:

@@ -114,8 +114,8 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     configs, settings = resolved.configs, resolved.settings
     rounds, seed, config = options.rounds, options.seed, configs[_KIND]
     if options.task:
-        process = Builder(resolved).world.availability
-        n = process.num_clients
+        world = Builder(resolved).world
+        process, n, constraint = world.availability, world.num_clients, world.constraint
     else:
         n = settings["num_clients"]
         shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
@@ -123,8 +123,8 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
         if config.needs_labels:
             labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
         process = build_process(config, shares / shares.sum(), seed, labels)
-    constraint = configs["constraint"].build(n, seed, 0) if options.constraint else None
-    seen = preview(process, rounds, constraint)
+        constraint = configs["constraint"].build(n, seed, 0)
+    seen = preview(process, rounds, constraint if options.constraint else None)
     parts = getattr(config, "parts", ())
     names = ",".join(component_of(part).name for part in parts)
     name = component_of(config).name + (f" of {names}" if names else "")

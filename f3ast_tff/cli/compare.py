@@ -12,7 +12,13 @@ from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, require_ending, runs_flag, say_left_out
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
-from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
+from f3ast_tff.analysis.differences import (
+    Methods,
+    differences,
+    heading,
+    methods_of,
+    score_of_objective,
+)
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
@@ -41,7 +47,12 @@ class Flags:
     baseline: str | None = parameter(
         None, "method that all others are compared with; default: each with each, or FedAvg if many"
     )
-    score: str = parameter(SCORES[0], "score that methods are compared by", choices=SCORES)
+    score: str | None = parameter(
+        None,
+        "score that methods are compared by; default: the accuracy of the runs' objective, over "
+        "users for p_k = 1 / N, else over samples",
+        choices=SCORES,
+    )
     x: str = parameter("rounds", "what curves are drawn against", choices=tuple(X_AXES))
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
 
@@ -62,12 +73,13 @@ def main(flags: Flags) -> None:
     looks = _looks(methods, colour)
     names = [*methods.conditions, *dict.fromkeys([*methods.own, *([colour] if colour else [])])]
     table = final_table(methods.groups, names, methods.labels)
-    compared = differences(methods, flags.score, PERIODS[0], flags.baseline)
+    score = flags.score or score_of_objective(methods.groups)
+    compared = differences(methods, score, PERIODS[0], flags.baseline)
     print(render(table, names[len(methods.conditions) :]))
     for where, part in compared.groupby("where", sort=False):
         print("", *filter(None, [where]), *part["sentence"], sep="\n")
     if len(set(methods.labels.values())) > 1:
-        said = heading(methods, compared, flags.score, PERIODS[0])
+        said = heading(methods, compared, score, PERIODS[0], flags.baseline)
         print("", textwrap.fill(said, _WIDTH), "", sep="\n")
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.command_line import command, require_ending, runs_flag
 from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
-_FORMATS = ("parquet", "csv")
-_PARQUET = "needs pyarrow: pip install 'f3ast-tff[parquet]', or give --format=csv"
+_PARQUET = "needs pyarrow: pip install 'f3ast-tff[parquet]', or a file that ends in .csv"
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,18 @@ class Flags:
     """Flags of this command."""
 
     runs: str = runs_flag()
-    out: str = parameter(REQUIRED, "file to write or replace; its folder must exist", is_path=True)
-    format: str = parameter("parquet", "format of the file", choices=_FORMATS)
+    out: str = parameter(
+        REQUIRED, ".parquet or .csv file to write or replace; its folder must exist", is_path=True
+    )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
-    if flags.format == "parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise ParameterError("format", flags.format, _PARQUET)
+    require_ending("out", flags.out, ".parquet", ".csv")
+    is_csv = flags.out.lower().endswith(".csv")
+    if not is_csv and importlib.util.find_spec("pyarrow") is None:
+        raise ParameterError("out", flags.out, _PARQUET)
     folder, runs = Path(flags.runs), []
     for path in run_folders(folder):
         try:
@@ -45,7 +47,7 @@ def main(flags: Flags) -> None:
         except RunsError as error:
             print(f"left out: {error}", file=sys.stderr)
     table = runs_table({str(run.path.relative_to(folder)): run for run in runs})
-    if flags.format == "csv":
+    if is_csv:
         write_csv(table, flags.out)
     else:
         with atomic_write(Path(flags.out), "wb") as file:

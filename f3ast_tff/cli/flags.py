@@ -229,7 +229,7 @@ def _expand(arguments: list[str], folder: Path, outer: tuple[Path, ...]) -> list
 
 
 def _flagfile(value: str, folder: Path) -> Path:
-    given = Path(value).expanduser()
+    given = Path(os.path.expanduser(value))
     built_in = _FLAGFILES / (given.name if given.suffix == ".flags" else f"{given.name}.flags")
     for path in (folder / given, given, built_in):
         # Unlike `Path.is_file`, `False` for a name that is too long.

@@ -113,6 +113,7 @@ def help_page(command: str, topic: str | None, registry: Registry) -> str:
     """
     if topic is None:
         return short_help(command, registry)
+    given, topic = topic, topic.lower()
     if topic == "all":
         return help_text(registry)
     if topic in KINDS:
@@ -127,7 +128,7 @@ def help_page(command: str, topic: str | None, registry: Registry) -> str:
         near = difflib.get_close_matches(topic, known)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ParameterError(
-            "help", topic, f"must be all, or the name of a kind, a component or a setting{hint}"
+            "help", given, f"must be all, or the name of a kind, a component or a setting{hint}"
         )
     return "\n\n".join(map("\n".join, pages))
 

@@ -48,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, `BAD_INPUT` for errors of the user, 1 for a failure, 128 plus the
         number of a signal, 141 if the reader of the output is gone.
     """
+    for name in ("stdout", "stderr"):
+        # Python's stream is `None` if the process was started with it closed.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", errors="replace"))  # noqa: SIM115
     signals = Signals()
     if argv is None:
         print_any_character()

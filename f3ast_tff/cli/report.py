@@ -28,7 +28,12 @@ class Flags:
     baseline: str | None = parameter(
         None, "method that all others are compared with; default: each with each, or FedAvg if many"
     )
-    score: str = parameter(SCORES[0], "score that methods are compared by", choices=SCORES)
+    score: str | None = parameter(
+        None,
+        "score that methods are compared by; default: the accuracy of the runs' objective, over "
+        "users for p_k = 1 / N, else over samples",
+        choices=SCORES,
+    )
     period: str = parameter(
         PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS
     )

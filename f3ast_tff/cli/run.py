@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import sys
 import time
 from collections import deque
@@ -44,6 +45,7 @@ from f3ast_tff.core.errors import (
     DataError,
     EngineError,
     Interrupted,
+    LoggerError,
     ParameterError,
     PluginError,
     RunFolderError,
@@ -58,6 +60,9 @@ if TYPE_CHECKING:
     from f3ast_tff.run.results import RunResult
     from f3ast_tff.settings.configuration import Configuration
 
+# Limit on the runs of a command, which are all resolved before the first starts.
+_MAX_RUNS = 10_000
+_MAX_SAID = 10
 _OF_CAMPAIGN = "interrupted: the same command goes on with the campaign"
 _AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
 
@@ -98,10 +103,8 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
     Returns:
         The exit code: 0, `BAD_INPUT` for errors of the user, 128 plus the number of a signal,
         `FAILED` otherwise. Several runs return their first code other than 0; after a signal
-        no further run starts.
+        no further run starts, and the code is the signal's if runs are left.
     """
-    from f3ast_tff.settings.resolve import resolve
-
     signals = signals or Signals()
     names = setting_flags(registry)
     lists = {name: values for name, values in given.items() if isinstance(values, list)}
@@ -112,18 +115,53 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
     with warnings_said():
         try:
             # Resolve all runs before the first starts, because a later run may be refused.
-            configurations = [
-                resolve({**given, **dict(zip(lists, values))}, registry)
-                for values in itertools.product(*lists.values())
-            ]
+            configurations = _resolved(given, lists, registry)
         except ParameterError as error:
             return fail(error, BAD_INPUT, names)
-        for configuration in configurations:
+        for number, configuration in enumerate(configurations, start=1):
             code_of_run = _run(configuration, names, signals)
             code = code or code_of_run
             if signals.requested():
-                return code_of_run
+                left = len(configurations) - number
+                if not left:
+                    return code_of_run or code
+                say(f"interrupted: {left} of {len(configurations)} runs have not started")
+                return signals.exit_code
     return code
+
+
+def _resolved(
+    given: Mapping[str, Any], lists: Mapping[str, Sequence[Any]], registry: Registry
+) -> list[Configuration]:
+    """Returns the configuration of every combination.
+
+    Raises:
+        ParameterError: If a setting is refused, or if two runs have one folder.
+    """
+    from f3ast_tff.settings.resolve import resolve
+
+    number = math.prod(len(values) for values in lists.values())
+    if number > _MAX_RUNS:
+        name = max(lists, key=lambda each: len(lists[each]))
+        allowed = f"{number} runs, must be at most {_MAX_RUNS}"
+        raise ParameterError(name, _some(lists[name]), allowed)
+    found: dict[Path, tuple[dict[str, Any], Configuration]] = {}
+    for values in itertools.product(*lists.values()):
+        chosen = dict(zip(lists, values))
+        configuration = resolve({**given, **chosen}, registry)
+        folder = configuration.folder
+        if folder in found:
+            other, _ = found[folder]
+            name = next(name for name in lists if chosen[name] != other[name])
+            allowed = f"two of these runs would be in {folder}; start them one by one"
+            raise ParameterError(name, _some(lists[name]), allowed)
+        found[folder] = chosen, configuration
+    return [configuration for _, configuration in found.values()]
+
+
+def _some(values: Sequence[Any]) -> str:
+    """A list as it is given, cut if long."""
+    return ",".join(map(str, values[:_MAX_SAID])) + ",..." * (len(values) > _MAX_SAID)
 
 
 def campaign(parsed: Parsed, signals: Signals) -> int:
@@ -162,7 +200,7 @@ def _run(configuration: Configuration, names: Container[str], signals: Signals) 
             )
     except (CheckpointError, ComponentError, DataError, ParameterError, RunFolderError) as error:
         return fail(error, BAD_INPUT, names)
-    except (EngineError, PluginError) as error:
+    except (EngineError, LoggerError, PluginError) as error:
         return fail(error, FAILED)
     except BrokenPipeError:
         raise

@@ -110,7 +110,7 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
         raise ValueError("it does not fit into memory") from None
 
 
-def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
+def read_toml(path: Path | str) -> dict[str, Any]:
     """Returns the table in a TOML file.
 
     Raises:
@@ -122,7 +122,7 @@ def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
-    text = read_text(path, most)
+    text = read_text(path, MAX_TOML_BYTES)
     dots = max(part.count(".") for part in _AROUND_KEYS.split(_TOML_TEXTS.sub("_", text)))
     if dots > _MAX_DOTS:
         raise ValueError(f"it has a key of more than {_MAX_DOTS} parts")

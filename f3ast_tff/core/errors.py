@@ -79,7 +79,7 @@ class RunFolderError(RuntimeError):
         ...     load_run("nowhere")
         ... except RunFolderError as error:
         ...     print(error)
-        nowhere holds no run: config.json: No such file or directory
+        nowhere holds no run: it has no config.json
     """
 
 
@@ -89,6 +89,10 @@ class CheckpointError(RuntimeError):
 
 class EngineError(RuntimeError):
     """An engine lost its worker process or cluster."""
+
+
+class LoggerError(RuntimeError):
+    """A service that `--logger` names failed; the last checkpoint stays."""
 
 
 class DataError(RuntimeError):
@@ -110,6 +114,7 @@ EXPECTED = (
     ComponentError,
     DataError,
     EngineError,
+    LoggerError,
     ParameterError,
     PluginError,
     RunFolderError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,8 @@ class FederatedData:
         train: Training examples by client.
         test: Test examples by client; a task may have other clients for testing.
         num_classes: Number of classes; labels are `0 .. num_classes - 1`.
+        feature_names: Names of the features' columns; empty without names.
+        label_names: Names of the classes, in order; empty without names.
 
     Raises:
         ValueError: If a label is too large, or training and test features differ in shape.
@@ -127,6 +129,8 @@ class FederatedData:
     train: ClientExamples
     test: ClientExamples
     num_classes: int
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.num_classes < 1:
@@ -198,10 +202,10 @@ class FederatedData:
             >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes
             (['a', 'b'], [2, 1], 2)
         """
-        if not isinstance(clients, np.ndarray):
+        if not isinstance(clients, np.ndarray) or clients.dtype == object:
             # An array of texts would merge 1 and "1".
             given = np.asarray(clients, object)
-            clients = np.asarray(clients)
+            clients = np.asarray(given.tolist())
             if clients.ndim == 1 and clients.dtype.kind in "US":
                 clients = frame_columns.texts(given, "clients")
         features, labels = map(np.asarray, (features, labels))
@@ -260,13 +264,20 @@ class FederatedData:
         if len(set(used)) < len(used):
             twice = next(column for column in used if used.count(column) > 1)
             raise ValueError(f"column {twice!r} is for two of client, label, split and features")
-        return cls.from_arrays(
-            frame_columns.features(frame, features, known),
-            frame_columns.classes(frame, label),
+        columns = frame_columns.feature_columns(frame, features, known)
+        labels, label_names = frame_columns.classes(frame, label)
+        values = frame_columns.features(frame, columns)
+        data = cls.from_arrays(
+            values,
+            labels,
             frame_columns.ids(frame, client),
             test=test_fraction if split is None else frame_columns.is_test(frame, split),
+            num_classes=len(label_names) or None,
             seed=seed,
         )
+        # A column of arrays has many features.
+        names = tuple(map(str, columns)) if values.shape[1:] == (len(columns),) else ()
+        return replace(data, feature_names=names, label_names=label_names)
 
 
 def _form(array: np.ndarray) -> str:

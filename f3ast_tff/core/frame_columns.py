@@ -30,13 +30,17 @@ def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
 
 
 def ids(frame: Any, column: str) -> np.ndarray:
-    """Returns client ids, integers or texts `[n]`."""
+    """Returns client ids, integers or texts `[n]`; whole numbers with a point are integers."""
     values = _values(frame, column)
+    if values.dtype.kind == "f" and _is_whole(values).all():
+        return values.astype(np.int64)
     return values if values.dtype.kind in "iu" else texts(values, f"column {column!r}")
 
 
-def classes(frame: Any, column: str) -> np.ndarray:
-    """Returns labels `[n]`: integers unchanged, texts as their index in sorted order.
+def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Returns labels `[n]` and their names: integers unchanged, texts by their sorted order.
+
+    Integers have no names.
 
     Raises:
         ValueError: If a number is not an integer; names the row.
@@ -44,15 +48,20 @@ def classes(frame: Any, column: str) -> np.ndarray:
     values = _values(frame, column)
     if values.dtype.kind not in _NUMBERS:
         if len(values) and isinstance(values[0], (list, tuple, np.ndarray)):
-            return _stacked(values, column)
-        return np.unique(texts(values, f"column {column!r}"), return_inverse=True)[1]
+            return _stacked(values, column), ()
+        names, labels = np.unique(texts(values, f"column {column!r}"), return_inverse=True)
+        return labels, tuple(names.tolist())
     if values.dtype.kind == "f":
-        whole = (values == np.rint(values)) & (np.abs(values) < _MAX_INTEGER)
+        whole = _is_whole(values)
         if not whole.all():
             row = int(np.argmin(whole))
             raise ValueError(f"column {column!r}: row {row} has {values[row]}, no integer")
-        return values.astype(np.int64)
-    return values
+        return values.astype(np.int64), ()
+    return values, ()
+
+
+def _is_whole(values: np.ndarray) -> np.ndarray:
+    return np.asarray((values == np.rint(values)) & (np.abs(values) < _MAX_INTEGER))
 
 
 def is_test(frame: Any, column: str) -> np.ndarray:
@@ -70,14 +79,14 @@ def is_test(frame: Any, column: str) -> np.ndarray:
     return values == "test"
 
 
-def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) -> np.ndarray:
-    """Returns features `[n, d]`, or `[n, ...]` of one column of arrays.
+def feature_columns(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """Returns the columns of the features: those given, or the default.
 
-    Without `columns` these are all columns of numbers or, if there are none, the only column of
-    arrays; `known` columns are left out.
+    The default is all columns of numbers or, if there are none, the only column of arrays; `known`
+    columns are left out. A column of numbers but for some texts is named with its first one.
 
     Raises:
-        ValueError: If there are no such columns, or arrays differ in shape.
+        ValueError: If there are no such columns.
     """
     # All columns at once: a frame may have a column per pixel.
     numbers = {c for c, dtype in zip(frame.columns, frame.dtypes) if _is_of_numbers(dtype)}
@@ -86,15 +95,44 @@ def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) ->
         columns = [c for c in others if c in numbers]
         columns = columns or [c for c in others if _holds_arrays(frame[c])]
         read = set(columns)
-        ignored = [str(column) for column in others if column not in read]
+        ignored = [_with_odd_text(frame[c]) for c in others if c not in read]
         if ignored and columns:
             logging.getLogger(__name__).warning("not read as features: %s", ", ".join(ignored))
     if len(columns) == 1 and _holds_arrays(frame[columns[0]]):
-        return _stacked(frame[columns[0]].to_numpy(), columns[0])
+        return list(columns)
     odd = [str(column) for column in columns if column not in numbers]
     if odd or not columns:
         what = f"column {odd[0]!r} holds neither" if odd else "no other column holds either"
         raise ValueError(f"features must be columns of numbers, or one of arrays: {what}")
+    return list(columns)
+
+
+def _with_odd_text(series: Any) -> str:
+    """The name of a column; with the first text in it, if at least half of it are numbers."""
+    for row, value in enumerate(values := series.tolist()):
+        if not is_number(value):
+            many = 2 * sum(map(is_number, values)) >= len(values)
+            return f"{series.name} (row {row} has {value!r})" if many else str(series.name)
+    return str(series.name)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value, or the text of one, is a number."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def features(frame: Any, columns: Sequence[str]) -> np.ndarray:
+    """Returns the features of `feature_columns`: `[n, d]`, or `[n, ...]` of a column of arrays.
+
+    Raises:
+        ValueError: If arrays differ in shape, or integers would be equal in single precision.
+    """
+    if len(columns) == 1 and _holds_arrays(frame[columns[0]]):
+        return _stacked(frame[columns[0]].to_numpy(), columns[0])
     # A gap becomes NaN; a later check refuses it and names its row.
     _refuse_collapsed(frame, columns)
     return np.ascontiguousarray(frame[list(columns)].to_numpy(np.float32, na_value=np.nan))

@@ -56,7 +56,7 @@ class Signals:
     compilation or an import.
 
     Attributes:
-        message: Line to print when a signal ends the process outside of `hold`.
+        message: Line to print when a signal ends the process before `hold`.
         say: Function that prints a line during a run.
     """
 
@@ -101,7 +101,7 @@ class Signals:
         try:
             yield
         finally:
-            self._holding = False
+            self._holding, self.message = False, _AT_ONCE
 
     def requested(self) -> bool:
         """See `Stop.requested`."""

@@ -207,8 +207,8 @@ class EngineParts:
         if self.client_loss not in LOSS_REDUCTIONS:
             allowed = f"must be one of {', '.join(LOSS_REDUCTIONS)}"
             raise ParameterError("client_loss", self.client_loss, allowed)
-        if memory is not None and self.client_loss == "training_loss":
-            allowed = "must not be training_loss with a memory, which would learn of it"
+        if self.client_loss == "training_loss" and (memory is not None or self.late):
+            allowed = "must not be training_loss with a memory, which would learn of it, or late"
             raise ParameterError("client_loss", self.client_loss, allowed)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.core.array_files import load_npz, write_npz
+from f3ast_tff.core.array_files import read_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import CheckpointError
-
-_MODEL, _STRATEGY = "model/", "strategy/"
+from f3ast_tff.run.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class SavedRound:
 
 def save_round(path: Path, saved: SavedRound) -> None:
     """Replaces the file atomically; a killed server leaves the previous file."""
-    model = {_MODEL + name: value for name, value in saved.model.items()}
-    strategy = {_STRATEGY + name: value for name, value in saved.strategy.items()}
+    model = {f"model/{name}": value for name, value in saved.model.items()}
+    strategy = {f"strategy/{name}": value for name, value in saved.strategy.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         write_npz(file, {"round": np.array(saved.number), **model, **strategy})
@@ -47,12 +47,10 @@ def load_round(path: Path) -> SavedRound | None:
     if not path.exists():
         return None
     try:
-        arrays = load_npz(path)
+        with open_regular(path) as file:
+            arrays = read_npz(file)
         number = int(arrays["round"])
     except (KeyError, OSError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
-    return SavedRound(number, _below(arrays, _MODEL), _below(arrays, _STRATEGY))
-
-
-def _below(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {n[len(prefix) :]: value for n, value in arrays.items() if n.startswith(prefix)}
+    saved = Checkpoint(number, arrays, meta={})
+    return SavedRound(number, saved.part("model"), saved.part("strategy"))

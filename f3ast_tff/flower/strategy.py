@@ -131,7 +131,7 @@ class AvailabilityStrategy(FlowerStrategy):
         self._num_clients = num_clients
         self._constraint = constraint_from("clients_per_round", clients_per_round)
         self._availability = availability
-        self._state_file = None if state_file is None else Path(state_file).expanduser()
+        self._state_file = None if state_file is None else Path(os.path.expanduser(state_file))
         self._server_lr = server_lr
         self._evaluate_every = evaluate_every
         self._answer_seconds = answer_seconds

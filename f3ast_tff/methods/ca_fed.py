@@ -232,7 +232,7 @@ class CAFedConfig(KnowledgeConfig):
     tau: float = parameter(0.0, "least fall of the error for an exclusion", minimum=0)
     loss_beta: float = parameter(1.0, "weight of a new loss", above=0, maximum=1)
     loss_minima: str = parameter(
-        "running",
+        Reading("R20", paper="running", released="running", ca_fed="trained"),
         "F*_k is the least loss so far, or that of softmax regression trained on the client's "
         "data alone",
         choices=("running", "trained"),

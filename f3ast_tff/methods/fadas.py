@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
@@ -24,7 +26,12 @@ class Fadas(FedBuff):
     method: ClassVar[str] = "fadas"
 
     def __init__(
-        self, num_clients: int, buffer: int, threshold: int | None = 1, seed: int = 0
+        self,
+        num_clients: int,
+        buffer: int,
+        threshold: int | None = 1,
+        seed: int = 0,
+        candidates: np.ndarray | None = None,
     ) -> None:
         """Starts before the server's first step.
 
@@ -33,8 +40,9 @@ class Fadas(FedBuff):
             buffer: M, at least 1.
             threshold: tau_c; `None` keeps the rate constant (FADAS without delay adaptation).
             seed: Seed of the draws.
+            candidates: See `Uniform`.
         """
-        super().__init__(num_clients, buffer, "constant", seed)
+        super().__init__(num_clients, buffer, "constant", seed, candidates)
         self.threshold = threshold
 
     def factor(self, longest: int) -> float:
@@ -64,4 +72,5 @@ class FadasConfig(BufferedConfig):
 
     def build(self, world: StrategyContext) -> Strategy:
         threshold = self.fadas_tau_c if self.fadas_delay_adaptive else None
-        return Fadas(world.num_clients, self.buffer_size, threshold, world.seed)
+        n, with_data = world.num_clients, world.p > 0
+        return Fadas(n, self.buffer_size, threshold, world.seed, with_data)

@@ -41,8 +41,8 @@ class FedAU(AllAvailable):
         >>> for t in range(1, 13):  # Client 0 takes part in every round, client 1 in every fourth.
         ...     ids = np.array([0, 1] if t % 4 == 0 else [0])
         ...     strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.ones(len(ids))))
-        >>> strategy.mean_intervals.tolist()
-        [1.0, 4.0]
+        >>> strategy.participation_rates().tolist()
+        [1.0, 0.25]
     """
 
     method: ClassVar[str] = "fedau"
@@ -81,13 +81,8 @@ class FedAU(AllAvailable):
         self._mean[ends] += (self._rounds[ends] - self._mean[ends]) / self._ended[ends]
         self._rounds[ends] = 0
 
-    @property
-    def mean_intervals(self) -> np.ndarray:
-        """omega_k, at least 1, `float64 [N]`; a new array."""
-        return self._mean.copy()
-
     def participation_rates(self) -> np.ndarray:
-        """Returns 1 / omega_k; see `BaseStrategy.participation_rates`."""
+        """Returns 1 / omega_k, in (0, 1]; see `BaseStrategy.participation_rates`."""
         return 1 / self._mean
 
     def remembered(self) -> dict[str, np.ndarray]:

@@ -92,6 +92,7 @@ class Uniform(BaseStrategy):
         average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
             average, numbers of examples for an average by data size.
         seed: Seed of the draws.
+        candidates: Clients with data, `bool [N]`; `None` if all have some.
 
     Examples:
         >>> import numpy as np
@@ -107,14 +108,16 @@ class Uniform(BaseStrategy):
 
     average_weights: np.ndarray
     seed: int = 0
+    candidates: np.ndarray | None = None
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
-        """See `Renewable.renewed`; uniform sampling ignores shares."""
-        return self
+        """See `Renewable.renewed`; uniform sampling takes all shares above 0 alike."""
+        return replace(self, candidates=p > 0)
 
     def select(self, now: Round) -> np.ndarray:
         rng = generator(self.seed, "selection", now.number)
-        candidates = np.flatnonzero(now.available)
+        there = now.available if self.candidates is None else now.available & self.candidates
+        candidates = np.flatnonzero(there)
         if now.constraint.counts_only:
             return rng.choice(candidates, min(now.constraint.k, len(candidates)), replace=False)
         return now.constraint.admit(rng.permutation(candidates))
@@ -124,8 +127,7 @@ class Uniform(BaseStrategy):
 
 
 def _with_replacement(known: Any) -> str:
-    budget = (known.get("constraint") or "").startswith("bytes:")
-    return "without_replacement" if budget else "with_replacement"
+    return "without_replacement" if has_byte_budget(known) else "with_replacement"
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class BaselineConfig(AlgorithmConfig):
         by_size = self.baseline_average == "examples"
         weights = world.sizes.astype(np.float64) if by_size else np.ones(world.num_clients)
         if self.baseline_sampling == "uniform":
-            return Uniform(weights, world.seed)
+            return Uniform(weights, world.seed, world.p > 0)
         replace = self.baseline_sampling == "with_replacement"
         if replace:
             name = "baseline_sampling"
@@ -211,7 +213,7 @@ class UniformConfig(AlgorithmConfig):
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def build(self, world: StrategyContext) -> Strategy:
-        return Uniform(np.ones(world.num_clients), world.seed)
+        return Uniform(np.ones(world.num_clients), world.seed, world.p > 0)
 
 
 @register(

@@ -31,7 +31,14 @@ class FedBuff(BaseStrategy):
     method: ClassVar[str] = "fedbuff"
     saved_as: ClassVar[str] = "steps"
 
-    def __init__(self, num_clients: int, buffer: int, weight: str = "root", seed: int = 0) -> None:
+    def __init__(
+        self,
+        num_clients: int,
+        buffer: int,
+        weight: str = "root",
+        seed: int = 0,
+        candidates: np.ndarray | None = None,
+    ) -> None:
         """Starts before the server's first step.
 
         Args:
@@ -39,9 +46,10 @@ class FedBuff(BaseStrategy):
             buffer: M, at least 1.
             weight: s, one of `STALENESS_WEIGHTS`.
             seed: Seed of the draws.
+            candidates: See `Uniform`.
         """
         self.buffer, self.weight, self.seed = buffer, weight, seed
-        self._uniform = Uniform(np.ones(num_clients), seed)
+        self._uniform = Uniform(np.ones(num_clients), seed, candidates)
         # Rounds in which the server has stepped, rising.
         self._stepped = np.zeros(0, np.int64)
 
@@ -118,4 +126,5 @@ class FedBuffConfig(BufferedConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        return FedBuff(world.num_clients, self.buffer_size, self.fedbuff_weight, world.seed)
+        n, with_data = world.num_clients, world.p > 0
+        return FedBuff(n, self.buffer_size, self.fedbuff_weight, world.seed, with_data)

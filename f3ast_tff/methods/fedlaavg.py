@@ -12,7 +12,12 @@ from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
+from f3ast_tff.methods.parts.algorithm import (
+    MEAN_OF_AVAILABLE,
+    StrategyContext,
+    TiesConfig,
+    require,
+)
 from f3ast_tff.methods.parts.choosing import admit_by_priority
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
@@ -60,7 +65,10 @@ class LongestAbsent(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None
         return admit_by_priority(
-            lambda part: now.number - self._last[part], now.available, now.constraint, rng
+            lambda part: now.number - self._last[part],
+            now.available & (self.p > 0),
+            now.constraint,
+            rng,
         )
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
@@ -100,8 +108,9 @@ class Switching(BaseStrategy):
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
         >>> from f3ast_tff.methods.fedavg import Proportional
         >>> from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
-        >>> p = np.array([1.0, 0.0, 0.0])  # FedAvg takes client 0 in rounds 1 and 2.
-        >>> strategy = Switching(Proportional(p, np.ones(3)), LongestAbsent(p), switch_round=3)
+        >>> first = Proportional(np.array([1.0, 0.0, 0.0]), np.ones(3))  # takes client 0
+        >>> then = LongestAbsent(np.full(3, 1 / 3), random_ties=False)
+        >>> strategy = Switching(first, then, switch_round=3)
         >>> rounds = [Round(t, np.ones(3, bool), RoundConstraint(1)) for t in (1, 2, 3, 4)]
         >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]
         [[0], [0], [1], [2]]
@@ -204,3 +213,10 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
     def build(self, world: StrategyContext) -> Strategy:
         then = LongestAbsent(world.p, self.ties == "random", world.seed)
         return Switching(super().build(world), then, self.switch_round)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`: another memory would step along it from the first round."""
+        super().check(settings)
+        # In a server of one's own there is no such setting.
+        if "aggregation" in settings:
+            require(settings, "aggregation", "fedlaavg", "with algorithm fedavg_then_fedlaavg")

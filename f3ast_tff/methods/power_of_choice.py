@@ -141,9 +141,7 @@ class PowerOfChoiceConfig(AlgorithmConfig):
         choices=("plain", "examples"),
     )
     poc_clip_norm: float = parameter(
-        Reading("R18", 0.0, 1.0),
-        "gradient norm limit in Power-of-Choice, 0 for none",
-        minimum=0,
+        Reading("R18", 0.0, 1.0), "gradient norm limit in Power-of-Choice, 0 for none", minimum=0
     )
 
     def build(self, world: StrategyContext) -> Strategy:
@@ -175,6 +173,8 @@ class PowerOfChoiceConfig(AlgorithmConfig):
             self._check_candidates(settings["clients_per_round"], "clients_per_round")
         if has_byte_budget(settings):
             require(settings, "poc_pool", "without_replacement", "under a budget in bytes")
+        if settings.get("delivery") == "late":
+            require(settings, "poc_loss", "mean", "with delivery=late")
 
     def _check_candidates(self, k: int, what: str) -> None:
         if self.poc_candidates < k:

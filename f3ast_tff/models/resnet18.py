@@ -16,7 +16,6 @@ from f3ast_tff.settings import Reading, parameter, register
 STAGES = (64, 128, 256, 512)
 BLOCKS_PER_STAGE = 2
 WEIGHT_DECAY = 1e-4
-VARIANTS = ("released", "strided")
 
 
 @dataclass(frozen=True)

@@ -119,9 +119,5 @@ class SoftmaxRegressionConfig(ModelConfig):
         """See `ModelConfig.build`; inputs of any shape."""
         features = math.prod(input_shape)
         return SoftmaxRegression(
-            features,
-            num_classes,
-            self.ridge,
-            input_shape=input_shape,
-            start=self.softmax_start,
+            features, num_classes, self.ridge, input_shape=input_shape, start=self.softmax_start
         )

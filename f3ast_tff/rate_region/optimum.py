@@ -40,7 +40,6 @@ class Minimum:
         rates: r, `float64 [N]`, in the region.
         value: f(r).
         gap: Duality gap, the largest distance of f(r) from the minimum.
-        oracle_calls: Number of greedy choices computed.
         utilities: Utility vectors whose greedy choices are mixed, `float64 [V, N]`.
         chances: Chance of each choice, `float64 [V]`; with `utilities` a policy that achieves
             `rates`.
@@ -57,7 +56,6 @@ class Minimum:
     rates: np.ndarray
     value: float
     gap: float
-    oracle_calls: int
     utilities: np.ndarray
     chances: np.ndarray
 
@@ -113,7 +111,6 @@ def minimise(
         rates=r,
         value=function.value(r),
         gap=max(gap, 0.0),
-        oracle_calls=held.calls,
         utilities=np.array(held.utilities),
         chances=chances,
     )
@@ -124,13 +121,11 @@ class _Mixture:
 
     def __init__(self, oracle: RegionOracle, start: list[np.ndarray]) -> None:
         self.oracle = oracle
-        self.calls = 0
         self.utilities = [np.array(u, np.float64) for u in start]
         self.vertices = np.array([self.ask(u) for u in self.utilities])
         self.weights = np.full(len(start), 1 / len(start))
 
     def ask(self, utility: np.ndarray) -> np.ndarray:
-        self.calls += 1
         return self.oracle.best(utility)
 
     def rates(self) -> np.ndarray:

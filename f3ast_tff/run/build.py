@@ -26,7 +26,7 @@ from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separat
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.run.delivering import Payload
-from f3ast_tff.run.round_loop import Experiment
+from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
@@ -44,7 +44,6 @@ class Builder:
 
     def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
         """Builds nothing yet; `folder` is for the engine's files."""
-        self._configuration = configuration
         self._configs = configuration.configs
         self._settings = configuration.settings
         self._folder = folder
@@ -168,6 +167,8 @@ class Builder:
         """Shares, availability, constraint, data and model, with the constraint on updates."""
         settings, sizes, work = self._settings, self.data.train.sizes, self.work
         p = client_share(sizes, work, settings["client_share"])
+        # Scores and summaries are by it.
+        p.flags.writeable = False
         seed = self.availability_seed
         config, train = self._configs["availability"], self.data.train
         if train.names is not None:
@@ -181,7 +182,7 @@ class Builder:
             p=p,
             sizes=sizes,
             availability=process,
-            constraint=self._build("constraint", len(p), seed, self.model_bytes),
+            constraint=self._build("constraint", len(p), seed, self.payload.bytes_up),
             rounds=settings["rounds"],
             seed=settings["seed"],
             train=self.data.train,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,45 +14,38 @@ import numpy as np
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
-from f3ast_tff.run.outputs import masks_there, scores_file
-from f3ast_tff.run.results import SUMMARY
+from f3ast_tff.run.outputs import scores_file
+from f3ast_tff.run.results import SUMMARY, first_lost_scores
 from f3ast_tff.run.run_folder import ADVICE, RunFolder, read_config, run_id_of
 
 if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
 
 
-def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0) -> None:
-    """Makes the run in a folder longer, if it is the given run with fewer rounds.
-
-    The last checkpoint stays, under the new number of rounds. If the last round was evaluated only
-    because it was last, that evaluation is removed. So the longer run ends as if it had been
-    started with the new number of rounds.
+def shorter_run(path: Path, configuration: Configuration) -> dict[str, Any] | None:
+    """Returns the identity of the run in a folder, if it is the given run with fewer rounds.
 
     Args:
-        path: The run's folder, which need not exist; not locked.
+        path: The run's folder, which need not exist.
         configuration: The run with its new number of rounds.
-        patience_s: See `RunFolder`.
 
     Raises:
         RunFolderError: If the folder holds the given run with more rounds, or the run cannot be
             made longer exactly; says why. `RunFolder` reports other differences.
     """
-    content = read_config(path) or {}
     now = json.loads(json.dumps(configuration.identity))
-    before = content.get("identity")
+    before = (read_config(path) or {}).get("identity")
     if not isinstance(before, dict) or not isinstance(before.get("rounds"), int):
-        return
+        return None
     rounds, wanted = before["rounds"], now["rounds"]
     if rounds == wanted or {**before, "rounds": wanted} != now:
-        return
+        return None
     if rounds > wanted:
         raise _refused(path, rounds, wanted, "a run can only be made longer")
     reason = _why_not(configuration)
     if reason:
         raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}")
-    with closing(RunFolder(path, before, patience_s)) as folder:
-        _extend(folder, content, before, now)
+    return before
 
 
 def _refused(path: Path, rounds: int, wanted: int, reason: str) -> RunFolderError:
@@ -71,33 +64,42 @@ def _why_not(configuration: Configuration) -> str:
     return ""
 
 
-def _extend(
-    folder: RunFolder, content: dict[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
-) -> None:
-    path = folder.path
+def extend_run(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+    """Makes the run in an open folder, of `shorter_run`, longer; `identity` is the longer run's.
+
+    The last checkpoint stays, under the new number of rounds. If the last round was evaluated only
+    because it was last, that evaluation is removed. So the longer run ends as if it had been
+    started with the new number of rounds.
+
+    Raises:
+        CheckpointError: If there are checkpoints but none can be used.
+        RunFolderError: If there is no checkpoint to go on from; the run stays as it is.
+    """
+    path, content = folder.path, folder.config() or {}
+    now = json.loads(json.dumps(identity))
     longer = CheckpointStore(folder.file("checkpoints"), run_id_of(now))
+    lost = first_lost_scores(path)
     try:
-        checkpoint = folder.checkpoints.load_newest()
+        checkpoint = folder.checkpoints.load_newest(lost)
     except CheckpointError:
         # A killed extension leaves a checkpoint of the longer run.
-        checkpoint = longer.load_newest()
-    rounds, every = before["rounds"], now["eval_every"]
+        checkpoint = longer.load_newest(lost)
+    rounds, every = content["identity"]["rounds"], now["eval_every"]
     if checkpoint is None and (path / SUMMARY).exists():
-        reason = "cannot be made longer, as it has kept no checkpoint (keep_checkpoints)"
+        where = "" if lost == math.inf else f" before round {lost}, whose client scores are lost"
+        reason = f"cannot be made longer, as it has kept no checkpoint{where} (keep_checkpoints)"
         raise _refused(path, rounds, now["rounds"], reason)
     if checkpoint is not None:
         longer.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
     # Until the settings are written, the run is unfinished, with the old or the new checkpoint.
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
-    # Removed, because the loop treats existing masks as complete.
-    for masks in masks_there(path):
-        masks.unlink()
     if rounds % every:
         scores_file(path, rounds).unlink(missing_ok=True)
     content["settings"]["rounds"] = content["identity"]["rounds"] = now["rounds"]
     content["extended_from"] = [*content.get("extended_from", []), rounds]
     folder.write_json("config.json", content)
+    folder.run_id = run_id_of(now)
 
 
 def _of_longer(

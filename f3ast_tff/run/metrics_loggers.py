@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import logging
 import math
-from collections.abc import Mapping
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.errors import LoggerError, ParameterError
+from f3ast_tff.core.messages import one_line_of
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.metrics import Row
 
 # Project in Weights & Biases and MLflow; environment variables set the addresses of both.
 _PROJECT = "f3ast-tff"
-_FOLDER_TAG = "f3ast_tff.folder"
+_ID_TAG = "f3ast_tff.id"
+# File in a run's folder with its name in the services: a run that is started over is a new one.
+_ID_FILE = "logger_id"
 # Package that each logger needs; `csv` is `metrics.csv`, which every run has.
 NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
 OPTIONAL = ("wandb", "mlflow")
@@ -69,7 +75,10 @@ class Callback(Protocol):
 
 
 class MetricsLogger(Protocol):
-    """Receives the scalars of evaluated rounds; a resumed run begins with all rounds so far."""
+    """Receives the scalars of evaluated rounds; a resumed run begins with all rounds so far.
+
+    A service that fails raises `LoggerError`.
+    """
 
     def begin(self) -> None:
         """Starts."""
@@ -79,8 +88,8 @@ class MetricsLogger(Protocol):
         """Adds the scalars of an evaluated round."""
         ...
 
-    def close(self) -> None:
-        """Writes the rest; a second call does nothing."""
+    def close(self, finished: bool) -> None:
+        """Writes the rest; a second call does nothing. An unfinished run may be resumed."""
         ...
 
 
@@ -105,13 +114,18 @@ def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
     return found
 
 
+def listed(text: str) -> list[str]:
+    """Returns the names in a comma list of loggers, known or not."""
+    return [part.strip().lower() for part in text.split(",") if part.strip()]
+
+
 def logger_names(text: str) -> list[str]:
     """Returns the names in a comma list such as `"tensorboard,csv"`.
 
     Raises:
         ParameterError: If a name is unknown, or an optional package is not installed.
     """
-    names = [part.strip().lower() for part in text.split(",") if part.strip()]
+    names = listed(text)
     for name in names:
         if name not in NAMES:
             allowed = f"must be a comma list of {', '.join(NAMES)}; {name!r} is none of them"
@@ -143,6 +157,29 @@ def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> lis
     return found
 
 
+@contextmanager
+def _named(service: str) -> Iterator[None]:
+    """Raises `LoggerError` for any error of a service's package."""
+    try:
+        yield
+    except Exception as error:
+        raise LoggerError(f"logger {service} failed: {one_line_of(error)}") from error
+
+
+@contextmanager
+def closed_on_error(loggers: Sequence[MetricsLogger]) -> Iterator[None]:
+    """Closes loggers after an error, which an error of theirs does not replace."""
+    try:
+        yield
+    except BaseException:
+        for logger in loggers:
+            try:
+                logger.close(finished=False)
+            except LoggerError as error:
+                logging.getLogger(__name__).warning("%s", error)
+        raise
+
+
 class WandbRun:
     """A run of Weights & Biases; `WANDB_MODE=offline` keeps it in the run's folder."""
 
@@ -154,33 +191,37 @@ class WandbRun:
 
     def begin(self) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
-        import wandb
+        key = _key(self._folder)
+        with _named("wandb"):
+            import wandb
 
-        self._run = wandb.init(
-            project=_PROJECT,
-            name=self._folder.name,
-            id=_key(self._folder),
-            resume="allow",
-            dir=str(self._folder),
-            config=dict(self._settings),
-            settings=wandb.Settings(silent=True),
-        )
+            self._run = wandb.init(
+                project=_PROJECT,
+                name=self._folder.name,
+                id=key,
+                resume="allow",
+                dir=str(self._folder),
+                config=dict(self._settings),
+                settings=wandb.Settings(silent=True),
+            )
 
     def add(self, round_number: int, scalars: Scalars) -> None:
         """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number < self._run.step:
             return
-        self._run.log(dict(scalars), step=round_number)
+        with _named("wandb"):
+            self._run.log(dict(scalars), step=round_number)
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """See `MetricsLogger.close`."""
-        if self._run is not None:
-            self._run.finish()
-            self._run = None
+        run, self._run = self._run, None
+        if run is not None:
+            with _named("wandb"):
+                run.finish(exit_code=0 if finished else 1)
 
 
 class MlflowRun:
-    """A run of MLflow; without `MLFLOW_TRACKING_URI`, a local run."""
+    """A run of MLflow, whose package reads the address from `MLFLOW_TRACKING_URI`."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         """Takes the run's folder and its settings by name."""
@@ -192,42 +233,52 @@ class MlflowRun:
 
     def begin(self) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
-        from mlflow.tracking import MlflowClient
-
-        self._client = MlflowClient()
-        experiment = self._client.get_experiment_by_name(_PROJECT)
-        number = (
-            experiment.experiment_id if experiment else self._client.create_experiment(_PROJECT)
-        )
         key = _key(self._folder)
-        mine = f"tags.`{_FOLDER_TAG}` = '{key}'"
-        found = self._client.search_runs([number], filter_string=mine, max_results=1)
-        if found:
-            self._id = found[0].info.run_id
-            self._client.update_run(self._id, status="RUNNING")
-        else:
-            tags = {_FOLDER_TAG: key}
-            made = self._client.create_run(number, run_name=self._folder.name, tags=tags)
-            self._id = made.info.run_id
-            for name, value in self._settings.items():
-                self._client.log_param(self._id, name, value)
-        logged = self._client.get_metric_history(self._id, "test/sample_accuracy")
-        self._last = max((metric.step for metric in logged), default=0)
+        with _named("mlflow"):
+            from mlflow.tracking import MlflowClient
+
+            client = MlflowClient()
+            experiment = client.get_experiment_by_name(_PROJECT)
+            number = experiment.experiment_id if experiment else client.create_experiment(_PROJECT)
+            mine = f"tags.`{_ID_TAG}` = '{key}'"
+            found = client.search_runs([number], filter_string=mine, max_results=1)
+            if found:
+                self._id = found[0].info.run_id
+                client.update_run(self._id, status="RUNNING")
+            else:
+                made = client.create_run(number, run_name=self._folder.name, tags={_ID_TAG: key})
+                self._id = made.info.run_id
+                for name, value in self._settings.items():
+                    client.log_param(self._id, name, value)
+            logged = client.get_metric_history(self._id, "test/sample_accuracy")
+            self._last = max((metric.step for metric in logged), default=0)
+        self._client = client
 
     def add(self, round_number: int, scalars: Scalars) -> None:
         """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number <= self._last:
             return
-        for tag, value in scalars.items():
-            self._client.log_metric(self._id, tag, value, step=round_number)
+        with _named("mlflow"):
+            from mlflow.entities import Metric
 
-    def close(self) -> None:
+            now = int(1000 * time.time())
+            metrics = [Metric(tag, value, now, round_number) for tag, value in scalars.items()]
+            # At once, so that a killed run has all scalars of a round or none.
+            self._client.log_batch(self._id, metrics=metrics)
+
+    def close(self, finished: bool) -> None:
         """See `MetricsLogger.close`."""
-        if self._client is not None:
-            self._client.set_terminated(self._id)
-            self._client = None
+        client, self._client = self._client, None
+        if client is not None:
+            with _named("mlflow"):
+                client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
 
 def _key(folder: Path) -> str:
-    """Key of a run in the service: a digest of its folder's path."""
-    return hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    """Id of a run in the service, made at its first start."""
+    path = folder / _ID_FILE
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as file:
+            file.write(f"{uuid.uuid4().hex}\n")
+    return path.read_text().strip()

@@ -12,6 +12,7 @@ from f3ast_tff.availability.mask_files import FORMS, write_masks
 from f3ast_tff.core.array_files import load_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores
+from f3ast_tff.run.metrics_loggers import listed
 from f3ast_tff.run.results import CLIENT_SCORES
 from f3ast_tff.run.selecting import Availability, available_clients
 
@@ -29,6 +30,28 @@ def record_masks(path: Path, availability: Availability, rounds: int, num_client
 def masks_there(run_folder: Path) -> list[Path]:
     """Returns the files of masks that a run has, of any form."""
     return [path for form in FORMS if (path := run_folder / f"masks{form}").exists()]
+
+
+def complete_masks(
+    run_folder: Path,
+    form: str,
+    *,
+    only_missing: bool,
+    availability: Availability,
+    rounds: int,
+    num_clients: int,
+) -> bool:
+    """Writes the masks of a finished run: of the form asked for, and of any form that is there.
+
+    Returns:
+        Whether any were written; with `only_missing` only those that are not there.
+    """
+    there = masks_there(run_folder)
+    asked = masks_file(run_folder, form)
+    missing = [asked] if asked is not None and asked not in there else []
+    for path in (wanted := missing if only_missing else [*there, *missing]):
+        record_masks(path, availability, rounds, num_clients)
+    return bool(wanted)
 
 
 def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterator[np.ndarray]:
@@ -93,17 +116,12 @@ def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, An
     found = []
     if settings["client_scores"] and not scores_file(path, settings["rounds"]).exists():
         found.append("client_scores")
-    known = ("csv", *_loggers(before["logger"]))
-    found += [f"logger={name}" for name in _loggers(settings["logger"]) if name not in known]
+    known = ("csv", *listed(before["logger"]))
+    found += [f"logger={name}" for name in listed(settings["logger"]) if name not in known]
     wanted = settings["keep_checkpoints"]
     if wanted > max(_num_checkpoints(path), before["keep_checkpoints"]):
         found.append(f"keep_checkpoints={wanted}")
     return found
-
-
-def _loggers(text: str) -> list[str]:
-    """The names in a setting `logger`, whether installed or not."""
-    return [part.strip().lower() for part in text.split(",") if part.strip()]
 
 
 def _num_checkpoints(path: Path) -> int:

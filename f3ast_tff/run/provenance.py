@@ -10,16 +10,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("numpy", "tensorflow", "tensorflow-federated", "jax", "jaxlib")
+_PACKAGES = ("f3ast-tff", "numpy", "tensorflow", "tensorflow-federated", "jax", "jaxlib")
 
 
 def provenance() -> dict[str, Any]:
-    """Returns the versions in use and the git commit, `None` without a commit."""
+    """Returns the versions in use, and this library's git commit, `None` outside its checkout."""
+    # Installed in an environment within another project, it is no file of that project's.
+    ours = _git("ls-files", "--error-unmatch", Path(__file__).name) is not None
+    changes = _git("status", "--porcelain", "--untracked-files=no") if ours else None
     return {
         "python": platform.python_version(),
         "packages": package_versions(),
-        "git_commit": _git("rev-parse", "HEAD"),
-        "git_modified": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "git_commit": _git("rev-parse", "HEAD") if ours else None,
+        "git_modified": bool(changes),
         "command": sys.argv,
     }
 
@@ -30,7 +33,7 @@ def cores() -> int:
 
 
 def package_versions() -> dict[str, str | None]:
-    """Returns the versions of the numerical libraries; `None` for missing libraries."""
+    """Returns the versions of this library and the numerical ones; `None` for a missing one."""
     return {name: _version(name) for name in _PACKAGES}
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from f3ast_tff.models import Model
+    from f3ast_tff.run.trained_model import TrainedModel
 
 # The traceback that ended a campaign's run.
 ERROR_FILE = "error.txt"
@@ -48,7 +49,7 @@ class RunResult:
             `final_`.
         finished_before: Whether the run had finished before, so that no round was executed.
         not_added: Requested outputs that cannot be added to a finished run, see `add_outputs`.
-        weights: The model's weights, if asked for.
+        trained: The trained model, if asked for.
         model: The network, if asked for.
     """
 
@@ -57,7 +58,7 @@ class RunResult:
     selection: Mapping[str, np.ndarray] = field(default_factory=dict)
     finished_before: bool = False
     not_added: Sequence[str] = ()
-    weights: Sequence[np.ndarray] = ()
+    trained: TrainedModel | None = None
     model: Model | None = None
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,29 +15,27 @@ from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError, Interrupted
 from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.core.signals import NeverStop, Stop
-from f3ast_tff.delivery import Certain, Delivery
-from f3ast_tff.engines.engine import Engine, RoundOutcome
-from f3ast_tff.methods.parts.strategy import Losses, Round, Strategy
-from f3ast_tff.models import Model
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.parts.strategy import Losses, Round
 from f3ast_tff.run.checkpoint import Checkpoint
-from f3ast_tff.run.delivering import (
-    Answers,
-    InFlight,
-    Payload,
-    deliver,
-    outcome_for_strategy,
-    troubles,
-)
+from f3ast_tff.run.delivering import Answers, InFlight, deliver, outcome_for_strategy, troubles
+from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.history import RateTrace, SelectionHistory
 from f3ast_tff.run.metrics import Row, append_csv, metrics_row, summarise, write_csv
-from f3ast_tff.run.metrics_loggers import Callback, MetricsLogger, Progress, scalars_of
-from f3ast_tff.run.outputs import masks_file, masks_there, record_masks, write_client_scores
+from f3ast_tff.run.metrics_loggers import (
+    Callback,
+    MetricsLogger,
+    Progress,
+    closed_on_error,
+    scalars_of,
+)
+from f3ast_tff.run.outputs import complete_masks, write_client_scores
 from f3ast_tff.run.results import RunResult, finished_summary
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.run.selecting import (
-    Availability,
-    Constraint,
     available_clients,
+    check_observes,
+    check_repeats,
     constraint_of,
     select_clients,
     state_of,
@@ -50,54 +45,6 @@ from f3ast_tff.settings.kinds import KINDS
 _LOG = logging.getLogger("f3ast_tff.run")
 # Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """All parts of an experiment.
-
-    Attributes:
-        availability: Process of the available clients.
-        constraint: Constraint on the clients that may take part.
-        strategy: Selects clients and weighs their updates.
-        engine: Executes the rounds.
-        rounds: T, number of rounds.
-        eval_every: Rounds between evaluations; the last round is always evaluated.
-        checkpoint_every: Rounds between checkpoints; the last round always gets one.
-        num_clients: Number of clients N.
-        model: The network that the engine trains.
-        delivery: Decides which updates arrive.
-        payload: Bytes that a client receives and sends.
-        p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
-        client_names: Name of each client, for the run's files; `None` if clients are numbers.
-        data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
-        checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
-        client_scores: Whether each evaluation writes the scores of every client.
-        keep_checkpoints: Number of checkpoints to keep when the run has finished.
-        write_masks: Format of the file of masks, `"csv"`, `"npy"` or `"npz"`; `"none"` for no
-            file.
-        staleness_weight: Factor of late updates' weights, see `staleness_weight`.
-    """
-
-    availability: Availability
-    constraint: Constraint
-    strategy: Strategy
-    engine: Engine
-    rounds: int
-    eval_every: int
-    checkpoint_every: int
-    num_clients: int
-    model: Model | None = None
-    delivery: Delivery = field(default_factory=Certain)
-    payload: Payload = Payload()
-    p: np.ndarray | None = None
-    client_names: np.ndarray | None = None
-    data_sha256: str | None = None
-    checkpoint_seconds: float = math.inf
-    client_scores: bool = False
-    keep_checkpoints: int = 1
-    write_masks: str = "none"
-    staleness_weight: str = "constant"
 
 
 class _Run:
@@ -111,6 +58,8 @@ class _Run:
         loggers: Sequence[MetricsLogger],
     ) -> None:
         KINDS["algorithm"].check_object(experiment.strategy)
+        check_observes(experiment.strategy)
+        check_repeats(experiment.availability, experiment.num_clients)
         self.experiment = experiment
         self.folder = folder
         self.callbacks = callbacks
@@ -292,19 +241,6 @@ class _Run:
         self.folder.checkpoints.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
-    def _write_masks(self, folder: Path, finished: bool) -> bool:
-        """Writes requested or existing masks; for a finished run, only missing masks.
-
-        Returns:
-            Whether there were masks to write.
-        """
-        parts, there = self.experiment, masks_there(folder)
-        asked = masks_file(folder, parts.write_masks)
-        missing = [asked] if asked is not None and asked not in there else []
-        for path in (wanted := missing if finished else [*there, *missing]):
-            record_masks(path, parts.availability, parts.rounds, parts.num_clients)
-        return bool(wanted)
-
     def finish(self) -> RunResult:
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
@@ -317,7 +253,15 @@ class _Run:
             return RunResult(self._summary(), self.rows, selection)
         # If all rounds were executed before, the summary may exist too.
         before = None if self.block_seconds else finished_summary(folder.path)
-        added = self._write_masks(folder.path, before is not None)
+        parts = self.experiment
+        added = complete_masks(
+            folder.path,
+            parts.write_masks,
+            only_missing=before is not None,
+            availability=parts.availability,
+            rounds=parts.rounds,
+            num_clients=parts.num_clients,
+        )
         if before is None:
             result = RunResult(self._summary(), self.rows, selection)
             # Rewrites all rows, because appended rows may not be on disk yet.
@@ -377,11 +321,10 @@ def train(
         ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested; the last completed round then has a checkpoint.
+        LoggerError: If a logger's service fails; the last checkpoint stays.
     """
     stop = stop or NeverStop()
-    with ExitStack() as stack:
-        for logger in loggers:
-            stack.callback(logger.close)
+    with closed_on_error(loggers), ExitStack() as stack:
         run = _Run(experiment, folder, callbacks, loggers)
         stack.enter_context(stop.hold())
         _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)
@@ -397,4 +340,7 @@ def train(
                 _LOG.info(", ".join(f"{name} {value:g}" for name, value in row.items()))
             if progress is not None:
                 progress.advance(rounds, row)
+        # Before the run is finished, so that the same command asks a service that fails again.
+        for logger in loggers:
+            logger.close(finished=True)
         return run.finish()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.core.plugin_errors import plugins_named
-from f3ast_tff.run.extension import extend_run
+from f3ast_tff.run.extension import extend_run, shorter_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
 from f3ast_tff.run.results import RunResult, finished_summary, read_summary, without_seal
@@ -21,6 +21,7 @@ from f3ast_tff.run.run_folder import ADVICE, RunFolder, run_log
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
+    from f3ast_tff.core.federated_data import FederatedData
     from f3ast_tff.core.signals import Stop
     from f3ast_tff.run.metrics_loggers import Callback, Progress
 
@@ -39,7 +40,7 @@ def run_experiment(
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
     The command line, `simulate` and the workers of a campaign all call this function. If the folder
-    holds the same run with fewer rounds, it is made longer first.
+    holds the same run with fewer rounds, it is made longer, after all other checks.
 
     Args:
         configuration: The experiment.
@@ -57,6 +58,7 @@ def run_experiment(
         DataError: If a data file is missing or damaged.
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested.
+        LoggerError: If a service of `logger` fails; the last checkpoint stays.
         ParameterError: If the data or this machine contradicts a setting.
         PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.
@@ -69,35 +71,43 @@ def run_experiment(
     from f3ast_tff.run.build import Builder
     from f3ast_tff.run.metrics_loggers import metrics_loggers
     from f3ast_tff.run.round_loop import train
+    from f3ast_tff.run.trained_model import TrainedModel
 
     settings = configuration.settings
     with ExitStack() as stack:
-        opened, loggers = None, []
+        opened, shorter, loggers = None, None, []
         if folder is not None:
-            extend_run(folder, configuration, patience_s)
-            opened = stack.enter_context(
-                closing(RunFolder(folder, configuration.identity, patience_s))
-            )
+            shorter = shorter_run(folder, configuration)
+            identity = shorter or configuration.identity
+            opened = stack.enter_context(closing(RunFolder(folder, identity, patience_s)))
             stack.enter_context(run_log(folder))
         stack.enter_context(plugins_named())
-        if opened is not None:
+        if opened is not None and shorter is None:
             summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)
-        experiment = Builder(configuration, folder).experiment()
+        builder = Builder(configuration, folder)
+        experiment, data = builder.experiment(), builder.data
         stack.callback(experiment.engine.close)
         if opened is not None:
             origin = provenance() if origin is None else origin
-            write_config(opened, configuration, origin, experiment.data_sha256)
+            write_config(opened, configuration, origin, experiment.data_sha256, data)
             loggers = metrics_loggers(settings["logger"], opened.path, settings)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         if not result.finished_before:
-            num_classes = configuration.configs["task"].num_classes
-            warn_of_a_guess(num_classes, result.summary["final"])
+            warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
-        return replace(result, weights=experiment.engine.weights(), model=experiment.model)
+        trained = TrainedModel(
+            configuration.configs["model"],
+            builder.preprocessing,
+            data.num_classes,
+            experiment.engine.weights(),
+            features=data.feature_names,
+            labels=data.label_names,
+        )
+        return replace(result, trained=trained, model=experiment.model)
 
 
 def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
@@ -136,14 +146,14 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
     return left_out
 
 
-def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
-    """Logs a warning if a model is no better than a guess: its sample loss is not below ln C."""
+def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
+    """Logs a warning if the sample loss is not below that of a uniform guess, ln C."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
-    if num_classes is None or loss < math.log(num_classes):
+    if loss < math.log(num_classes):
         return
     logging.warning(
-        "round %d: the model is no better than a guess among %d classes: sample loss %s, "
+        "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
         "ln %d is %.4f",
         final["round"],
         num_classes,
@@ -158,14 +168,16 @@ def write_config(
     configuration: Configuration,
     origin: Mapping[str, Any],
     data_sha256: str | None,
+    data: FederatedData,
 ) -> None:
-    """Writes `config.json`; checks the data of a run that has begun before.
+    """Writes `config.json`; checks the data of a run that has begun before, then extends it.
 
     `cores` lists the numbers of cores that have executed the run, since the number changes the
     order of an engine's sums. A new number is logged once, as a warning.
 
     Raises:
-        RunFolderError: If the run began with other data.
+        CheckpointError: See `extend_run`.
+        RunFolderError: If the run began with other data, or cannot be made longer.
     """
     before = folder.config()
     if before is not None:
@@ -176,9 +188,11 @@ def write_config(
                 f"{folder.path} holds a run on other data: the data of {where} have changed. "
                 f"{ADVICE}"
             )
-        _note_cores(folder, before)
+        if before["identity"]["rounds"] != configuration.settings["rounds"]:
+            extend_run(folder, configuration.identity)
+        _note_cores(folder)
         return
-    content = {
+    content: dict[str, Any] = {
         "settings": dict(configuration.settings),
         "identity": configuration.identity,
         "data_sha256": data_sha256,
@@ -186,11 +200,17 @@ def write_config(
         **configuration.describe(),
         **origin,
     }
+    content["components"]["task"]["num_classes"] = data.num_classes
+    names = {"features": data.feature_names, "labels": data.label_names}
+    if any(names.values()):
+        content["columns"] = names
     folder.write_json("config.json", content)
 
 
-def _note_cores(folder: RunFolder, before: Mapping[str, Any]) -> None:
-    known, here = before["cores"], cores()
+def _note_cores(folder: RunFolder) -> None:
+    before = folder.config() or {}
+    here = cores()
+    known = before.get("cores") or [here]
     if here in known:
         return
     logging.warning(

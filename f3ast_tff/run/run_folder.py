@@ -9,7 +9,6 @@ import logging
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ class RunFolder:
             json.dump(json_values(content), file, indent=2, allow_nan=False)
             file.write("\n")
 
-    @cached_property
+    @property
     def checkpoints(self) -> CheckpointStore:
         """The run's checkpoints."""
         return CheckpointStore(self.file("checkpoints"), self.run_id)
@@ -123,8 +122,10 @@ class RunFolder:
         if self.path not in self._made or self.file("config.json").exists():
             return
         with contextlib.suppress(OSError):
-            if {entry.name for entry in self.path.iterdir()} <= {".lock"}:
-                self.file(".lock").unlink(missing_ok=True)
+            own = {".lock", LOG}
+            if {entry.name for entry in self.path.iterdir()} <= own:
+                for name in own:
+                    self.file(name).unlink(missing_ok=True)
             for folder in self._made:
                 folder.rmdir()
 
@@ -162,7 +163,7 @@ def read_config(folder: Path) -> dict[str, Any] | None:
     """Returns the content of a folder's `config.json`, `None` if there is none.
 
     Raises:
-        RunFolderError: If it cannot be read, or is not of a run.
+        RunFolderError: If it cannot be read, is not of a run, or contradicts itself.
     """
     path = folder / "config.json"
     try:
@@ -174,6 +175,11 @@ def read_config(folder: Path) -> dict[str, Any] | None:
         raise RunFolderError(f"{path} cannot be read: {reason}") from error
     if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise RunFolderError(f"{path} is not of a run: it has no settings")
+    settings, identity = content["settings"], content.get("identity")
+    for name, value in identity.items() if isinstance(identity, dict) else ():
+        if settings.get(name, value) != value:
+            says = f"{name} is {settings[name]!r} in its settings, {value!r} in its identity"
+            raise RunFolderError(f"{path} is damaged: {says}")
     return content
 
 
@@ -220,7 +226,7 @@ def _changed_files(
     before: Mapping[str, str], now: Mapping[str, str], settings: Mapping[str, Any]
 ) -> list[str]:
     names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
-    return [f"the content of {name} is no longer that of {settings.get(name)}" for name in names]
+    return [f"the content of {name} is not that of {settings.get(name)} then" for name in names]
 
 
 def json_values(value: Any) -> Any:
@@ -236,8 +242,8 @@ def json_values(value: Any) -> Any:
 def run_log(folder: Path) -> Iterator[None]:
     """Appends warnings, and records of this package's loggers, to `run.log` in a run's folder.
 
-    The file is made with its first line, so a run that cannot start leaves no file. A plug-in's
-    error in a started run is written with its traceback.
+    The file is made with its first line. A plug-in's error in a started run is written with its
+    traceback.
 
     Raises:
         OSError: If the path is not a file.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.outputs import read_client_scores
@@ -23,10 +22,12 @@ from f3ast_tff.run.results import (
     read_summary,
     without_seal,
 )
-from f3ast_tff.run.run_folder import run_id_of
+from f3ast_tff.run.run_folder import read_config, run_id_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from f3ast_tff.run.trained_model import TrainedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,7 @@ class SavedRun:
         weights_round: Round of that checkpoint; 0 without one.
         summary: Content of `summary.json` without its checksums; `None` when the run is
             unfinished.
+        config: Content of `config.json`.
         client_scores: Scores of all C test clients by evaluated round: `accuracy` and `loss`,
             `float64 [C]`, and `count`, `int64 [C]`; empty without `--client_scores`.
 
@@ -65,6 +67,20 @@ class SavedRun:
     weights_round: int
     summary: Mapping[str, Any] | None
     client_scores: Mapping[int, Mapping[str, np.ndarray]]
+    config: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def trained(self) -> TrainedModel:
+        """The model with `weights`.
+
+        Raises:
+            RunFolderError: If there is no checkpoint, or the model was given as an object.
+        """
+        from f3ast_tff.run.trained_model import saved_model
+
+        if self.weights is None:
+            raise RunFolderError(f"{self.folder} has no checkpoint, hence no weights")
+        return saved_model(self.folder, self.config, self.weights)
 
 
 def load_run(folder: str | os.PathLike[str]) -> SavedRun:
@@ -85,14 +101,13 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
         >>> run.settings["clients_per_round"], run.selection["selected"].shape
         (10, (2, 10))
     """
-    path = Path(folder).expanduser()
-    try:
-        config = read_json(path / "config.json")
-        settings, identity = config["settings"], config["identity"]
-    except OSError as error:
-        raise RunFolderError(f"{path} holds no run: config.json: {error.strerror}") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise RunFolderError(f"{path / 'config.json'} is not of a run") from error
+    path = Path(os.path.expanduser(folder))
+    config = read_config(path)
+    if config is None:
+        raise RunFolderError(f"{path} holds no run: it has no config.json")
+    settings, identity = config["settings"], config.get("identity")
+    if not isinstance(identity, dict):
+        raise RunFolderError(f"{path / 'config.json'} is not of a run: it has no identity")
     try:
         summary = read_summary(path)
         if summary is not None:
@@ -116,6 +131,7 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
         weights_round=number,
         summary=known,
         client_scores=scores,
+        config=config,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 _MAX_NAMED = 5
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
@@ -34,7 +34,7 @@ class Constraint(Protocol):
 def available_clients(
     availability: Availability, num_clients: int, round_number: int
 ) -> np.ndarray:
-    """Returns the available clients of a round, `bool [N]`.
+    """Returns the available clients of a round, `bool [N]`, which nobody may change.
 
     Raises:
         ComponentError: If the process returns anything else.
@@ -47,7 +47,34 @@ def available_clients(
             f"availability {_name(availability)}: mask({round_number}) returned {found}: "
             f"must be an array of shape ({num_clients},) and dtype bool"
         )
+    # A view, because the process may keep its array and change it.
+    mask = mask.view()
+    mask.flags.writeable = False
     return mask
+
+
+def check_repeats(availability: Availability, num_clients: int) -> None:
+    """Refuses a process whose mask is not a function of the round.
+
+    Raises:
+        ComponentError: If the mask of round 1 differs when it is asked for again.
+    """
+    first, again = (available_clients(availability, num_clients, 1).copy() for _ in range(2))
+    if not np.array_equal(first, again):
+        says = "mask(1) returned two masks: it must be a function of seed and round alone"
+        raise ComponentError(f"availability {_name(availability)}: {says}")
+
+
+def check_observes(strategy: Strategy) -> None:
+    """Refuses a strategy whose `observe` would not be called.
+
+    Raises:
+        ComponentError: If it has an `observe` of its own, but no `needs_outcome`.
+    """
+    own = isinstance(strategy, BaseStrategy) and type(strategy).observe is not BaseStrategy.observe
+    if own and not strategy.needs_outcome:
+        says = "has an observe, which is only called with needs_outcome = True"
+        raise ComponentError(f"algorithm {_name(strategy)}: {says}")
 
 
 def state_of(strategy: Strategy) -> dict[str, np.ndarray]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.registry import registry_with
@@ -54,7 +55,7 @@ class Simulation:
         selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
             `int64 [T, widest]` (-1: none), `delivered`, `weights`; and `final_*`, the strategy's
             last state.
-        weights: The model's weights.
+        trained: The trained model: its weights, `predict`, `probabilities`.
         model: The network of these weights.
         summary: Content of `summary.json` without its checksums.
         folder: The run's folder; `None` if no files were written.
@@ -71,10 +72,15 @@ class Simulation:
     configuration: Configuration
     metrics: pd.DataFrame
     selection: Mapping[str, np.ndarray]
-    weights: list[np.ndarray]
+    trained: TrainedModel
     model: Model | None
     summary: Mapping[str, Any]
     folder: Path | None
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The model's weights after the last round, in the order of `Model.initial_weights`."""
+        return list(self.trained.weights)
 
     def __repr__(self) -> str:
         """The experiment in a line: N, K and the final scores."""
@@ -106,7 +112,9 @@ class Simulation:
         from f3ast_tff.analysis.runs import Run, described
 
         settings = dict(self.configuration.settings)
-        facts = described({"settings": settings, **self.configuration.describe()})
+        description = self.configuration.describe()
+        description["components"]["task"]["num_classes"] = self.trained.num_classes
+        facts = described({"settings": settings, **description})
         # A user's objects have no lasting digest; the caller names the method instead.
         plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
         return Run(
@@ -147,22 +155,8 @@ class Simulation:
         return figure
 
 
-class _Callbacks:
-    """The given functions as a `run.metrics_loggers.Callback`."""
-
-    def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
-        self._on_round = on_round
-        self._on_evaluation = on_evaluation
-
-    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-        """Calls the first function, if any."""
-        if self._on_round is not None:
-            self._on_round(round_number, cohort, outcome)
-
-    def on_evaluation(self, row: Row) -> None:
-        """Calls the second function, if any."""
-        if self._on_evaluation is not None:
-            self._on_evaluation(row)
+def _ignore(*_: Any) -> None:
+    """A callback that does nothing."""
 
 
 @overload
@@ -270,22 +264,25 @@ def simulate(
         return _results({"": found})
     _check_files(folder, settings)
     registry = registry_with(plugins)
-    # A strategy has state: each run takes a new copy.
-    chosen = {"task": task, "algorithm": copy.deepcopy(algorithm), "availability": availability}
+    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
     if folder is not None:
-        place = Path(folder).expanduser()
+        place = Path(os.path.abspath(os.path.expanduser(folder)))
         given.update(output_dir=str(place.parent), run_name=place.name)
     resolvable, registry = settings_of(given, registry)
     configuration = resolve(resolvable, registry)
     path = None if folder is None else configuration.folder
-    callbacks = _Callbacks(on_round, on_evaluation)
-    result = run_experiment(configuration, path, with_model=True, callbacks=[callbacks])
+    callback: Any = SimpleNamespace(
+        on_round=on_round or _ignore, on_evaluation=on_evaluation or _ignore
+    )
+    result = run_experiment(configuration, path, with_model=True, callbacks=[callback])
+    trained = result.trained
+    assert trained is not None
     return Simulation(
         configuration=configuration,
         metrics=pd.DataFrame(result.rows),
         selection=result.selection,
-        weights=list(result.weights),
+        trained=trained,
         model=result.model,
         summary=result.summary,
         folder=path,
@@ -295,6 +292,7 @@ def simulate(
 def compare(
     methods: Mapping[str, Any],
     seeds: Iterable[int] | None = None,
+    folder: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> Results:
     """Compares methods.
@@ -303,6 +301,7 @@ def compare(
         methods: Methods by name. Each is a result of `simulate`, an `algorithm` of `simulate` to
             run, or a mapping of settings to run.
         seeds: Seeds of the methods to run, see `simulate`.
+        folder: Folder for a folder of runs per method, by its name; `None` writes no files.
         **settings: Settings of all methods to run.
 
     Returns:
@@ -328,7 +327,8 @@ def compare(
             found[name] = given
         else:
             own = given if isinstance(given, Mapping) else {"algorithm": given}
-            found[name] = simulate(**{**settings, **own, "seeds": each})
+            place = {} if folder is None else {"folder": Path(folder) / name}
+            found[name] = simulate(**{"seeds": each, **settings, **place, **own})
     return _results(found)
 
 

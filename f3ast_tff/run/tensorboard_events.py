@@ -44,7 +44,7 @@ class TensorBoardEvents:
         summary = Summary(value=values)
         self._write(Event(wall_time=time.time(), step=round_number, summary=summary))
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """See `MetricsLogger.close`."""
         if self._file is not None:
             with naming(Path(self._file.name)):

@@ -88,7 +88,8 @@ def register(
             raise ComponentError(f"{label}: its kind must be one of {', '.join(KINDS)}")
         if not _NAME.fullmatch(name):
             raise ComponentError(f"{label}: its name must be lower-case letters, digits and _")
-        if not dataclasses.is_dataclass(config) or not _is_frozen(config):
+        own = "__dataclass_fields__" in vars(config)
+        if not dataclasses.is_dataclass(config) or not _is_frozen(config) or not own:
             raise ComponentError(f"{label}: must be a frozen dataclass")
         _check_protocol(config, KINDS[kind], label)
         if not about.strip() or "\n" in about:
@@ -129,9 +130,10 @@ def given_fields(config: Any) -> tuple[str, ...]:
 
 
 def without_note(config: Any) -> Any:
-    """Returns a copy of a `Config` without the note of its given fields."""
+    """Returns a copy of a `Config` without the note of its given fields; a class as it is."""
     bare = copy.copy(config)
-    vars(bare).pop(_GIVEN, None)
+    if not inspect.isclass(bare):
+        vars(bare).pop(_GIVEN, None)
     return bare
 
 

@@ -91,6 +91,12 @@ class Configuration:
         """The distinct sources of these plug-ins, for loading them again."""
         return list(dict.fromkeys(plugin.source for plugin in self.plugins))
 
+    def settings_elsewhere(self) -> dict[str, Any]:
+        """Returns the settings for a process in another working folder: paths are absolute."""
+        paths = {p.name for p in self._parameters() if p.is_path and not p.decides_result}
+        given = {name: self.settings[name] for name in paths if self.settings[name] is not None}
+        return {**self.settings, **{name: os.path.abspath(path) for name, path in given.items()}}
+
     @property
     def method_settings(self) -> list[str]:
         """Settings in which compared runs of other methods may differ."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import inspect
-import pickle
+import numbers
 import re
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -22,6 +21,7 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields, without_note
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.object_digest import object_digest
 from f3ast_tff.settings.registry import Plugin
 
 # Rounds to measure, if a process does not declare whether clients are available together.
@@ -32,7 +32,8 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
     """Turns objects into settings.
 
     Args:
-        given: Settings by name; the value of a kind is a name, a `Config` or an object.
+        given: Settings by name; the value of a kind is a name, a `Config` (an object or the class)
+            or another object.
         registry: Known components.
 
     Returns:
@@ -44,8 +45,11 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
     """
     settings = dict(given)
     constraint = settings.get("constraint")
-    if isinstance(constraint, int):
-        settings["clients_per_round"] = settings.pop("constraint")
+    if isinstance(constraint, numbers.Integral):
+        if settings.get("clients_per_round") not in (None, constraint):
+            allowed = f"must not be given with constraint={constraint}"
+            raise ParameterError("clients_per_round", settings["clients_per_round"], allowed)
+        settings["clients_per_round"] = int(settings.pop("constraint"))
     plugins = []
     for kind in KINDS:
         value = settings.get(kind)
@@ -57,36 +61,26 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             arguments = getattr(value, "arguments", "")
             settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
             settings.update(_fields_of(value, given))
-            if component not in registry.all():
-                digest = _digest(without_note(value))
-                plugins.append(
-                    Plugin(
-                        f"{kind} {component.name}",
-                        source="",
-                        sha256=digest,
-                        components=(component,),
-                    )
-                )
-            continue
-        if kind == "availability" and hasattr(value, "columns"):
-            # Masks and names identify it, unlike the internals of pandas.
-            value = Table(log_of_frame(value))
-        config = _config_of(kind, value, registry)
-        settings[kind] = component_of(config).name
-        plugins.append(
-            Plugin(
-                f"{kind} {settings[kind]}",
-                source="",
-                sha256=_digest(value),
-                components=(component_of(config),),
-            )
-        )
+            if component in registry.all():
+                continue
+            digest = object_digest(without_note(value))
+        else:
+            if kind == "availability" and hasattr(value, "columns"):
+                # Masks and names identify it, unlike the internals of pandas.
+                value = Table(log_of_frame(value))
+            digest = object_digest(value)
+            component = component_of(_config_of(kind, value, registry))
+            settings[kind] = component.name
+        name = f"{kind} {component.name}"
+        plugins.append(Plugin(name, source="", sha256=digest, components=(component,)))
     return settings, registry.with_plugins(plugins)
 
 
 def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters given to a `Config`; all others keep the defaults of task and reading."""
-    found = {}
+    found: dict[str, Any] = {}
+    if inspect.isclass(config):
+        return found
     fields = given_fields(config)
     for parameter in parameters_of(type(config)):
         if parameter.name in fields:
@@ -130,7 +124,12 @@ def _config_of(kind: str, value: Any, registry: Registry) -> type:
 def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
     def build(self: Any, *arguments: Any) -> Any:
         if not makes:
-            return value
+            # A constraint may draw K_t by the run's seed.
+            bind = getattr(value, "build", None) if kind == "constraint" else None
+            if bind is not None:
+                return bind(*arguments)
+            # A strategy has state, and a process may remember rounds: each run has a new copy.
+            return copy.deepcopy(value) if kind in ("algorithm", "availability") else value
         strategy = value(*arguments)
         KINDS[kind].check_object(strategy)
         return strategy
@@ -144,7 +143,6 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
         return {
             "aggregation": getattr(value, "aggregation", "sum"),
             "client_loss": getattr(value, "client_loss", "mean"),
-            "made": not hasattr(value, "select"),
         }
     if kind == "availability":
         return _facts_of_availability(value)
@@ -177,22 +175,8 @@ def _facts_of_availability(value: Any) -> dict[str, Any]:
 
 
 def _first_rounds(process: Any) -> PackedMasks:
+    process = copy.deepcopy(process)
     shown = shown_clients(process.num_clients)
     rounds = range(1, _MEASURED_ROUNDS + 1)
     masks = np.array([process.mask(t)[shown] for t in rounds])
     return packed_masks(masks, type(process).__name__)
-
-
-def _digest(value: Any) -> str:
-    """Digest of an object and of the code of its class; unique if neither can be read."""
-    if isinstance(value, np.ndarray):
-        # Its class has no source.
-        content = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
-        return hashlib.sha256(content).hexdigest()
-    try:
-        content = pickle.dumps(value)
-        code = inspect.getsource(value if inspect.isfunction(value) else type(value))
-    except (pickle.PicklingError, AttributeError, TypeError, OSError):
-        # An object without a lasting identity: its run never resumes another run.
-        content, code = uuid.uuid4().bytes, ""
-    return hashlib.sha256(content + code.encode()).hexdigest()

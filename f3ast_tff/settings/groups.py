@@ -71,8 +71,7 @@ class SelectionConfig:
 
     client_share_of: str = parameter(
         Derived(
-            _population,
-            "present with poisson_arrivals, stays and --trace_presence=seen, else all",
+            _population, "present with poisson_arrivals, stays and --trace_presence=seen, else all"
         ),
         "p_k is the share of client k among all clients, or in each round among present clients",
         choices=("all", "present"),

@@ -91,15 +91,7 @@ _ALL = (
         base="methods.parts.algorithm:AlgorithmConfig",
         default="f3ast",
         build_arguments=("world",),
-        members=(
-            "needs_losses",
-            "needs_outcome",
-            "select",
-            "weigh",
-            "observe",
-            "state",
-            "restore",
-        ),
+        members=("needs_losses", "needs_outcome", "select", "weigh", "observe", "state", "restore"),
         method_specific=True,
     ),
     Kind(

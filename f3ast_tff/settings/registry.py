@@ -6,6 +6,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -199,7 +200,7 @@ def load_plugin(source: str) -> Plugin:
         # The plug-in may replace the streams; afterwards this process has its streams again.
         with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr):
             if is_file:
-                path = Path(source).expanduser().resolve()
+                path = Path(os.path.expanduser(source)).resolve()
                 if not path.is_file():
                     raise ParameterError("plugin", source, "not found")
                 if path.suffix != ".py":

@@ -6,6 +6,7 @@ It makes the `Config` of each component; run/build.py calls their `build`.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from f3ast_tff.availability.constraints.constraint import is_count
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.run.metrics_loggers import logger_names
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
@@ -41,6 +42,7 @@ def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Confi
         The configuration. Given values come first, then the reading, published values, defaults.
 
     Raises:
+        ComponentError: If the task publishes a value that no setting reads.
         ParameterError: If a value is not allowed, or a setting's component is not chosen.
     """
     return _Resolver(_given(given), registry or builtin_registry()).configuration()
@@ -78,6 +80,7 @@ class _Resolver:
         self._asked: list[str] = []
         self._classes: dict[str, Any] = {}
         self._refuse_unknown()
+        self._refuse_unread_published()
         algorithm = self.config_class("algorithm")
         self._fixed: Mapping[str, Any] = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
@@ -149,7 +152,10 @@ class _Resolver:
             if name == "rounds" and not self._depends_on_rounds():
                 # A longer run continues a shorter run.
                 continue
-            if name not in (*named, "seed") and self._departs(parameter):
+            if parameter.is_input and self._given.get(name) is not None:
+                # Its content makes the run, its folder does not.
+                parts.append(name_part(name, os.path.basename(self[name])))
+            elif name not in (*named, "seed") and self._departs(parameter):
                 of_path = parameter.is_path and isinstance(self[name], str)
                 parts.append((path_part if of_path else name_part)(name, self[name]))
         return run_name([*parts, f"seed{self['seed']}"])
@@ -248,6 +254,16 @@ class _Resolver:
                 nearest = difflib.get_close_matches(name, sorted(known), 1)
                 hint = f"; did you mean {nearest[0]}?" if nearest else ""
                 raise ParameterError(name, value, f"there is no such setting{hint}")
+
+    def _refuse_unread_published(self) -> None:
+        config = self.config_class("task")
+        everywhere = {name: first for name, (first, *_) in _declared(()).items()}
+        known = {**everywhere, **self._registry.parameters()}
+        read = sorted(n for n, p in known.items() if isinstance(p.default, Published))
+        for name in config.published:
+            if name not in read:
+                says = f"published has {name!r}: must be among {', '.join(read)}"
+                raise ComponentError(f"task {component_of(config).name}: {says}")
 
     def _refuse_against_fixed(self, algorithm: str) -> None:
         for name, value in self._fixed.items():

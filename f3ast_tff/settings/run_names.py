@@ -18,7 +18,9 @@ def name_part(name: str, value: Any) -> str:
     """Returns the part of a name for a setting, such as `seed3` or `constraint-cycle_5`."""
     if isinstance(value, str):
         return value if name in _PLAIN else f"{name}-{value}"
-    return f"{name}{value:g}" if isinstance(value, float) else f"{name}{value}"
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{name}{value:g}"
+    return f"{name}{value}"
 
 
 def path_part(name: str, value: str) -> str:

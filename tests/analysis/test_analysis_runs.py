@@ -79,11 +79,7 @@ def replace(old: str, new: str) -> Callable[[Path], None]:
     ],
 )
 def test_a_damaged_run_is_named(
-    make_run: MakeRun,
-    tmp_path: Path,
-    name: str,
-    damage: Callable[[Path], None],
-    says: str,
+    make_run: MakeRun, tmp_path: Path, name: str, damage: Callable[[Path], None], says: str
 ):
     make_run("good", seed=1)
     folder = make_run("bad")

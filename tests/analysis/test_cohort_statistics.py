@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.analysis.cohort_statistics import cohort_statistics, main
-from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.runs import RunsError, load_runs
 from tests.analysis.conftest import MakeRun
 
 P = np.array([0.7, 0.1, 0.1, 0.1])
@@ -38,12 +38,29 @@ def test_sums_by_span_and_shares_of_picks(make_run: MakeRun, tmp_path: Path) -> 
     assert row["never_picked"] == 0.5 and row["runs"] == 1
 
 
-def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "of_mean",
+    [
+        {"aggregation": "mean"},
+        {"aggregation": "fedvarp", "cohort_weights": "mean"},
+        {"aggregation": "mimic"},
+    ],
+    ids=lambda given: given["aggregation"],
+)
+def test_a_mean_has_weights_of_sum_one(
+    of_mean: dict[str, str], make_run: MakeRun, tmp_path: Path
+) -> None:
     """An empty round has no weights."""
-    run = make_run("fedavg", aggregation="mean")
+    run = make_run("fedavg", **of_mean)
     write(run, weight_sum=np.array([3.0] * 10 + [1.5] * 4 + [0.0]))
     (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
     assert row["weight_sum_from_1"] == 1 and row["weight_sum_from_11"] == 0.8
+
+
+def test_a_plug_in_does_not_say(make_run: MakeRun, tmp_path: Path) -> None:
+    write(make_run("fedavg", aggregation="smoothed"))
+    with pytest.raises(RunsError, match="has aggregation smoothed, which may be a sum or a mean"):
+        cohort_statistics(load_runs(tmp_path))
 
 
 def test_late_updates(make_run: MakeRun, tmp_path: Path) -> None:

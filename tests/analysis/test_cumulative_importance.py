@@ -166,6 +166,19 @@ def test_a_method_without_weight_divides_nothing(
     assert "| Unbiased | – | – | – |" in capsys.readouterr().out
 
 
+def test_clients_without_data_have_no_ratio(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one of two draws p of the more available is 0: there no interval, elsewhere as before."""
+    table = pd.read_csv(file)
+    empty = (table["clients"] == "more_available") & (table["data_seed"] == 0)
+    table.assign(ratio=table["ratio"].mask(empty)).to_csv(file, index=False)
+    capsys.readouterr()
+    out = file.with_name("importance.svg")
+    words = [f"--importance={file}", f"--picture={out}"]
+    assert importance_tables.main(["x", *words[:1]]) == 0
+    assert "| Unbiased | – | 1.500 [1.500, 1.500] | 0.750 [" in capsys.readouterr().out
+    assert importance_tables.main(["x", *words]) == 0 and out.exists()
+
+
 def test_the_picture(file: Path) -> None:
     out = file.with_name("importance.svg")
     assert importance_tables.main(["x", f"--importance={file}", f"--picture={out}"]) == 0

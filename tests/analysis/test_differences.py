@@ -9,7 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.differences import COLUMNS, differences, heading, methods_of
+from f3ast_tff.analysis.differences import (
+    COLUMNS,
+    differences,
+    heading,
+    methods_of,
+    score_of_objective,
+)
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.document import Text
@@ -193,3 +199,28 @@ def test_the_heading_names_the_data_that_was_scored(
     report = build(collect(tmp_path), "final")
     texts = [b.text for s in report.sections for b in s.blocks if isinstance(b, Text)]
     assert sum(on in text for text in texts) == 1
+
+
+def test_methods_are_compared_by_the_accuracy_of_their_objective(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for share in ("equal", "examples"):
+        for algorithm in ("f3ast", "fedavg"):
+            make(make_run, f"{share}-{algorithm}", (0.5,), algorithm=algorithm, client_share=share)
+    groups = collect(tmp_path).groups
+    equal = [group for group in groups if group.settings["client_share"] == "equal"]
+    others = [group for group in groups if group not in equal]
+    assert score_of_objective(equal) == "user_accuracy"
+    assert score_of_objective(others) == score_of_objective(groups) == "sample_accuracy"
+
+
+def test_a_report_compares_methods_that_depart_from_a_preset_alike(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Runs beside others with the preset's value are left out: they compare readings."""
+    for algorithm in ("f3ast", "fedavg"):
+        make(make_run, algorithm, LOW, algorithm=algorithm, client_share="equal")
+    report = build(collect(tmp_path), "final")
+    assert len(report.tables["differences"]) == 1
+    make(make_run, "usual", HIGH, algorithm="f3ast", client_share="examples")
+    assert "differences" not in build(collect(tmp_path), "final").tables

@@ -77,6 +77,12 @@ def test_scores_are_the_means_of_the_kept_page() -> None:
     assert target_of(home()) == 0.78
 
 
+def test_a_target_of_hundredths_is_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 * .29 is 28.999999999999996."""
+    monkeypatch.setattr(Board, "mean", lambda board, group: 0.29)
+    assert target_of(home()) == 0.29
+
+
 def test_ties_are_ties() -> None:
     """F3AST+Adam leads with .828.
 

@@ -9,10 +9,7 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.analysis import kept_pages
-from f3ast_tff.analysis.method_differences import (
-    method_means,
-    regime_differences,
-)
+from f3ast_tff.analysis.method_differences import method_means, regime_differences
 from f3ast_tff.analysis.method_study import main, symmetric_limit
 from f3ast_tff.analysis.studies import read_study
 from f3ast_tff.methods.mifa import MifaConfig
@@ -116,14 +113,14 @@ def test_all_objectives_own_first(scores: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_lost_runs(scores: Path) -> None:
-    """A missing loss counts as accuracy 0; one loss is ln 10 to six decimals, rounded up.
+    """A missing loss counts as accuracy 0; one loss is ln 10 as it is kept, with six decimals.
 
     FedAvg under `always`, over samples: (0 + .51 + .52 + .53) / 4 = .39.
     """
     text = scores.read_text()
     lost = "0,0,9,0.500000,0.200000,0.5,1.5", "1,1,9,0.510000,0.210000,0.5,1.5"
     text = text.replace(lost[0], "0,0,9,0.500000,0.200000,,1.5", 1)
-    text = text.replace(lost[1], "1,1,9,0.510000,0.210000,2.302586,1.5", 1)
+    text = text.replace(lost[1], "1,1,9,0.510000,0.210000,2.302585,1.5", 1)
     scores.write_text(text)
     first = differences(scores).iloc[0]
     assert (first["method"], first["regime"]) == ("FedAvg", "Always")
@@ -131,13 +128,22 @@ def test_lost_runs(scores: Path) -> None:
     assert first["score"] == pytest.approx(0.39)
 
 
+def test_a_score_is_a_mean_over_draws(scores: Path) -> None:
+    """FedAvg's draw 0 has seeds with .50 and .58, its others .51 to .53: the mean is .525."""
+    more = "synthetic,fedavg,always,examples,0.01,1.0,0,7,9,0.58,0.2,0.5,1.5"
+    scores.write_text(scores.read_text() + f"{more}\n")
+    first = differences(scores).iloc[0]
+    assert (first["method"], first["regime"], first["runs"]) == ("FedAvg", "Always", 5)
+    assert first["score"] == pytest.approx(0.525)
+
+
 def test_a_regime_that_one_method_lacks(scores: Path) -> None:
-    """The method has no score or difference there, and its means are over the remaining regimes."""
+    """The method has no mean score; its difference is over the remaining regimes."""
     lines = [line for line in scores.read_text().splitlines() if "mifa,uneven" not in line]
     scores.write_text("\n".join(lines) + "\n")
     means = method_means(differences(scores))
     mifa = means[(means["method"] == "MIFA") & (means["client_share"] == "examples")].iloc[0]
-    assert mifa["score"] == pytest.approx(0.615) and mifa["difference"] == pytest.approx(0.1)
+    assert math.isnan(mifa["score"]) and mifa["difference"] == pytest.approx(0.1)
     assert (mifa["above"], mifa["below"], mifa["runs"]) == (1, 0, 4)
 
 
@@ -168,6 +174,31 @@ def test_tuned_rates_choose_the_runs(scores: Path, capsys: pytest.CaptureFixture
     rates.write_text("\n".join(lines[:-1]) + "\n")
     assert main(["x", f"--scores={scores}", f"--rates={rates}"]) == 2
     assert "mifa, equal: no run at the rates" in capsys.readouterr().err
+
+
+def test_each_task_has_its_tuned_rates(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both tasks ran both rates; Shakespeare's choice is .1, whose accuracies are .7 in all."""
+    header, *lines = scores.read_text().splitlines()
+    high = [
+        line for a in ("fedavg", "mifa") for line in rows(a, "always", "equal", [0.7] * 4, 0.7, 0.1)
+    ]
+    every = [line for line in [*lines, *high] if ",always,equal," in line]
+    every += [line.replace("synthetic", "shakespeare", 1) for line in every]
+    scores.write_text("\n".join([header, *every]) + "\n")
+    rates = scores.with_name("rates.csv")
+    choices = [
+        f"{task},{algorithm},equal,{rate},1.0"
+        for task, rate in (("synthetic", 0.01), ("shakespeare", 0.1))
+        for algorithm in ("fedavg", "mifa")
+    ]
+    names = "task,algorithm,client_share,client_lr,server_lr"
+    rates.write_text("\n".join([names, *choices]) + "\n")
+    shown = printed(capsys, scores, "--objective=equal", f"--rates={rates}")
+    found = [line for line in shown if line.startswith("| FedAvg |")]
+    assert [line.split(" | ")[1:4] for line in found] == [
+        ["0.01", "1", "0.215"],
+        ["0.1", "1", "0.715"],
+    ]
 
 
 def test_the_table_as_csv(scores: Path) -> None:

@@ -72,7 +72,7 @@ def test_equal_numbers_of_seeds_give_the_t_interval_over_draw_means() -> None:
     expected = (means.mean(), low, high, stats.ttest_1samp(means, 0).pvalue)
     assert numbers(replace(found, skewness=0.0)) == pytest.approx(expected, rel=1e-9)
     assert found.skewness == pytest.approx(skew_of(means), rel=1e-9)
-    assert (found.num_pairs, found.num_draws, found.degrees) == (28, 7, 6)
+    assert (found.num_pairs, found.num_units) == (28, 7)
     assert found.covers == "draws of the data, 7 of them"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.analysis.results_frame import results_of
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, group_runs
 from f3ast_tff.analysis.runs import Pair, load_runs
 from f3ast_tff.analysis.tidy_scores import tidy_scores
@@ -145,3 +146,14 @@ def test_data_without_a_digest_and_generated_data_are_not_told_apart(
     for seed, sha256 in enumerate((ONE, TWO)):
         make_run(f"c{seed}", described={**described(), "data_sha256": sha256}, seed=seed)
     assert [len(group.runs) for group in grouped()] == [2, 2]
+
+
+def test_methods_on_other_data_files_are_not_compared(of_files: MakeRun, tmp_path: Path) -> None:
+    """Each label's runs are grouped among the runs of all labels."""
+    for seed in range(4):
+        of_files(f"a{seed}", ONE, algorithm="fedavg", seed=seed)
+        of_files(f"b{seed}", TWO, seed=seed)
+    runs = load_runs(tmp_path / "runs")
+    names = ("fedavg", "f3ast")
+    by_name = {n: [run for run in runs if run.settings["algorithm"] == n] for n in names}
+    assert results_of(by_name).differences().empty

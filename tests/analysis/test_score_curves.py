@@ -54,6 +54,17 @@ def test_a_line_is_the_mean_over_draws_and_a_gain_that_of_each_draw(scores: Path
     assert [axes.get_ylabel() for axes in (always, scarce)] == ["Always", "Scarce"]
 
 
+def test_lost_runs_show_and_a_gain_is_over_common_draws(scores: Path) -> None:
+    table = read_scores(scores)
+    alone = (table["algorithm"] == "fedavg") & (table["draw"] == 1)
+    table = table[~(alone & (table["availability"] == "always"))].copy()
+    lost = (table["availability"] == "scarce") & (table["draw"] == 1)
+    table.loc[lost, "sample_accuracy"] = np.nan
+    _, gain, scarce, _ = score_curves(table, "sample_accuracy", [("f3ast", "fedavg")]).axes
+    np.testing.assert_allclose(gain.get_lines()[0].get_ydata(), 10)
+    assert np.isnan(np.asarray(scarce.get_lines()[0].get_ydata(), float)).all()
+
+
 def test_runs_of_one_line_that_differ_are_refused(scores: Path) -> None:
     table = read_scores(scores)
     table.loc[table["draw"] == 1, "client_lr"] = "0.3"

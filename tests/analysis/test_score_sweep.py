@@ -83,6 +83,16 @@ def test_refused(
     assert says in capsys.readouterr().err
 
 
+def test_a_line_is_not_joined_to_runs_without_the_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {("adafed", "10", "0.1"): (0.2, 0.4), ("adafed", "", "0.1"): (0.5, 0.6)}
+    words = [f"--scores={write(tmp_path, rows)}", "--x=availability_history"]
+    assert main(["score_sweep", *words, f"--out={tmp_path}/x.png"]) == 2
+    said = "adafed has runs with and without availability_history; give --where"
+    assert said in capsys.readouterr().err
+
+
 def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, {("adafed", "10", "0.1"): (0.2,)})
     words = [f"--scores={path}", "--x=availability_history", f"--out={tmp_path}/x.png"]

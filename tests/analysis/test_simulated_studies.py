@@ -15,13 +15,7 @@ import pytest
 from f3ast_tff.analysis.interval_coverage import LAWS
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.verdicts import (
-    LARGER,
-    OPEN,
-    SMALLER,
-    Question,
-    judge_family,
-)
+from f3ast_tff.analysis.verdicts import LARGER, OPEN, SMALLER, Question, judge_family
 
 BETWEEN, WITHIN = 0.05, 0.03
 STUDIES = 3000

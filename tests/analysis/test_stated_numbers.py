@@ -11,6 +11,7 @@ from f3ast_tff.analysis.stated_numbers import (
     PHRASES,
     as_stated,
     main,
+    numbers_of,
     read_stated,
     unlisted_numbers,
     wrong_phrases,
@@ -44,7 +45,8 @@ def wrong(folder: Path, page: str, *phrases: str) -> list[str]:
     (folder / "page.md").write_text(page)
     tables = "\n".join(f"[[phrase]]\n{each}" for each in phrases)
     (folder / "phrases.toml").write_text(tables)
-    return wrong_phrases(read_stated(Path("phrases.toml")))
+    content = read_stated(Path("phrases.toml"))
+    return wrong_phrases(content, numbers_of(content.phrases))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_numbers_of_no_phrase(folder: Path) -> None:
     phrase = f'[[phrase]]\n{LEAD}{ALWAYS}text = "leads by .200"\n'
     (folder / "phrases.toml").write_text(f'complete = ["page.md"]\n{phrase}{elsewhere}')
     content = read_stated(Path("phrases.toml"))
-    assert wrong_phrases(content) == []
+    assert wrong_phrases(content, numbers_of(content.phrases)) == []
     assert [line.split()[1] for line in unlisted_numbers(content)] == [".333", "0.456"]
 
 
@@ -175,7 +177,8 @@ def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pages_state_what_their_csv_gives(at_root: None) -> None:
-    assert wrong_phrases(read_stated(Path(PHRASES))) == []
+    content = read_stated(Path(PHRASES))
+    assert wrong_phrases(content, numbers_of(content.phrases)) == []
 
 
 def test_complete_pages_list_every_number(at_root: None) -> None:

@@ -152,7 +152,7 @@ def test_a_choice_with_its_neighbours_run_is_on_no_edge(scores: Path) -> None:
     assert edges.read_text() == ""
 
 
-@pytest.mark.parametrize("name", ["client_share", "server_lr", "availability"])
+@pytest.mark.parametrize("name", ["client_share", "server_lr"])
 def test_a_missing_column_is_named(
     scores: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,3 +197,6 @@ def test_two_tasks_have_a_choice_each(scores: Path) -> None:
     of_first = [line for line in lines if ",always," in line]
     scores.write_text("\n".join([header, *of_first]) + "\n")
     assert chosen(scores, "--regimes=")["runs_per_pair"].tolist() == [1, 1]
+    table = pd.read_csv(scores, dtype=str, keep_default_na=False)
+    table.drop(columns="availability").to_csv(scores, index=False)
+    assert chosen(scores)["runs_per_pair"].tolist() == [1, 1]

@@ -95,7 +95,8 @@ def test_files_of_arrays_and_traces(tmp_path: Path) -> None:
     (tmp_path / "away.json").write_text(f'{{"devices": {devices}}}')
     for name in ("any.npz", "plain.csv"):
         assert table(read_log(tmp_path / name)) == MASKS
-    assert table(read_log(tmp_path / "away.json")) == [[0, 1], [0, 0]]
+    away = read_log(tmp_path / "away.json")
+    assert table(away) == [[0, 1], [0, 0]]
 
 
 REFUSED = {
@@ -120,6 +121,8 @@ REFUSED = {
     ),
     "a mask": ("a,b\n0,1\n0,2\n", "column 'b', line 3 is '2': must be 0 or 1"),
     "no header": ("a,1,1\nb,2,0\n", "line 1 has 'a': must be zeros and ones, or names of"),
+    "rounds": ("round,a\n2,0\n1,1\n", "column 'round', line 3: must be the row before plus 1"),
+    "a missing hour": ("hour,a\n0,1\n3,0\n", "column 'hour', line 3: must be the row before pl"),
     "no rows": ("device,time,online\n", "it has no rows"),
 }
 
@@ -156,3 +159,37 @@ def test_iso_dates_with_and_without_a_fraction() -> None:
     visits = {"device": ["a", "b"], "start": ["2024-06-01T18:00:00+00:00"] * 2, "end": ends}
     log = log_of_frame(pd.DataFrame(visits))
     assert [log.masks.row(t).tolist() for t in (1, 2)] == [[True, True], [True, True]]
+
+
+@pytest.mark.parametrize("written", ["08:00", "03/02/2024 06:00 PM", "2024-01-01 08:00 CET"])
+def test_a_time_that_could_be_another_is_refused(written: str) -> None:
+    """No day, an order of day and month that is not known, a zone without a number."""
+    events = {"device": ["ann"], "time": [written], "online": [1]}
+    with pytest.raises(
+        DataError, match=r"'time', row 0 is '.*': must be seconds, or dates as 2024"
+    ):
+        log_of_frame(pd.DataFrame(events))
+
+
+def test_times_since_the_start() -> None:
+    events = {"device": ["a", "a"], "time": pd.to_timedelta(["1h", "3h"]), "online": [1, 0]}
+    assert log_of_frame(pd.DataFrame(events)).masks.shape == (2, 1)
+
+
+def test_names_of_masks(tmp_path: Path) -> None:
+    """Blanks around a name do not count; without names, True and False are rounds."""
+    path = tmp_path / "masks.csv"
+    path.write_text("round, ann, eve\n1,1,0\n2,0,1\n")
+    assert read_log(path).of_clients(["eve"]).masks.row(1).tolist() == [False]
+    path.write_text("True,False\nFalse,True\n")
+    log = read_log(path)
+    assert log.clients == () and log.masks.row(1).tolist() == [True, False]
+    assert log.masks.shape == (2, 2)
+    path.write_text("True,False\nFalse,?\n")
+    with pytest.raises(DataError, match="line 2 is '\\?'"):
+        read_log(path)
+    path.write_text("ann,ann\n0,1\n")
+    with pytest.raises(DataError, match="line 1 has 'ann' twice"):
+        read_log(path)
+    with pytest.raises(DataError, match="two columns have the name 'ann'"):
+        log_of_frame(pd.DataFrame([[0, 1]], columns=["ann", "ann"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from f3ast_tff.availability import (
     NonStationary,
 )
 from f3ast_tff.availability.draws import LEAN_FROM
+from f3ast_tff.availability.process import stationary_of
+from f3ast_tff.core.errors import ComponentError
 from tests.availability.effects import EIGENVALUE, PI, Q, masks
 
 
@@ -133,3 +136,12 @@ def test_a_million_clients_are_held_in_single_precision(name: str) -> None:
 def test_what_is_not_a_probability_is_refused(q: list, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         IndependentAvailability(np.array(q), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("stationary", "says"), [(np.full(3, 0.5), "has shape .3,."), (np.full(4, 2.0), "has others")]
+)
+def test_a_stationary_that_is_none_is_refused(stationary: np.ndarray, says: str) -> None:
+    process = SimpleNamespace(num_clients=4, stationary=stationary)
+    with pytest.raises(ComponentError, match=rf"stationary must be probabilities \[4\], {says}"):
+        stationary_of(process)  # type: ignore[arg-type]

@@ -55,11 +55,11 @@ def test_csv_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1,0\n1,2\n", r"row 1, column 1 is 2.0: must be 0 or 1"),
-        ("1,nan\n", r"row 0, column 1 is nan: must be 0 or 1"),
-        ("1,0\n1\n", "row 2 has 1 entries, row 1 has 2"),
+        ("1,0\n1,2\n", r"round 2, client 1 is 2.0: must be 0 or 1"),
+        ("1,nan\n", r"round 1, client 1 is nan: must be 0 or 1"),
+        ("1,0\n1\n", "round 2 has 1 entries, round 1 has 2"),
         ("1,yes\n", "line 1 has 'yes'"),
-        ("1,0\n1,yes\n", "row 2 has 'yes'"),
+        ("1,0\n1,yes\n", "round 2 has 'yes'"),
         ("1," + "y" * 10_000, "line 1 has 'yy"),
         ("", "neither 0"),
     ],

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import AvailabilityConfig
+from f3ast_tff.availability import AvailabilityConfig, Markov
 from f3ast_tff.availability.mask_files import packed_masks
 from f3ast_tff.availability.together import measure_together, measured_and_said
 from f3ast_tff.settings import builtin_registry
@@ -44,6 +44,18 @@ def test_groups_that_take_turns() -> None:
     found = measure_together(turns)
     assert found.correlation == pytest.approx(29 / 59, abs=0.02)
     assert found.low > 0.4
+
+
+@pytest.mark.parametrize(("rounds", "stay"), [(336, 5), (336, 10), (1000, 20)])
+def test_clients_that_stay_long_are_not_together(rounds: int, stay: int) -> None:
+    """Independent clients that stay for a tenth to a third of a part."""
+    found = []
+    for seed in range(4):
+        process = Markov(np.full(100, 0.3), np.full(100, 1 - 1 / stay), seed)
+        masks = np.array([process.mask(t) for t in range(1, rounds + 1)])
+        found.append(measure_together(masks))
+    assert abs(np.mean([each.correlation for each in found])) < 0.004
+    assert not any(each.low > 0.01 for each in found)
 
 
 def test_a_short_log_leaves_the_safe_case() -> None:

@@ -42,11 +42,7 @@ TIMERS = {
         "isSuccess": True,
         "trace_start": 2387605.0,
         "trace_end": 2819605.0,
-        "ready_time": [
-            [2671102.0, 2671255.0],
-            [2769869.0, 2769879.0],
-            [2770109.0, 2770158.0],
-        ],
+        "ready_time": [[2671102.0, 2671255.0], [2769869.0, 2769879.0], [2770109.0, 2770158.0]],
     },
     "451": {"isSuccess": False, "trace_start": None, "trace_end": None, "ready_time": []},
 }
@@ -211,10 +207,7 @@ BAD_JSON = {
     "mixed": ({"devices": {"3": [[5, 1], [9, "UN_AVL"]]}}, "device 3: interval"),
     "twice": ('{"devices": {"3": [[0, "x"]], "3": [[0, "y"]]}}', "it names '3' twice"),
     "deep": ("[" * 200_000, "nested too deeply"),
-    "deep_state": (
-        {"devices": {"3": [[0, [[[[[[[[1]]]]]]]]]]}},
-        "device 3: interval",
-    ),
+    "deep_state": ({"devices": {"3": [[0, [[[[[[[[1]]]]]]]]]]}}, "device 3: interval"),
     "digits": ('{"devices": {"3": [[' + "9" * 5000 + ', "AVL_TRAIN"]]}}', "digits"),
     "huge": ({"devices": {"3": [[10**400, "AVL_TRAIN"]]}}, "too large"),
     "far": ({"devices": {"3": [[1e300, "AVL_TRAIN"]]}}, r"time 1e\+300 is not within 1e\+12 s"),

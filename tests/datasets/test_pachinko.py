@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
+from scipy.stats import betabinom
 
 from f3ast_tff.datasets.pachinko import pachinko
 
@@ -38,13 +37,8 @@ def expected_entropy(n: int, concentration: float, classes: int) -> float:
     classes.
     """
     a, b = concentration, (classes - 1) * concentration
-    total = 0.0
-    for k in range(1, n + 1):
-        log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-        log_p += math.lgamma(k + a) + math.lgamma(n - k + b) - math.lgamma(n + a + b)
-        log_p += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-        total -= classes * math.exp(log_p) * k / n * math.log(k / n)
-    return total
+    k = np.arange(1, n + 1)
+    return -float(classes * betabinom.pmf(k, n, a, b) @ (k / n * np.log(k / n)))
 
 
 def expected_pachinko_entropy() -> float:
@@ -56,10 +50,7 @@ def expected_pachinko_entropy() -> float:
     a, b, n = ALPHA, (COARSE - 1) * ALPHA, SIZE
     total = expected_entropy(n, a, COARSE)
     for m in range(1, n + 1):
-        log_p = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
-        log_p += math.lgamma(m + a) + math.lgamma(n - m + b) - math.lgamma(n + a + b)
-        log_p += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-        total += COARSE * math.exp(log_p) * m / n * expected_entropy(m, BETA, INSIDE)
+        total += COARSE * betabinom.pmf(m, n, a, b) * m / n * expected_entropy(m, BETA, INSIDE)
     return total
 
 

@@ -15,13 +15,7 @@ from f3ast_tff.datasets import shakespeare as module
 from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
 from f3ast_tff.datasets.source import default_data_dir
-from tests.datasets.shakespeare_works import (
-    ERRORS,
-    OTHELLO,
-    play,
-    tiny_shakespeare,
-    works,
-)
+from tests.datasets.shakespeare_works import ERRORS, OTHELLO, play, tiny_shakespeare, works
 
 # Roles have 6, 2, 5, 2, 1 speeches and 60, 20, 75, 20, 100 characters; B and D are equal.
 SPEECHES = {"A": 6 * ["ten chars."], "B": 2 * ["ten chars."], "C": 5 * ["fifteen chars ."]}

@@ -29,10 +29,7 @@ def offered(tmp_path: Path) -> Iterator[Download]:
 
 def test_the_default_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/somebody")
-    for value, expected in (
-        ("/caches", "/caches/f3ast_tff"),
-        ("", "/somebody/.cache/f3ast_tff"),
-    ):
+    for value, expected in (("/caches", "/caches/f3ast_tff"), ("", "/somebody/.cache/f3ast_tff")):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert default_data_dir() == Path(expected)
 

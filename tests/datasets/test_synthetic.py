@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import LeafSynthetic, Synthetic, SyntheticLinear
 from f3ast_tff.datasets.synthetic import AlphaBetaTaskConfig
@@ -123,6 +124,10 @@ def test_sizes_that_follow_no_power_law() -> None:
     augmented = made("leaf", 100, client_sizes="augmented")
     assert augmented.train.sizes.tolist() == [114] * 50 + [10] * 50
     assert augmented.test.sizes.tolist() == [13] * 50 + [2] * 50
+    with pytest.raises(
+        ParameterError, match="num_clients = 700: must leave each client two exampl"
+    ):
+        made("leaf", 700, client_sizes="augmented")
 
 
 def test_beta_is_the_deviation_of_the_clients_mean_features(draws: list[FederatedData]) -> None:

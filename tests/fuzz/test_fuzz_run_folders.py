@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.analysis.report import render
 from f3ast_tff.cli.main import main
-from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
+from tests.f3ast_tff.run.small_run import assert_same_rounds
 from tests.fake_engine import use_fake_engine
 from tests.fuzz.generate import DAMAGES, Failures, cases
 
@@ -53,14 +53,6 @@ def damaged(original: Path, folder: Path, rng: Any) -> list[str]:
     return done
 
 
-def same(found: Path, expected: Path) -> None:
-    assert csv_without_seconds(found) == csv_without_seconds(expected)
-    first, second = selection(found), selection(expected)
-    assert first.keys() == second.keys()
-    for name in first:
-        assert first[name].tobytes() == second[name].tobytes(), name
-
-
 @pytest.mark.usefixtures("engine")
 def test_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0 means the results of an undamaged run; exit code 2 comes with one error line."""
@@ -81,7 +73,7 @@ def test_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             errors = [line for line in err.splitlines() if line.startswith("error: ")]
             assert len(errors) == (code != 0), err
             if code == 0:
-                same(folder / "run", good)
+                assert_same_rounds(folder / "run", good)
             codes[code] = codes.get(code, 0) + 1
         shutil.rmtree(folder)
     print(codes)

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
+from tests.f3ast_tff.run.small_run import assert_same_rounds
 from tests.fuzz.generate import Failures, cases, count
 
 pytestmark = pytest.mark.slow
@@ -109,18 +109,10 @@ def test_ended_runs(tmp_path: Path) -> None:
             last = start(folder)
             _, err = last.communicate(timeout=120)
             assert last.returncode == 0 and "Traceback" not in err, err
-            assert_same(folder / "run", tmp_path / "whole" / "run")
+            assert_same_rounds(folder / "run", tmp_path / "whole" / "run")
             assert not list(folder.rglob("*.tmp"))
     print(ended)
     failures.check()
-
-
-def assert_same(ours: Path, theirs: Path) -> None:
-    assert csv_without_seconds(ours) == csv_without_seconds(theirs)
-    first, second = selection(ours), selection(theirs)
-    assert first.keys() == second.keys()
-    for name in first:
-        assert first[name].tobytes() == second[name].tobytes(), name
 
 
 @pytest.mark.parametrize(("name", "moments"), [("run", 100), ("campaign", 10)])
@@ -161,4 +153,4 @@ def test_ctrl_c_at_swept_moments(name: str, moments: int, tmp_path: Path) -> Non
     runs = sorted(path.parent for path in (tmp_path / "whole").rglob("selection.npz"))
     for done in range(folders + 1):
         for run in runs:
-            assert_same(tmp_path / str(done) / run.relative_to(tmp_path / "whole"), run)
+            assert_same_rounds(tmp_path / str(done) / run.relative_to(tmp_path / "whole"), run)

@@ -64,11 +64,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
     logging.getLogger("ray.util.client.logsclient").disabled = True
     where: dict[str, Any] = {}
     if address == LOCAL:
-        where = {
-            "num_cpus": num_cpus,
-            "include_dashboard": False,
-            "_node_ip_address": _LOOPBACK,
-        }
+        where = {"num_cpus": num_cpus, "include_dashboard": False, "_node_ip_address": _LOOPBACK}
     try:
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
@@ -78,12 +74,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
             _check_answers(address)
             # A warning about a default of future versions.
             warnings.filterwarnings("ignore", "Tip: In future versions of Ray", FutureWarning)
-            ray.init(
-                address=address,
-                log_to_driver=False,
-                logging_level=logging.CRITICAL,
-                **where,
-            )
+            ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **where)
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         allowed = f"no Ray cluster can be reached there: {reason}"

@@ -217,14 +217,20 @@ def label_sums(logits: Any, labels: Any) -> LabelSums:
     classes = jnp.arange(logits.shape[-1])
     of_label = labels[..., None] == classes
     loss = -jnp.sum(jnp.where(of_label, jax.nn.log_softmax(logits), 0.0), axis=-1)
-    right = (_first_of_largest(logits, classes) == labels).astype(jnp.float32)
     counts = (labels >= 0).astype(jnp.float32)
+    own = jnp.sum(jnp.where(of_label, logits, 0.0), axis=-1)
+    right = counts * _is_first_of_largest(logits, own, labels, classes)
     return LabelSums(jnp.sum(loss, rest), jnp.sum(right, rest), jnp.sum(counts, rest))
 
 
-def _first_of_largest(logits: Any, classes: Any) -> Any:
-    """`jnp.argmax` over the last axis by two plain reductions, as XLA's is slow on CPUs."""
-    largest = jnp.max(logits, axis=-1, keepdims=True)
+def _is_first_of_largest(logits: Any, own: Any, labels: Any, classes: Any) -> Any:
+    """Whether `jnp.argmax` over the last axis gives the label, by one plain reduction.
+
+    The label's logit, `own`, is compared with those of other classes alone: XLA may compute a logit
+    twice, in the last digit differently.
+    """
+    own, place = own[..., None], labels[..., None]
     # The first NaN is the largest, as for `jnp.argmax`.
-    at_it = (logits == largest) | jnp.isnan(logits)
-    return jnp.min(jnp.where(at_it, classes, len(classes)), axis=-1)
+    before = jnp.where(jnp.isnan(own), jnp.isnan(logits), ~(logits < own))
+    after = ~(jnp.isnan(own) | (logits <= own))
+    return ~jnp.any(((classes < place) & before) | ((classes > place) & after), axis=-1)

@@ -22,7 +22,8 @@ import tensorflow_federated as tff
 
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
-from f3ast_tff.methods.parts.memory import ClientInit, Memory, use_of_start
+from f3ast_tff.methods.parts.memory import ClientInit, Memory
+from f3ast_tff.methods.parts.memory_rules import start_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class ClientStart:
         """Returns the `ClientStart` of a memory; without a memory it has no parts."""
         if memory is None:
             return cls()
-        used = use_of_start(memory)._asdict()
+        used = start_of(memory)._asdict()
         parts = tuple(n for n, value in used.items() if value is not None)
         return cls(parts, num_weights, memory.echo_clip is not None)
 

@@ -125,16 +125,7 @@ def process_of(
     composition = (model, parts.preprocessing, work, client, server, aggregation)
     build: Callable[..., Any] = latest_process if all(map(is_value, composition)) else _build
     stored = stored_spec(examples)
-    return build(
-        model=model,
-        preprocessing=parts.preprocessing,
-        work=work,
-        client_optimizer=client,
-        server_optimizer=server,
-        aggregation=aggregation,
-        features=stored["x"],
-        labels=stored["y"],
-    )
+    return build(*composition, features=stored["x"], labels=stored["y"])
 
 
 def _build(

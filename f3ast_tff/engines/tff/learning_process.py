@@ -83,8 +83,10 @@ class MappedFactory(tff.aggregators.WeightedAggregationFactory):
 
         @tff.tensorflow.computation(inner.next.type_signature.result.result.member)
         def change(delta: Any) -> Any:
-            changed = self._aggregation.in_tf(tf.nest.flatten(delta))
-            return tf.nest.pack_sequence_as(delta, tf.nest.flatten(changed))
+            # TFF's aggregate is minus Delta.
+            changed = self._aggregation.in_tf([-leaf for leaf in tf.nest.flatten(delta)])
+            step = [-leaf for leaf in tf.nest.flatten(changed)]
+            return tf.nest.pack_sequence_as(delta, step)
 
         @tff.federated_computation(
             inner.initialize.type_signature.result,

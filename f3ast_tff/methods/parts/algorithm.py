@@ -82,8 +82,6 @@ class AlgorithmConfig:
             p_k = n_k / n, `"equal"` for 1 / N.
         corrects: Settings of the algorithm's baseline, the method without the paper's addition;
             empty for a baseline.
-        made: Whether the algorithm is a Python function that makes the strategy; the strategy then
-            names the aggregation for its weights.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -103,7 +101,6 @@ class AlgorithmConfig:
     pooled: ClassVar[bool] = False
     client_share: ClassVar[str] = "examples"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
-    made: ClassVar[bool] = False
 
     def build(self, world: StrategyContext) -> Strategy:
         """Returns a new strategy.

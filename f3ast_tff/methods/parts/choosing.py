@@ -244,11 +244,7 @@ def _random_places(
 
 
 def knapsack(
-    candidates: np.ndarray,
-    utility: np.ndarray,
-    cost: np.ndarray,
-    budget: float,
-    k: int,
+    candidates: np.ndarray, utility: np.ndarray, cost: np.ndarray, budget: float, k: int
 ) -> np.ndarray:
     """Solves eq. (4) approximately under a budget: at most k clients, total cost at most `budget`.
 

@@ -240,21 +240,6 @@ class UpdateMemory(Memory):
         return (present | remembers) & (complete | (not self.waits))
 
 
-def use_of_start(memory: Memory) -> ClientInit:
-    """Returns a `ClientInit` with arrays in the fields that a memory uses, `None` elsewhere."""
-    vector, number = np.zeros(1, np.float32), np.float32(0)
-    kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
-    now = RoundContext(
-        xp=np,
-        round_number=np.int32(1),
-        learning_rate=np.float32(1),
-        model=vector,
-        num_clients=np.int32(1),
-    )
-    server = dict.fromkeys(server_names(memory), vector)
-    return memory.client(Client(kept, number, np.int32(1)), server, now)
-
-
 def server_names(memory: Memory) -> list[str]:
     """Returns names of the server's values; `_error` holds an average's rounding error."""
     averages = [f"average_{name}" for name in (*memory.averages, *memory.settled_averages)]

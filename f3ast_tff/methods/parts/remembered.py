@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.errors import ComponentError
+
 
 class Remembers:
     """Saves and restores what `remembered` and `remembering` name.
@@ -42,8 +44,17 @@ class Remembers:
         return {}
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns copies of the `remembered` arrays, and the state of the parts."""
-        state = {name: array.copy() for name, array in self.remembered().items()}
+        """Returns copies of the `remembered` arrays, and the state of the parts.
+
+        Raises:
+            ComponentError: If `remembered` makes an array, into which `restore` could not write.
+        """
+        own, again = self.remembered(), self.remembered()
+        for name, array in own.items():
+            if array.size and not np.may_share_memory(array, again[name]):
+                what = f"remembered() makes a new array for {name}, must return the one it keeps"
+                raise ComponentError(f"{type(self).__name__}: {what}")
+        state = {name: array.copy() for name, array in own.items()}
         for prefix, part in self.remembering().items():
             state |= {prefix + name: array for name, array in part.state().items()}
         return state

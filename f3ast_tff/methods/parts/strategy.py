@@ -98,10 +98,12 @@ class Cohort:
     step: float = 1.0
 
     def __post_init__(self) -> None:
-        ids, weights = np.shape(self.ids), np.shape(self.weights)
-        arrays = isinstance(self.ids, np.ndarray) and isinstance(self.weights, np.ndarray)
-        if not arrays or ids != weights or len(ids) != 1:
-            raise ValueError(f"ids {ids} and weights {weights} must be [m], arrays of one length")
+        for name, value in (("ids", self.ids), ("weights", self.weights)):
+            if not isinstance(value, np.ndarray):
+                raise ValueError(f"{name} must be an array [m], not {type(value).__name__}")
+        ids, weights = self.ids.shape, self.weights.shape
+        if ids != weights or len(ids) != 1:
+            raise ValueError(f"ids {ids} and weights {weights} must be [m], of one length")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -280,13 +282,7 @@ class BaseStrategy(Remembers, Strategy):
             raise TypeError(f"{cls.__name__} names no method to start: construct it")
         algorithm = builtin_registry().find("algorithm", cls.method)
         started = algorithm.config.start(
-            p,
-            k,
-            seed=seed,
-            sizes=sizes,
-            rounds=rounds,
-            availability=availability,
-            **parameters,
+            p, k, seed=seed, sizes=sizes, rounds=rounds, availability=availability, **parameters
         )
         if not isinstance(started, cls):
             made = f"{cls.method} starts a {type(started).__name__}"

@@ -61,8 +61,8 @@ class Separated(Wrapped):
     """A selected client rests for R rounds: selected in t, it is unavailable in t + 1 .. t + R.
 
     The strategy inside sees resting clients as unavailable. F3AST's rates count the rounds in which
-    a client takes part, and so stay right. A method that knows or estimates pi_k ignores the rest,
-    so its weights p_k / pi_k are too small.
+    a client takes part, and so stay right. A method that knows pi_k ignores the rest, so its
+    weights p_k / pi_k are too small; one that estimates pi_k counts resting as absence.
     """
 
     saved_as: ClassVar[str] = "selections"
@@ -195,12 +195,17 @@ class OfThosePresent(Wrapped):
         before = present_clients(self._population, n, round_number - 1)
         if round_number == self._round + 1 and np.array_equal(present, before):
             return self.strategy
-        shares = np.where(present, self._p, 0.0)
-        total = shares.sum()
-        if not total > 0:
-            return self.strategy
-        rate = min(1.0, self._mean_k / np.count_nonzero(present))
-        return self.strategy.renewed(shares / total, np.flatnonzero(present & ~before), rate)
+        shares, joined = np.where(present, self._p, 0.0), present & ~before
+        # In a round without shares those of the last round with any stay; a restored strategy may
+        # have others.
+        last = round_number
+        while not shares.sum() > 0:
+            if last in (1, self._round + 1):
+                return self.strategy
+            last, joined = last - 1, np.zeros(n, bool)
+            shares = np.where(present_clients(self._population, n, last), self._p, 0.0)
+        rate = min(1.0, self._mean_k / max(1, int(np.count_nonzero(present))))
+        return self.strategy.renewed(shares / shares.sum(), np.flatnonzero(joined), rate)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         super().restore(state)

@@ -30,10 +30,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 )
         write_run(
             folder / "runs" / f"switched{seed}",
-            {
-                **{"seed": seed, "rounds": 1000, "availability": "smartphones"},
-                "divide_by_k": True,
-            },
+            {**{"seed": seed, "rounds": 1000, "availability": "smartphones"}, "divide_by_k": True},
         )
     # More columns than fit beside the paper's five.
     for availability in (

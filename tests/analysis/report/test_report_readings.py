@@ -151,7 +151,7 @@ def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> No
     make(make_run, "f3ast", [0.9, 0.9], divide_by_k=True, ties="lowest_id")
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.preset, e.switch, e.moves) for e in found] == [
-        ("paper", "all: released", "not enough runs"),
+        ("paper", "all: released", "not enough runs")
     ]
 
 

@@ -54,6 +54,11 @@ def test_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ]
     assert tables.main(["x", f"--results={small}", "--claim=three"]) == 2
     assert "no claim 'three'" in capsys.readouterr().err
+    assert tables.main(["x", f"--results={tmp_path / 'none.csv'}", "--claim=one"]) == 2
+    assert "cannot read" in capsys.readouterr().err
+    small.write_text("claim,case\none,a\n")
+    assert tables.main(["x", f"--results={small}", "--claim=one"]) == 2
+    assert "no file of measurements: no column setting" in capsys.readouterr().err
 
 
 def test_f3asts_bound_holds_for_eight_clients_and_fails_for_two(kept: pd.DataFrame) -> None:

@@ -97,10 +97,11 @@ def test_what_a_short_log_does_not_tell_is_left_out() -> None:
     [
         ({"p": np.ones(3)}, ParameterError, "shares = shape .3,.: must be 30 numbers above 0"),
         ({"p": np.zeros(30)}, ParameterError, "must be 30 numbers above 0"),
-        ({"ks": []}, ParameterError, "clients_per_round = : must be at least 1 each"),
-        ({"ks": [3, 0]}, ParameterError, "clients_per_round = 3,0: must be at least 1 each"),
-        ({"masks": np.zeros((3, 2), bool)}, ParameterError, "nobody is online"),
-        ({"masks": np.full((3, 2), 2)}, DataError, "masks: row 0, column 0 is 2: must be 0 or 1"),
+        ({"ks": []}, ParameterError, "clients_per_round = : must be in 1..30"),
+        ({"ks": [3, 0]}, ParameterError, "clients_per_round = 3,0: must be in 1..30"),
+        ({"ks": [3, 31]}, ParameterError, "clients_per_round = 3,31: must be in 1..30"),
+        ({"masks": np.zeros((3, 2), bool)}, DataError, "nobody is online"),
+        ({"masks": np.full((3, 2), 2)}, DataError, "masks: round 1, client 0 is 2: must be 0 or 1"),
     ],
 )
 def test_refused(given: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from f3ast_tff.advice.trial import Trial, settings_of, trial
@@ -72,3 +76,21 @@ def test_every_method_runs_on_every_draw_of_the_log() -> None:
 def test_refused(methods: list[str], draws: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         trial(np.ones((4, 4), bool), 2, methods, draws=draws)
+
+
+def test_a_run_that_diverged_scores_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its accuracy is finite, that of a guess; its loss is not."""
+
+    def simulated(algorithm: str, data_seed: int, **settings: Any) -> SimpleNamespace:
+        accuracy, loss = (0.10, np.nan) if algorithm == "fedavg" else (0.09 + data_seed / 1e3, 2.0)
+        row = {"test_user_accuracy": accuracy, "test_user_loss": loss}
+        return SimpleNamespace(metrics=pd.DataFrame([row]))
+
+    monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
+    found = trial(np.ones((4, 12), bool), 2, ["fedavg", "f3ast"], share="equal")
+    assert set(found.scores["fedavg"].values()) == {0.0}
+    assert found.ranked == ["f3ast", "fedavg"]
+
+
+def test_a_share_that_the_study_lacks_has_the_rates_of_the_task() -> None:
+    assert settings_of("fedavg", "synthetic", "batches") == {"algorithm": "fedavg"}

@@ -54,7 +54,7 @@ class FirstOnesConfig(AlgorithmConfig):
 # Long enough to be interrupted.
 LONG = ["--rounds=600", "--eval_every=50", "--checkpoint_every=10"]
 # A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
-_HEED_CTRL_C = """
+HEED_CTRL_C = """
 import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = sys.argv[1:]
@@ -68,7 +68,7 @@ def start(grid: Path, folder: Path, *arguments: str) -> subprocess.Popen:
     command = [f"--campaign={grid}", f"--output_dir={folder}", *arguments]
     with open(folder / "log.txt", "ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-c", _HEED_CTRL_C, "run_experiments.py", *command],
+            [sys.executable, "-c", HEED_CTRL_C, "run_experiments.py", *command],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from f3ast_tff.campaigns.costs import (
     CostFile,
     DataShape,
     ReferenceCosts,
+    Size,
     StepCost,
     key_of,
     step_kind,
@@ -23,11 +25,12 @@ from f3ast_tff.campaigns.measurement import MeasurementError
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.signals import NeverStop
+from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
 # Process 3 s, first run of a kind 5 s, later runs 1 s, round 0.5 s, evaluation 2 s.
-COST = Cost(3.0, 5.0, 1.0, 0.5, 2.0, 100.0, (2**20, 0.0), (0.0, 1024.0))
+COST = Cost(3.0, 5.0, 1.0, 0.5, 2.0, 100.0, Size(2**20, 0.0), Size(0.0, 1024.0, 100.0))
 # Clients of 20, 40 and 60 examples; 0.01 s per step, 1 ms per scored example.
 STEPS = StepCost(
     process_seconds=3.0,
@@ -58,7 +61,7 @@ def test_a_run_costs_its_rounds_and_evaluations() -> None:
     assert COST.seconds(10, 4) == 1 + 10 * 0.5 + 3 * 2
     assert COST.seconds(10, 4, first=True) == 5 + 10 * 0.5 + 3 * 2
     assert COST.seconds(10, 4, done=5) == 1 + 5 * 0.5 + 2 * 2
-    assert COST.bytes(10, 2) == 2 * 2**20 + 10 * 1024
+    assert COST.bytes(10, 4, checkpoints=2) == 2 * 2**20 + 10 * 1024 + 3 * 100
 
 
 def test_processes_share_the_runs_and_start_once(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_a_round_costs_its_clients_and_their_steps(tmp_path: Path) -> None:
     assert cost.round_seconds == pytest.approx(0.2 + 20 * 0.01)
     assert cost.evaluation_seconds == 0.5
     assert (cost.first_seconds, cost.start_seconds) == (5, 1)
-    assert cost.checkpoint == (2440, 0)
+    assert cost.checkpoint.start == 2440
     (run,) = planned(tmp_path, "a", clients_per_round=5, batch_size=20, local_steps=8)
     assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 5 * 8 * 0.01)
 
@@ -100,7 +103,25 @@ def test_candidates_are_scored_and_what_is_remembered_is_kept(tmp_path: Path) ->
     )
     assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 20 * 0.01 + 400 * 0.001)
     (run,) = planned(tmp_path, "a", algorithm="mifa")
-    assert STEPS.of_run(run).checkpoint[0] >= 2440 + 4 * 12 * 610
+    assert STEPS.of_run(run).checkpoint.start >= 2440 + 4 * 12 * 610
+
+
+def test_all_data_at_one_client_take_its_steps(tmp_path: Path) -> None:
+    """12 clients of 40 examples on average are 24 batches of 20."""
+    (run,) = planned(tmp_path, "a", algorithm="sequential_sgd", batch_size=20)
+    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 24 * 0.01)
+
+
+@pytest.mark.parametrize("given", [{}, {"client_scores": True, "write_masks": "csv"}])
+def test_a_finished_run_takes_at_most_the_disk_that_was_said(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    (run,) = planned(tmp_path, "a", **{**given, "rounds": 300, "eval_every": 10})
+    run_experiment(run.configuration, run.configuration.folder)
+    files = [path for path in (tmp_path / "a").rglob("*") if path.is_file()]
+    said = replace(STEPS, shape=replace(STEPS.shape, num_clients=100)).of_run(run)
+    held = sum(path.stat().st_size for path in files)
+    assert held <= said.bytes(300, 10, checkpoints=1) <= 1.5 * held
 
 
 def test_a_slower_machine_takes_longer() -> None:
@@ -225,5 +246,5 @@ def test_what_is_measured_is_what_steps_take(
     (run,) = planned(tmp_path, "a", num_clients=12, device="cpu")
     cost = CostFile().find(run)
     assert cost is not None
-    assert 0 < cost.step_seconds < 1 < cost.process_seconds < 60
+    assert 0 < cost.step_seconds < 0.1 < cost.process_seconds < 60
     assert 100 < cost.memory_mib < 2000 and cost.state_bytes > 1000

@@ -131,6 +131,20 @@ def test_an_override_may_leave_settings_of_the_file_without_their_component(
     assert not {"scarce_q", "rate_beta"} & run.settings.keys()
 
 
+def test_runs_that_overrides_make_the_same_are_one(write_grid: WriteGrid) -> None:
+    """A method given for all variants runs once per draw, though they are named by other things."""
+    variants = [
+        "[[variants]]\nalgorithm = 'f3ast'\naggregation = 'sum'\nclient_lr = 0.1",
+        "[[variants]]\nalgorithm = 'fedavg'\nclient_lr = 0.2",
+    ]
+    path = write_grid("\n".join(["[grid]\ndraw = '0-1'", *variants]))
+    assert len(plan(path, {}).runs) == 4
+    given = {"algorithm": "unbiased", "aggregation": "sum", "client_lr": 0.3}
+    runs = plan(path, given).runs
+    assert [run.settings["seed"] for run in runs] == [0, 1]
+    assert plan(path, {**given, "draw": 1}).runs[0].name == runs[1].name
+
+
 def test_names_of_components_may_have_any_case(write_grid: WriteGrid) -> None:
     text = '[settings]\navailability = "{}"\n[grid]\nalgorithm = ["{}"]'
     lower, upper = (
@@ -287,9 +301,12 @@ def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) 
 @pytest.mark.parametrize(
     ("axis", "given", "error", "says"),
     [
-        ('draw = "0-1"', {"data_seed": 5}, ParameterError, "data_seed = 5: must not be given with"),
-        ('draw = "0-1"', {"seed": [0, 1]}, ParameterError, "seed = 0: must not be given with draw"),
-        ('seed = "0-1"', {"draw": 3}, CampaignError, "seed = 0: must not be given with draw"),
+        (
+            'draw = "0-1"',
+            {"seed": 5, "draw": 3},
+            ParameterError,
+            "seed = 5: must not be given with",
+        ),
         # Lists on the command line are axes too: a new axis, and one that replaces the file's.
         ('seed = "0-999"', {"rate_beta": [0.1] * 11}, CampaignError, "11000 runs, must be at most"),
         ('seed = "0-999"', {"seed": [0] * 10_001}, CampaignError, "10001 runs, must be at most"),
@@ -310,38 +327,6 @@ def test_deep_nesting_is_refused(write_grid: WriteGrid) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="cannot be read: No such file"):
         plan(tmp_path / "mine.toml", {})
-
-
-def test_a_draw_sets_both_seeds(write_grid: WriteGrid) -> None:
-    text = '[settings]\nrounds = 3\n[grid]\nalgorithm = ["fedavg", "f3ast"]\ndraw = "2-3"'
-    runs = {run.name: run.settings for run in plan(write_grid(text), {}).runs}
-    assert list(runs) == ["fedavg-draw2", "fedavg-draw3", "f3ast-draw2", "f3ast-draw3"]
-    assert {(s["data_seed"], s["seed"]) for s in runs.values()} == {(2, 2), (3, 3)}
-    others = plan(write_grid(text), {"algorithm": "fedavg", "draw": 7}).runs
-    assert [(r.name, r.settings["data_seed"]) for r in others] == [("fedavg-draw7", 7)]
-    more = plan(write_grid("[settings]\nrounds = 3"), {"draw": [4, 5]}).runs
-    assert [(r.name, r.settings["seed"]) for r in more] == [("draw4", 4), ("draw5", 5)]
-
-
-def test_variants_may_have_draws_of_their_own(write_grid: WriteGrid) -> None:
-    """A range is an axis in a variant too, named although the variant has a label."""
-    path = write_grid(
-        """
-        [[variants]]
-        name = "first"
-        algorithm = "fedavg"
-        draw = "0-1"
-
-        [[variants]]
-        name = "second"
-        algorithm = "f3ast"
-        draw = "0-2"
-        """
-    )
-    names = ["first-draw0", "first-draw1", "second-draw0", "second-draw1", "second-draw2"]
-    assert [run.name for run in plan(path, {}).runs] == names
-    later = [run.name for run in plan(path, {"draw": 2}).runs]
-    assert later == ["first-draw2", "second-draw2"]
 
 
 @pytest.mark.parametrize("name", ["...toml", "..toml"])

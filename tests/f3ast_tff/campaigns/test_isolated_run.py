@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from f3ast_tff.campaigns import isolated_run
@@ -165,3 +166,14 @@ def test_a_plugin_changed_meanwhile_fails_the_run_in_one_line(
     gone = run_order(order, {}, "me")
     assert (gone.state, gone.error) == (FAILED, f"plugin = {tmp_path / 'first.py'}: not found")
     assert not (tmp_path / "x").exists()
+
+
+def test_an_input_file_changed_after_the_plan_fails_the_run(tmp_path: Path) -> None:
+    table = tmp_path / "table.npy"
+    np.save(table, np.ones((3, 8)))
+    given = {"availability": "table", "table_file": str(table), "num_clients": 8, "rounds": 2}
+    where = {"output_dir": str(tmp_path), "run_name": "x", "clients_per_round": 3}
+    run = PlannedRun("x", resolve({**given, **where}))
+    np.save(table, np.zeros((3, 8)))
+    outcome = run_order(run.order, {}, "me")
+    assert outcome.error == "a plug-in or an input file has changed since the campaign began"

@@ -74,6 +74,18 @@ def test_all_that_is_recorded(campaign: Campaign) -> None:
     assert (second["state"], second["error"]) == ("failed", "no data")
 
 
+def test_a_run_that_finished_while_it_was_stopped_is_finished(campaign: Campaign) -> None:
+    run = campaign.runs[0]
+    manifest = Manifest(campaign, {})
+    manifest.started(run, "process 7")
+    finish(run)
+    manifest.interrupted([run])
+    manifest.save()
+    entry = content(campaign)["runs"][0]
+    assert (entry["state"], entry["worker"], entry["error"]) == ("finished", "process 7", None)
+    assert entry["started"] <= entry["ended"]
+
+
 def test_it_is_not_written_too_often(campaign: Campaign) -> None:
     manifest = Manifest(campaign, {})
     manifest.started(campaign.runs[0], "process 7")
@@ -89,7 +101,7 @@ def test_what_finished_before_keeps_its_times(
     finish(a)
     manifest.ended(a, Outcome(FINISHED, None, "then", "later", 2.0, "process 7"))
     manifest.started(b, "process 7")
-    manifest.interrupted()
+    manifest.interrupted([b])
     manifest.save()
     assert content(campaign)["runs"][1]["state"] == "interrupted"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ from f3ast_tff.campaigns.processes import (
     LocalProcesses,
     default_processes,
     gpu_variables,
+    guard,
+    start_guarded,
     uses_gpu,
     visible_gpus,
 )
@@ -103,3 +108,25 @@ def test_a_process_without_a_run_ends_by_itself(tmp_path: Path) -> None:
     process = LocalProcess(tmp_path, {})
     process.close()
     assert process._process.exitcode == 0
+
+
+def answer(pipe: Connection) -> None:
+    guard()
+    pipe.send("there")
+    pipe.send(pipe.recv())
+
+
+def test_ctrl_c_does_not_reach_a_guarded_process() -> None:
+    """Neither while the process starts nor later."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=answer, args=(theirs,), daemon=True)
+    start_guarded(process)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGINT)
+    assert ours.recv() == "there"
+    os.kill(process.pid, signal.SIGINT)
+    ours.send("still there")
+    assert ours.recv() == "still there"
+    process.join()
+    assert process.exitcode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.f3ast_tff.campaigns.campaigns import (
     LONG,
     PLUGIN,
+    ROOT,
     SMALL,
     assert_same_metrics,
     log_of,
@@ -35,11 +37,15 @@ def cluster() -> Iterator[RayCluster]:
 def test_runs_finish_on_both_nodes(
     cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
-    """The runs of a plug-in finish too; all nodes see its file."""
+    """The runs of a plug-in finish too; all nodes see its file.
+
+    The folder is given relative to that of the command; the cluster was started in another one.
+    """
     plugin, folder = tmp_path / "first.py", tmp_path / "out"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     grid = write_grid(SMALL.replace('"f3ast"', '"first_ones"'))
     arguments = [f"--ray_address={cluster.address}", f"--plugin={plugin}"]
+    arguments.append(f"--output_dir={os.path.relpath(folder, ROOT)}")
     process = start(grid, folder, *arguments)
     assert process.wait(timeout=120) == 0, log_of(folder)
     assert "4 of 4 runs finished (0 of them before), 0 failed" in log_of(folder)

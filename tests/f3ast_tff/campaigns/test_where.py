@@ -46,10 +46,7 @@ draw = 1
             "server_lr=0.10,rate_beta=1e-3,seed=1",
             ["adam-f3ast_adam-draw1-always", "adam-f3ast_adam-draw1-scarce"],
         ),
-        (
-            "algorithm=FedAvg,availability=Always,draw=0",
-            ["sgd-fedavg-draw0-always"],
-        ),
+        ("algorithm=FedAvg,availability=Always,draw=0", ["sgd-fedavg-draw0-always"]),
     ],
 )
 def test_runs_that_meet_all_conditions(
@@ -94,10 +91,7 @@ def test_runs_that_meet_all_conditions(
             "where = algorithm=fedavg,f3ast: none of the campaign's 16 runs has it; must be one of "
             "fedavg, f3ast, fedadam, f3ast_adam",
         ),
-        (
-            "poc_candidates=20",
-            "where = poc_candidates=20: none of the campaign's 16 runs has it",
-        ),
+        ("poc_candidates=20", "where = poc_candidates=20: none of the campaign's 16 runs has it"),
         (
             "algorithm=fedavg,server_lr=0.1",
             "where = algorithm=fedavg,server_lr=0.1: none of the campaign's 16 runs has these",

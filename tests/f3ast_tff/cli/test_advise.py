@@ -32,8 +32,11 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         ([], "a log must be named first"),
         (["gone.csv"], "gone.csv: there is no such file"),
+        (["~nosuchuser/log.csv"], "~nosuchuser/log.csv: there is no such file"),
+        ([LOG, "--clients_per_round=3,41"], "--clients_per_round=3,41: must be in 1..40"),
         ([LOG, "--clients_per_round=a"], "--clients_per_round=a: must be whole numbers"),
         ([LOG, "--rounds=5"], "--rounds=5: only applies with --trial"),
+        ([LOG, "--draws=7"], "--draws=7: only applies with --trial"),
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
         ([LOG, "--trial", "--methods=fedavg"], "--methods=fedavg: must be two or more"),
         ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
@@ -58,7 +61,11 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
     assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
     said = "names 2 of the 3 clients that hold data, and lacks 'c': leave them out"
     assert said in capsys.readouterr().err
-    shares.write_text("client,label\na,1\na,0\nb,1\n")
+    for wrong in ("x", "-1", "0"):
+        shares.write_text(f"client,share\na,1\nb,{wrong}\n")
+        assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+        assert f"line 3 has '{wrong}', must be a number above 0" in capsys.readouterr().err
+    shares.write_text("client,label\na,1\na,2\nb,1\n")
     assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
     assert "names client a twice" in capsys.readouterr().err
 
@@ -83,6 +90,17 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     assert f"--table_file={log} --task=file --data_file={data}" in command
 
 
+def test_a_log_and_data_of_other_clients_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("client,label,x\n" + "".join(f"{k % 3},{k % 2},{k}\n" for k in range(60)))
+    given = ["--trial", "--task=file", f"--data_file={data}", "--clients_per_round=2"]
+    assert main(["f3ast-tff", "advise", LOG, *given]) == 2
+    said = "the log has 40 clients, the data 3, and they share no name"
+    assert said in capsys.readouterr().err
+
+
 def test_the_command_that_the_page_ends_with_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +117,45 @@ def test_the_command_that_the_page_ends_with_runs(
     trace.write_text('{"devices": {"a": [[0, "UN_AVL"], [3600, "AVL_EVAL"], [7200, "UN_AVL"]]}}')
     assert main(["f3ast-tff", "advise", str(trace), "--eligible=AVL_EVAL"]) == 0
     assert "Flags of a run\n  --algorithm=" in capsys.readouterr().out
+
+
+def test_a_method_of_ones_own_is_tried_on_a_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong name is refused before the first run."""
+    given = [f"--plugin={ROOT / 'examples/plugins/greedy_loss.py'}", "--trial", "--rounds=2"]
+    small = ["--draws=2", "--clients_per_round=2", "--num_clients=40"]
+    assert main(["f3ast-tff", "advise", LOG, *given, *small, "--methods=fedavg,greedy_los"]) == 2
+    err = capsys.readouterr().err
+    assert "did you mean greedy_loss?" in err and "draw 0" not in err
+    assert main(["f3ast-tff", "advise", LOG, *given, *small, "--methods=fedavg,greedy_loss"]) == 0
+    assert "  greedy_loss " in capsys.readouterr().out.partition("Trial: ")[2]
+
+
+def test_a_trial_on_own_data_knows_the_plug_ins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, log = tmp_path / "data.csv", tmp_path / "log.csv"
+    data.write_text("client,label,x,y\n" + "".join(f"{k % 3},{k % 2},{k},1\n" for k in range(60)))
+    log.write_text("1,1,1\n1,0,1\n")
+    given = [f"--plugin={ROOT / 'examples/plugins/moons.py'}", "--trial", "--task=file"]
+    given += [f"--data_file={data}", "--model=small_mlp", "--methods=fedavg,f3ast"]
+    small = ["--rounds=2", "--draws=2", "--clients_per_round=2"]
+    assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
+    assert "Trial: user accuracy" in capsys.readouterr().out
+
+
+def test_the_objective_of_a_trial_is_that_of_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("device,start,end\n" + "".join(f"d{k},0,7200\n" for k in range(60)))
+    given = ["--trial", "--client_share=batches", "--methods=fedavg,f3ast", "--draws=2"]
+    small = ["--rounds=2", "--clients_per_round=2"]
+    assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
+    out = capsys.readouterr().out
+    assert "--client_share=batches" in out.partition("Run it")[2]
+    assert "Trial: sample accuracy" in out
 
 
 def test_a_trace_with_several_lists_asks_for_one(

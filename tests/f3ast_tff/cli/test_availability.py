@@ -12,6 +12,7 @@ import pytest
 
 from f3ast_tff.cli.availability import main
 from f3ast_tff.cli.flags import BAD_INPUT
+from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 
@@ -82,10 +83,7 @@ BAD = {
     ),
     "no_file": (["--availability=table", "--table_file=gone.csv"], ["gone.csv", "no such file"]),
     "its_form": (["--constraint=uniform:1"], ["uniform:1: must be uniform:LEAST:MOST"]),
-    "too_large_k": (
-        ["--constraint=101"],
-        ["--clients_per_round=101", "at most num_clients, 100"],
-    ),
+    "too_large_k": (["--constraint=101"], ["--clients_per_round=101", "at most num_clients, 100"]),
     "no_bytes": (["--constraint=bytes:1e6"], ["--constraint=bytes:1e6", "no sizes"]),
     "plugin": (["--plugin=gone.py"], ["--plugin=gone.py: not found"]),
     "not_masks": (["--write=out.txt"], ["--write=out.txt: must end in .csv or .npy or .npz"]),
@@ -207,3 +205,18 @@ def test_masks_of_a_task_are_those_of_its_runs(
     assert (tmp_path / "masks.csv").read_bytes() == expected
     assert main(["preview", *flags, "--task=nothing"]) == BAD_INPUT
     assert main(["preview", "--data_seed=3"]) == BAD_INPUT
+
+
+def test_k_t_is_that_of_the_task_s_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """With one availability for all seeds K_t has one too, and a budget knows the model's bytes."""
+    common = ["--task=synthetic", "--reading=released", "--rounds=8", "--seed=5"]
+    given = {"reading": "released", "constraint": "uniform:2:8", "seed": 5}
+    limit = Builder(resolve(given)).world.constraint.limit
+    mean = sum(limit(t).k for t in range(1, 9)) / 8
+    assert main(["preview", *common, "--constraint=uniform:2:8"]) == 0
+    assert f"K_t                    mean {mean:g}, " in capsys.readouterr().out
+    for algorithm, k in (("fedavg_all", 10), ("scaffold", 5)):
+        assert (
+            main(["preview", *common, "--constraint=bytes:24400", f"--algorithm={algorithm}"]) == 0
+        )
+        assert f"K_t                    mean {k}, " in capsys.readouterr().out

@@ -40,6 +40,13 @@ BAD = {
     "missing_plugin": (["--plugin=missing.py"], ["--plugin=missing.py: not found"]),
     "two_folders": (["--run_name=a/b"], ["--run_name=a/b", "one folder"]),
     "missing_flagfile": (["--flagfile=missing.flags"], ["missing.flags"]),
+    "flagfile_of_nobody": (["--flagfile=~nosuchuser/x"], ["--flagfile=~nosuchuser/x: not found"]),
+    "too_many_runs": (
+        ["--seed=0-9999", "--data_seed=0-9999"],
+        ["seed=0,1,2,3,4,5,6,7,8,9,...: 100000000 runs, must be at most 10000"],
+    ),
+    "plugin_of_nobody": (["--plugin=~nosuchuser/x.py"], ["~nosuchuser/x.py: not found"]),
+    "campaign_of_nobody": (["campaign", "~nosuchuser/a.toml"], ["~nosuchuser/a.toml: not found"]),
 }
 
 
@@ -92,10 +99,7 @@ def test_a_plugin_that_selects_clients_who_are_away(
 
 @pytest.mark.parametrize("below", ["file", "file/deeper"])
 def test_output_dir_under_a_file(
-    below: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
     (tmp_path / "file").write_text("in the way")
@@ -152,6 +156,15 @@ def test_output_on_a_full_disk() -> None:
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
     said = "error: [Errno 28] No space left on device\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_costs_its_output_alone(closed: str, tmp_path: Path) -> None:
+    small = f"--rounds=1 --num_clients=8 --clients_per_round=2 --output_dir={tmp_path}"
+    words = f"{sys.executable} -m f3ast_tff.cli.main run {small} {closed}"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert (" finished: round 1" in done.stdout) is (closed == "2>&-")
 
 
 @pytest.mark.parametrize(

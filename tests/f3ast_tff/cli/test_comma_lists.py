@@ -95,6 +95,19 @@ def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
     ]
 
 
+def test_a_signal_in_the_last_block_leaves_the_other_runs(
+    started: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The run itself ends with exit code 0; the last run's signal changes nothing."""
+    monkeypatch.setattr(Signals, "requested", lambda self: bool(started))
+    assert module.run({"seed": [0, 1, 3]}, builtin_registry(), Signals()) == 130
+    assert capsys.readouterr().err == "interrupted: 2 of 3 runs have not started\n"
+    assert [run["seed"] for run in started] == [0]
+    assert module.run({"seed": [0]}, builtin_registry(), Signals()) == 0
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -103,6 +116,7 @@ def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
             "--algorithm=fedsgd: did you mean fedavg? It must be one of",
         ),
         ({"seed": [1, 2], "run_name": "x"}, "--run_name=x: must not be given with several"),
+        ({"seed": [1, 2], "rounds": [3, 6]}, "--rounds=3,6: two of these runs would be in runs/"),
     ],
 )
 def test_nothing_starts_where_one_is_refused(

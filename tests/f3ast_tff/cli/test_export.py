@@ -14,9 +14,8 @@ from tests.analysis.conftest import MakeRun, make_run
 __all__ = ["make_run"]
 
 
-def export(folder: Path, *more: str) -> int:
-    out = folder / "all.parquet"
-    return main(["f3ast-tff", f"--runs={folder / 'runs'}", f"--out={out}", *more])
+def export(folder: Path, name: str = "all.parquet") -> int:
+    return main(["f3ast-tff", f"--runs={folder / 'runs'}", f"--out={folder / name}"])
 
 
 def test_parquet_has_a_row_an_evaluation_and_types(
@@ -39,9 +38,9 @@ def test_parquet_has_a_row_an_evaluation_and_types(
 def test_a_setting_is_no_formula_in_a_spreadsheet(make_run: MakeRun, tmp_path: Path) -> None:
     text = '=HYPERLINK("http://x.org","y")'
     make_run("a", availability_parts=text)
-    assert export(tmp_path, "--format=csv") == 0
-    assert pd.read_csv(tmp_path / "all.parquet")["availability_parts"].tolist() == [f"'{text}"] * 2
-    table = read_csv((tmp_path / "all.parquet").read_text())
+    assert export(tmp_path, "all.csv") == 0
+    assert pd.read_csv(tmp_path / "all.csv")["availability_parts"].tolist() == [f"'{text}"] * 2
+    table = read_csv((tmp_path / "all.csv").read_text())
     assert table["availability_parts"].tolist() == [text, text]
 
 
@@ -56,10 +55,10 @@ def test_csv_needs_no_pyarrow(
     (make_run("b") / "config.json").write_text("{")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert export(tmp_path) == 2
-    assert capsys.readouterr().err == (
-        "error: --format=parquet: needs pyarrow: pip install 'f3ast-tff[parquet]', "
-        "or give --format=csv\n"
-    )
-    assert export(tmp_path, "--format=csv") == 0
+    says = "needs pyarrow: pip install 'f3ast-tff[parquet]', or a file that ends in .csv\n"
+    assert capsys.readouterr().err == f"error: --out={tmp_path / 'all.parquet'}: {says}"
+    assert export(tmp_path, "all.csv") == 0
     assert "left out: damaged run" in capsys.readouterr().err
-    assert len(pd.read_csv(tmp_path / "all.parquet")) == 2
+    assert len(pd.read_csv(tmp_path / "all.csv")) == 2
+    assert export(tmp_path, "all.xlsx") == 2
+    assert "must end in .parquet or .csv" in capsys.readouterr().err

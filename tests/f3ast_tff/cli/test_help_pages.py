@@ -37,6 +37,7 @@ def test_run_shows_the_common_flags(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("fedvarp", ["--cohort_weights"]),
         ("rate_beta", ["--rate_beta"]),
+        ("F3AST", ["--rate_beta", "--rate_init"]),
         ("delivery", ["--delivery", "--loss_probability", "--late_by"]),
     ],
 )

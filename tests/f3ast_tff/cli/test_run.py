@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.cli import run as main
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines import ClientScores
 from f3ast_tff.run.run_folder import RunFolder, lock_folder
@@ -90,7 +92,9 @@ def test_a_run_leaves_all_its_files(
     *progress, last = err.splitlines()
     assert [line.split(",")[0] for line in progress] == [f"x: round {t}/6" for t in (2, 4, 6)]
     # The losses are random.
-    assert last.startswith("WARNING: round 6: the model is no better than a guess among 10 classes")
+    assert last.startswith(
+        "WARNING: round 6: the loss is no better than that of a guess among 10 classes"
+    )
     log = (folder / "run.log").read_text()
     assert last.removeprefix("WARNING: ") in log
     assert "rounds 1 to 6" in log and log.count("test_sample_accuracy") == 3
@@ -187,6 +191,11 @@ def test_a_start_that_fails_leaves_no_folder(
     assert run(**where) == 2
     assert "must be at most" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+    # The log has a warning by the time of the refusal.
+    warned = {"last_batch": "drop", "batch_size": 100, "client_share_of": "present"}
+    assert run(**{**where, **warned, "test_clients": None}) == 2
+    assert "take no step" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_path: Path) -> None:
@@ -199,6 +208,61 @@ def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_
     assert_same_results(tmp_path / "x", tmp_path / "at_once")
     scores = [path.name for path in sorted((tmp_path / "x/client_scores").iterdir())]
     assert scores == [f"round_{t:08d}.npz" for t in (4, 8, 11)]
+
+
+def test_a_longer_run_that_is_refused_leaves_the_finished_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "x"
+    assert run(write_masks="csv") == 0
+    config = (folder / "config.json").read_text()
+
+    def files() -> dict[Path, bytes]:
+        return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "run.log"}
+
+    before = files()
+    with monkeypatch.context() as refused:
+        refused.setattr("f3ast_tff.run.build.Builder.experiment", refuse)
+        assert run(rounds=11) == 2
+    assert files() == before
+    changed = json.dumps({**json.loads(config), "data_sha256": "0" * 64})
+    (folder / "config.json").write_text(changed)
+    assert run(rounds=11) == 2
+    assert "the data of task synthetic have changed" in capsys.readouterr().err
+    (folder / "config.json").write_text(config)
+    assert files() == before
+    assert run() == 0
+    assert "already finished" in capsys.readouterr().out
+
+
+def refuse(builder: object) -> None:
+    raise DataError("a file is missing")
+
+
+@pytest.mark.parametrize(("kept", "code"), [(1, 2), (2, 0)])
+def test_a_run_goes_on_before_its_lost_client_scores(
+    kept: int, code: int, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scores of round 6 are those of round 2; checkpoints are of 6, or of 4 and 6."""
+    given = {"client_scores": True, "keep_checkpoints": kept}
+    assert run(**given, rounds=11, run_name="at_once") == 0
+    assert run(**given) == 0
+    scores, expected = (tmp_path / name / "client_scores" for name in ("x", "at_once"))
+    shutil.copy(scores / "round_00000002.npz", scores / "round_00000006.npz")
+    assert run(**given, rounds=11) == code
+    if code:
+        says = "kept no checkpoint before round 6, whose client scores are lost"
+        assert says in capsys.readouterr().err
+        return
+    assert_same_results(tmp_path / "x", tmp_path / "at_once")
+    for path in expected.iterdir():
+        assert (scores / path.name).read_bytes() == path.read_bytes()
+
+
+def test_masks_stay_when_a_longer_run_asks_for_none(run: Run, tmp_path: Path) -> None:
+    assert run(write_masks="csv") == 0
+    assert run(rounds=9) == 0
+    assert len((tmp_path / "x/masks.csv").read_text().splitlines()) == 9
 
 
 def test_masks_of_a_run_made_longer_are_of_all_its_rounds(

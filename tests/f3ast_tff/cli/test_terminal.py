@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.f3ast_tff.campaigns.campaigns import HEED_CTRL_C
+
 pytestmark = pytest.mark.skipif(
     find_spec("jax") is None or find_spec("tqdm") is None, reason="needs JAX and tqdm"
 )
@@ -25,13 +27,6 @@ ROOT = Path(__file__).resolve().parents[3]
 COLUMNS = 100
 SMALL = ["--num_clients=10", "--clients_per_round=2", "--device=cpu", "--logger=csv"]
 CTRL_C = b"\x03"
-# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
-HEED_CTRL_C = """
-import runpy, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 
 
 class Terminal:

@@ -252,6 +252,26 @@ def test_a_frame(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["not read as features: note"]
 
 
+def test_a_column_of_numbers_with_a_text_is_named_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    frame = FRAME.assign(pressure=pd.Series([80, 75.5, "high", "91"], dtype=object))
+    FederatedData.from_frame(frame, split="split")
+    assert caplog.messages == ["not read as features: note, pressure (row 2 has 'high')"]
+
+
+def test_names_of_columns_and_classes_are_kept() -> None:
+    named = FRAME.rename(columns={"label": "number"}).assign(label=list("bcab"))
+    data = FederatedData.from_frame(named, split="split", features=["x"])
+    assert (data.feature_names, data.label_names) == (("x",), ("a", "b", "c"))
+    numbers = FRAME.assign(label=[0, 1, 2, 2])
+    assert FederatedData.from_frame(numbers, split="split").label_names == ()
+
+
+def test_texts_of_pandas_name_clients() -> None:
+    clients = pd.Series(["b", "a", "b"]).to_numpy(object)
+    data = FederatedData.from_arrays(np.eye(3), [0, 1, 0], clients, test=None)
+    assert data.train.names is not None and data.train.names.tolist() == ["a", "b"]
+
+
 def test_chosen_features_and_a_drawn_split() -> None:
     data = FederatedData.from_frame(FRAME, features=["x"], test_fraction=0.5, seed=3)
     assert (data.train.sizes.tolist(), data.test.sizes.tolist()) == ([1, 1], [1, 1])

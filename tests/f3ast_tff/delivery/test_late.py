@@ -70,12 +70,7 @@ def test_each_client_and_round_has_a_fate_of_its_own() -> None:
     assert alone is not None and alone.tolist() == one[[7, 3, 7]].tolist()
 
 
-TINY: dict[str, Any] = {
-    "num_clients": 6,
-    "clients_per_round": 2,
-    "rounds": 1,
-    "delivery": "late",
-}
+TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "delivery": "late"}
 
 
 @pytest.mark.parametrize(
@@ -84,6 +79,7 @@ TINY: dict[str, Any] = {
         ({"algorithm": "scaffold"}, "corrections of their gradients"),
         ({"algorithm": "fedawe"}, "start from models"),
         ({"algorithm": "oort_loss"}, "asks a client for its losses"),
+        ({"algorithm": "poc", "poc_loss": "training_loss"}, "must be mean with delivery=late"),
         ({"num_workers": 2}, "kept here"),
         ({"late_by": "fixed", "late_rounds": 1.5}, "whole number"),
         ({"late_by": "uniform", "late_rounds": 0.7}, "twice it must be a whole number"),

@@ -141,12 +141,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "resnet_variant": "released",
         "client_lr": 0.01,
     },
-    "character_lstm": {
-        **NETWORK,
-        "task": "sequences",
-        "model": "character_lstm",
-        "client_lr": 1.0,
-    },
+    "character_lstm": {**NETWORK, "task": "sequences", "model": "character_lstm", "client_lr": 1.0},
 }
 CASES: dict[str, dict[str, Any]] = {
     **{
@@ -180,11 +175,7 @@ class _Recorder:
         return getattr(self._engine, name)
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        **late: Any,
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False, **late: Any
     ) -> list[RoundOutcome]:
         """See `Engine.run_rounds`."""
         (outcome,) = self._engine.run_rounds(first_round, cohorts, by_client=True, **late)

@@ -66,3 +66,18 @@ def test_what_does_not_count_may_be_nan() -> None:
 
     logits = tf.where((LABELS >= 0)[..., None], LOGITS, np.float32(np.nan))
     assert np.all(np.isfinite(label_losses(logits, LABELS)[0]))
+
+
+def test_a_logit_that_a_program_computes_twice_is_one() -> None:
+    """Without optimisations XLA rounds x w + b of one feature in two ways."""
+    import jax
+    import jax.numpy as jnp
+
+    from f3ast_tff.engines.jax.local_sgd import label_sums
+
+    x = np.random.default_rng(0).normal(size=(200, 1)).astype(np.float32)
+    labels = jnp.asarray((x[:, 0] > 0.02).astype(np.int32))
+    weights, bias = np.array([[-4.09, 4.07]], np.float32), np.array([0.075, -0.0754], np.float32)
+    correct = jax.jit(lambda x: label_sums(x @ weights + bias, labels).correct)(jnp.asarray(x))
+    wanted = (x @ weights + bias).argmax(axis=1) == np.asarray(labels)
+    np.testing.assert_array_equal(correct, wanted)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.tff
 
 # The released reading adds sampling with replacement, the divisor K, filled rounds and clipping.
 CASES = [
-    {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3},
+    {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3}
 ]
 # `test_recorded_rounds.py` has TFF's results for their first rounds.
 MORE_CASES = [

@@ -16,6 +16,7 @@ from f3ast_tff import F3AST, PowerOfChoice, Proportional, simulate
 from f3ast_tff.availability import AlwaysConfig, HomeDevicesConfig, Table
 from f3ast_tff.core.errors import CheckpointError, ComponentError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
+from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedlaavg import LongestAbsent
@@ -251,6 +252,16 @@ def test_a_restarted_server_goes_on_as_if_it_had_not_stopped(
     assert set(result.train_metrics_clientapp) <= set(range(killed_in, 7))
     again = server(file).start(InProcessGrid(app_of(drift), 4, {}), ArrayRecord([np.zeros(4)]), 6)
     np.testing.assert_array_equal(again.arrays.to_numpy_ndarrays()[0], expected)
+
+
+def test_a_state_file_of_any_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("f3ast_tff.core.array_files._MAX_ARRAYS_BYTES", 10)
+    arrays = {"0": np.arange(4.0), "1": np.ones((2, 3))}
+    save_round(tmp_path / "server.npz", SavedRound(7, arrays, {"rates": np.zeros(2)}))
+    saved = load_round(tmp_path / "server.npz")
+    assert saved is not None and saved.number == 7
+    assert list(saved.model) == ["0", "1"] and list(saved.strategy) == ["rates"]
+    np.testing.assert_array_equal(saved.model["1"], arrays["1"])
 
 
 def test_a_state_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:

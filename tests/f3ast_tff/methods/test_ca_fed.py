@@ -315,7 +315,7 @@ def test_oracle_of_what_nobody_knows_is_refused(algorithm: str) -> None:
 
 
 def test_unbiased_needs_no_eigenvalue() -> None:
-    world = SimpleNamespace(stationary=np.full(N, 0.5))
+    world = SimpleNamespace(num_clients=N, stationary=np.full(N, 0.5))
     np.testing.assert_array_equal(built("unbiased", world).knowledge.pi, 0.5)
     with pytest.raises(ParameterError, match="must be estimated"):
         built("ca_fed", world)

@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     there = {1: [0], 2: [0, 1], 3: [1], 4: [], 5: [0], 6: [1]}
     weights = {t: round_of(strategy, t, ids).weights.tolist() for t, ids in there.items()}
     assert weights == {1: [0.25], 2: [0.25, 0.75], 3: [1.5], 4: [], 5: [0.25], 6: [1.125]}
-    np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
+    np.testing.assert_allclose(strategy.state()["mean_interval"], [5 / 3, 2])
     np.testing.assert_allclose(strategy.participation_rates(), [3 / 5, 1 / 2])
 
 
@@ -50,7 +50,7 @@ def test_cutoff_by_hand() -> None:
     there = [[], [1], [], [], [0]]
     cohorts = [round_of(strategy, t, ids) for t, ids in enumerate(there, 1)]
     assert [cohort.weights.tolist() for cohort in cohorts] == [[], [0.75], [], [], [0.5]]
-    np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
+    np.testing.assert_allclose(strategy.state()["mean_interval"], [5 / 3, 2])
     state = strategy.state()
     assert state["intervals_ended"].tolist() == [3, 2]
     assert state["interval_rounds"].tolist() == [0, 1]
@@ -61,7 +61,7 @@ def test_a_dropped_update_is_no_participation() -> None:
     strategy = FedAU(P)
     round_of(strategy, 1, [0, 1], dropped=(1,))
     round_of(strategy, 2, [0, 1])
-    assert strategy.mean_intervals.tolist() == [1, 2]
+    assert strategy.state()["mean_interval"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("cutoff", [None, 1, 50])
@@ -90,4 +90,4 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
         counts[cohort.ids] += 1
         delivered = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, delivered, np.zeros(len(cohort))))
-    np.testing.assert_allclose(strategy.mean_intervals, rounds / counts, rtol=0.02)
+    np.testing.assert_allclose(strategy.state()["mean_interval"], rounds / counts, rtol=0.02)

@@ -52,3 +52,11 @@ def test_every_pair_is_as_likely() -> None:
         counts[tuple(sorted(cohort.ids.tolist()))] += 1
     assert len(counts) == 6
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < CHI_SQUARE_5
+
+
+def test_a_client_without_data_is_not_drawn_until_it_has_a_share() -> None:
+    strategy = Uniform(np.ones(4), candidates=np.array([True, True, False, False]))
+    cohort = played(strategy, 1, ALL, 4)
+    assert sorted(cohort.ids.tolist()) == [0, 1]
+    joined = strategy.renewed(np.array([0.4, 0.3, 0.3, 0]), np.array([2]), 0.5)
+    assert sorted(played(joined, 2, ALL, 4).ids.tolist()) == [0, 1, 2]

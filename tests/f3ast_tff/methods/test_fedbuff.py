@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.fadas import Fadas
-from f3ast_tff.methods.fedbuff import FedBuff
+from f3ast_tff.methods.fadas import Fadas, FadasConfig
+from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff, FedBuffConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.late import taken_by
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from tests.f3ast_tff.methods.small_world import small_world
 
 
 def round_with(t: int, asked_in: list[int], strategy: Strategy) -> Cohort:
@@ -54,3 +55,13 @@ def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list
         assert cohort.weights.tolist() == [1 / len(asked_in)] * len(asked_in)
     assert steps[: len(factors)] == factors
     assert threshold is not None or steps == [1.0] * 3
+
+
+@pytest.mark.parametrize("config", [FedBuffConfig, FadasConfig])
+def test_clients_without_data_are_not_asked(config: type[BufferedConfig]) -> None:
+    """Their updates of 0 would fill the buffer."""
+    p = np.array([0.5, 0.5, 0, 0, 0, 0])
+    strategy = config().build(small_world(p=p))
+    for t in range(1, 21):
+        now = Round(t, np.ones(len(p), bool), RoundConstraint(3))
+        assert set(strategy.select(now)) <= {0, 1}

@@ -8,12 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.f3ast_tff.run.small_run import (
-    ROUNDS,
-    STRATEGIES,
-    assert_same_results,
-    run,
-)
+from tests.f3ast_tff.run.small_run import ROUNDS, STRATEGIES, assert_same_results, run
 from tests.fake_engine import Breakdown, SilentProgress
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.errors import ComponentError, LoggerError
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
@@ -129,7 +129,7 @@ class NotedScalars:
     def __init__(self) -> None:
         self.begun = 0
         self.added: list[tuple[int, dict[str, float]]] = []
-        self.closed = 0
+        self.closed: list[bool] = []
 
     def begin(self) -> None:
         self.begun += 1
@@ -137,8 +137,8 @@ class NotedScalars:
     def add(self, round_number: int, scalars: dict[str, float]) -> None:
         self.added.append((round_number, scalars))
 
-    def close(self) -> None:
-        self.closed += 1
+    def close(self, finished: bool) -> None:
+        self.closed.append(finished)
 
 
 def test_loggers_get_every_evaluation_and_what_a_resumed_run_did_before(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_loggers_get_every_evaluation_and_what_a_resumed_run_did_before(tmp_path
     with pytest.raises(Breakdown):
         run(tmp_path, STRATEGIES["f3ast"], break_at=6, loggers=[first])
     run(tmp_path, STRATEGIES["f3ast"], loggers=[second])
-    assert [(each.begun, each.closed) for each in (first, second)] == [(1, 1), (1, 1)]
+    assert (first.begun, first.closed, second.begun, second.closed) == (1, [False], 1, [True])
     assert [t for t, _ in first.added] == [3] and [t for t, _ in second.added] == [3, 6, 7]
     assert second.added[0] == first.added[0]
     assert "train/loss" in second.added[1][1] and "train/loss" not in second.added[2][1]
@@ -155,6 +155,28 @@ def test_loggers_get_every_evaluation_and_what_a_resumed_run_did_before(tmp_path
     rates = selection(tmp_path)["rates"]
     found = [scalars["rates/mean"] for _, scalars in second.added]
     assert found == [pytest.approx(row.mean()) for row in rates]
+
+
+def test_a_logger_that_fails_at_the_end_is_asked_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After another error, its own is a warning."""
+
+    class Unreachable(NotedScalars):
+        def close(self, finished: bool) -> None:
+            super().close(finished)
+            raise LoggerError("logger wandb failed: no route to host")
+
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES["f3ast"], break_at=6, loggers=[Unreachable()])
+    assert "no route to host" in caplog.text
+    with pytest.raises(LoggerError, match="no route to host"):
+        run(tmp_path, STRATEGIES["f3ast"], loggers=[Unreachable()])
+    assert not (tmp_path / "summary.json").exists()
+    again = NotedScalars()
+    run(tmp_path, STRATEGIES["f3ast"], loggers=[again])
+    assert [t for t, _ in again.added] == [3, 6, 7] and again.closed == [True]
+    assert (tmp_path / "summary.json").exists()
 
 
 def test_blocks_end_at_evaluations_and_checkpoints(

@@ -17,9 +17,11 @@ import pytest
 from f3ast_tff import simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
+from f3ast_tff.core.errors import EngineError, RunFolderError
 from f3ast_tff.run import run_experiment
+from f3ast_tff.run.build import Builder
 from f3ast_tff.run.results import read_metrics
-from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.run.run_folder import RunFolder, read_config
 from f3ast_tff.settings.resolve import resolve
 
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "eval_every": 2, "seed": 2}
@@ -77,20 +79,20 @@ def test_all_callers_leave_the_same(run: Callable[..., None], tmp_path: Path) ->
     one, two = results(tmp_path / "one"), results(tmp_path / "two")
     assert one == two
     assert one["extended_from"] == [3]
-    assert sum("no better than a guess" in line for line in one["warnings"]) == 2
+    assert sum("no better than that of a guess" in line for line in one["warnings"]) == 2
 
 
 def test_another_number_of_cores_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     configuration = resolve({"rounds": 2})
-    said = []
+    data, said = Builder(configuration).data, []
     with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
         for here in (4, 4, 2, 2, 4, 1):
             monkeypatch.setattr(run_experiment, "cores", lambda n=here: n)
             caplog.clear()
             with caplog.at_level(logging.WARNING):
-                run_experiment.write_config(folder, configuration, {}, "a" * 64)
+                run_experiment.write_config(folder, configuration, {}, "a" * 64, data)
             said.append([record.getMessage() for record in caplog.records])
         config = folder.config()
     assert config is not None and config["cores"] == [4, 2, 1]
@@ -100,10 +102,7 @@ def test_another_number_of_cores_is_said_once(
 
 @pytest.mark.parametrize(
     ("client_lr", "says"),
-    [
-        (0.01, []),
-        (1e3, ["round 3: the model is no better than a guess among 10 classes: sample loss "]),
-    ],
+    [(0.01, []), (1e3, ["round 3: the loss is no better than that of a guess among 10 classes: "])],
 )
 def test_a_model_no_better_than_a_guess_is_said(
     client_lr: float, says: list[str], caplog: pytest.LogCaptureFixture
@@ -121,8 +120,42 @@ def test_a_model_no_better_than_a_guess_is_said(
 @pytest.mark.parametrize("loss", [math.nan, math.inf, None])
 def test_a_loss_that_is_not_finite(loss: float | None, caplog: pytest.LogCaptureFixture) -> None:
     final = {"round": 7, "test_sample_loss": loss}
-    run_experiment.warn_of_a_guess(None, final)
-    assert not caplog.records
     run_experiment.warn_of_a_guess(4, final)
     (record,) = caplog.records
     assert "sample loss not finite, ln 4 is 1.3863" in record.getMessage()
+
+
+def test_a_longer_run_that_is_refused_leaves_the_finished_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the shorter run is removed or rewritten before the longer one can begin."""
+    given = {"output_dir": str(tmp_path), "run_name": "a", "num_clients": 12, "eval_every": 2}
+    short, longer = (resolve({**given, "rounds": rounds}) for rounds in (2, 4))
+    folder = tmp_path / "a"
+    run_experiment.run_experiment(short, folder)
+
+    def contents() -> dict[str, bytes]:
+        kept = ("config.json", "summary.json", "selection.npz", "metrics.csv")
+        return {name: (folder / name).read_bytes() for name in kept}
+
+    before = contents()
+    with monkeypatch.context() as patch:
+
+        def refuse(self: Builder) -> None:
+            raise EngineError("no cluster")
+
+        patch.setattr(Builder, "experiment", refuse)
+        with pytest.raises(EngineError, match="no cluster"):
+            run_experiment.run_experiment(longer, folder)
+    assert contents() == before
+    run_experiment.run_experiment(short, folder)
+    run_experiment.run_experiment(longer, folder)
+    assert json.loads((folder / "config.json").read_text())["extended_from"] == [2]
+
+
+def test_settings_that_contradict_the_identity_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    content = {"settings": {"seed": 7, "rounds": 2}, "identity": {"seed": 0, "rounds": 2}}
+    path.write_text(json.dumps(content))
+    with pytest.raises(RunFolderError, match="is damaged: seed is 7 in its settings, 0 in its id"):
+        read_config(tmp_path)

@@ -82,6 +82,14 @@ def test_a_config_of_something_else_is_refused(content: str, tmp_path: Path) -> 
         RunFolder(tmp_path, IDENTITY)
 
 
+def test_a_config_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    content = {"settings": {**IDENTITY, "rounds": 11}, "identity": IDENTITY}
+    (tmp_path / "config.json").write_text(json.dumps(content))
+    says = r"config\.json is damaged: rounds is 11 in its settings, 10 in its identity"
+    with pytest.raises(RunFolderError, match=says):
+        RunFolder(tmp_path, IDENTITY)
+
+
 @pytest.mark.parametrize("below", ["file/run", "file"])
 def test_a_file_in_the_way_is_said(below: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")

@@ -82,10 +82,14 @@ def test_an_unfinished_run_gives_what_its_checkpoint_holds(tmp_path: Path) -> No
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="holds no run: config.json: No such file"):
-        load_run(tmp_path)
+    for folder in (tmp_path, "~nosuchuser/x"):
+        with pytest.raises(RunFolderError, match="holds no run: it has no config.json"):
+            load_run(folder)
     (tmp_path / "config.json").write_text("[]")
     with pytest.raises(RunFolderError, match="is not of a run"):
+        load_run(tmp_path)
+    (tmp_path / "config.json").write_text('{"settings": {"rounds": 3}, "identity": {"rounds": 4}}')
+    with pytest.raises(RunFolderError, match="damaged: rounds is 3 in its settings"):
         load_run(tmp_path)
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.methods import BaseStrategy, Round, RoundConstraint
+from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.selecting import select_clients, weigh_updates
+from f3ast_tff.run.selecting import (
+    available_clients,
+    check_observes,
+    check_repeats,
+    select_clients,
+    weigh_updates,
+)
 
 N = 12
 AVAILABLE = np.arange(N) < 8
@@ -69,13 +76,40 @@ def test_a_selection_against_the_rules_is_refused_unless_the_class_says_that_it_
 
 
 @pytest.mark.parametrize(
-    ("ids", "constraint"),
-    [((), NUMBER), ((7, 0, 3), NUMBER), ((1, 2), BYTES), ((5,), GROUPS)],
+    ("ids", "constraint"), [((), NUMBER), ((7, 0, 3), NUMBER), ((1, 2), BYTES), ((5,), GROUPS)]
 )
 def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundConstraint) -> None:
     """A method may exclude clients of a group with a minimum of 2, as CA-Fed does."""
     now = Round(1, AVAILABLE, constraint)
     assert select_clients(Returns(*ids), now).tolist() == list(ids)
+
+
+def test_nobody_may_change_who_is_available() -> None:
+    """The process itself may keep its array, and change it."""
+    kept = np.array([True, False])
+    process = SimpleNamespace(mask=lambda round_number: kept)
+    mask = available_clients(process, 2, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        mask[1] = True
+    kept[1] = True
+
+
+def test_masks_without_a_seed_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    process = SimpleNamespace(mask=lambda round_number: rng.random(50) < 0.5)
+    with pytest.raises(ComponentError, match="two masks: it must be a function of seed and round"):
+        check_repeats(process, 50)
+
+
+def test_an_observe_that_nobody_would_call_is_refused() -> None:
+    class Learns(Returns):
+        def observe(self, round_number: int, outcome: Outcome) -> None:
+            self.ids = outcome.ids
+
+    with pytest.raises(ComponentError, match="Learns: has an observe, which is only called with"):
+        check_observes(Learns(0))
+    Learns.needs_outcome = True
+    check_observes(Learns(0))
 
 
 def test_masks_that_are_none_are_refused() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import FederatedData, compare, simulate
+from f3ast_tff import FederatedData, compare, load_run, simulate
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
@@ -295,10 +295,7 @@ def test_without_a_folder_nothing_may_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (
-            {"aggregation": "median"},
-            "aggregation = median: .*must be one of sum, mean",
-        ),
+        ({"aggregation": "median"}, "aggregation = median: .*must be one of sum, mean"),
         ({"algorithm": "fedavg", "rate_beta": 0.5}, "rate_beta = 0.5: only applies with"),
         ({"engine": object()}, "must be one of fused, tff"),
         ({"rounds": 0}, "rounds = 0: must be at least 1"),
@@ -309,6 +306,14 @@ def test_without_a_folder_nothing_may_be_asked_for() -> None:
 def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         simulate(**{**SMALL, **given})
+
+
+def test_a_folder_may_be_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    simulate(folder=".", constraint=np.int64(3), **{**SMALL, "clients_per_round": None})
+    assert load_run(".").settings["clients_per_round"] == 3
 
 
 def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
@@ -339,14 +344,17 @@ def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
     assert len(frame.plot().axes) == 2
 
 
-def test_what_seeds_and_methods_must_be() -> None:
+def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="seed = 1: must not be given with seeds"):
         simulate(seeds=range(2), seed=1, **SMALL)
     with pytest.raises(ParameterError, match="seeds = .*: must hold at least one"):
         simulate(seeds=[], **SMALL)
     with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
         compare({})
-    both = compare({"A": "fedavg", "B": "f3ast"}, seeds=[0], **SMALL)
+    methods = {"A": "fedavg", "B": {"algorithm": "f3ast", "seeds": [0, 1]}}
+    both = compare(methods, seeds=[0], folder=tmp_path, **SMALL)
+    there = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*"))
+    assert there == ["A/0", "B/0", "B/1"]
     with pytest.raises(ParameterError, match="methods = X: .* one method, not of FedAvg, F3AST"):
         compare({"X": both})
 

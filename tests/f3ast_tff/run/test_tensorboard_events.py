@@ -27,7 +27,7 @@ from f3ast_tff.run.tensorboard_events import TensorBoardEvents
 events = TensorBoardEvents(Path(sys.argv[1]), {})
 events.begin()
 events.add(3, {"test/user_loss": 0.5})
-events.close()
+events.close(finished=True)
 """
 
 
@@ -37,7 +37,7 @@ def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> N
     before.begin()
     before.add(10, {"train/loss": 1.0})
     before.add(20, {"train/loss": 2.0})
-    before.close()
+    before.close(finished=False)
     (old,) = tmp_path.glob("events.out.tfevents.*")
     old.rename(tmp_path / "events.out.tfevents.1600000000.earlier")
     resumed = TensorBoardEvents(tmp_path, {})
@@ -46,14 +46,14 @@ def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> N
     resumed.add(20, {"train/loss": 3.0, "rates/mean": 0.5})
     # Read before `close`: events are readable during a run.
     found = {key: value for key, value in scalars(tmp_path).items() if key[0]}
-    resumed.close()
+    resumed.close(finished=True)
     assert found == {(10, "train/loss"): 1, (20, "train/loss"): 3, (20, "rates/mean"): 0.5}
 
 
 def test_settings_are_hparams(tmp_path: Path) -> None:
     events = TensorBoardEvents(tmp_path, {"task": "mnist", "rounds": 5, "pooled": True, "x": None})
     events.begin()
-    events.close()
+    events.close(finished=True)
     (content,) = hparams(tmp_path)
     assert {name: value.WhichOneof("kind") for name, value in content.items()} == {
         "task": "string_value",

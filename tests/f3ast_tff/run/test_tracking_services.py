@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import LoggerError, ParameterError
 from f3ast_tff.run.metrics_loggers import logger_names, metrics_loggers
 
 SETTINGS = {"task": "synthetic", "rounds": 4}
@@ -27,15 +28,15 @@ class FakeWandb(ModuleType):
 
     def init(self, **given: Any) -> Any:
         run = self.runs.setdefault(
-            given["id"], SimpleNamespace(given=given, step=0, logged=[], finished=0)
+            given["id"], SimpleNamespace(given=given, step=0, logged=[], codes=[])
         )
 
         def log(values: dict[str, float], step: int) -> None:
             run.logged.append((step, values))
             run.step = step + 1
 
-        def finish() -> None:
-            run.finished += 1
+        def finish(exit_code: int) -> None:
+            run.codes.append(exit_code)
 
         run.log, run.finish = log, finish
         return run
@@ -72,15 +73,16 @@ class FakeClient:
     def log_param(self, run_id: str, name: str, value: Any) -> None:
         self.runs[run_id].params[name] = value
 
-    def log_metric(self, run_id: str, name: str, value: float, step: int) -> None:
-        self.runs[run_id].logged.append((step, name, value))
+    def log_batch(self, run_id: str, metrics: list[tuple[str, float, int, int]]) -> None:
+        found = [(step, name, value) for name, value, _, step in metrics]
+        self.runs[run_id].logged.extend(found)
 
     def get_metric_history(self, run_id: str, name: str) -> list[Any]:
         logged = self.runs[run_id].logged
         return [SimpleNamespace(step=step) for step, key, _ in logged if key == name]
 
-    def set_terminated(self, run_id: str) -> None:
-        self.runs[run_id].status = "FINISHED"
+    def set_terminated(self, run_id: str, status: str) -> None:
+        self.runs[run_id].status = status
 
 
 @pytest.fixture
@@ -98,6 +100,9 @@ def mlflow(monkeypatch: pytest.MonkeyPatch) -> type[FakeClient]:
     package, tracking = ModuleType("mlflow"), ModuleType("mlflow.tracking")
     package.__spec__ = SimpleNamespace(name="mlflow")  # type: ignore[assignment]
     tracking.MlflowClient = FakeClient  # type: ignore[attr-defined]
+    entities = ModuleType("mlflow.entities")
+    entities.Metric = lambda *given: given  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mlflow.entities", entities)
     monkeypatch.setitem(sys.modules, "mlflow", package)
     monkeypatch.setitem(sys.modules, "mlflow.tracking", tracking)
     return FakeClient
@@ -114,14 +119,14 @@ def two_starts(name: str, folder: Path) -> None:
     second.begin()
     for round_number in (2, 4, 6):
         second.add(round_number, score)
-    second.close()
-    second.close()
+    second.close(finished=True)
+    second.close(finished=True)
 
 
 def test_wandb_gets_every_round_once(wandb: FakeWandb, tmp_path: Path) -> None:
     two_starts("wandb", tmp_path)
     (run,) = wandb.runs.values()
-    assert [step for step, _ in run.logged] == [2, 4, 6] and run.finished == 1
+    assert [step for step, _ in run.logged] == [2, 4, 6] and run.codes == [0]
     assert run.given["config"] == SETTINGS and run.given["dir"] == str(tmp_path)
 
 
@@ -136,6 +141,42 @@ def test_another_folder_is_another_run(mlflow: type[FakeClient], tmp_path: Path)
     for name in "ab":
         two_starts("mlflow", tmp_path / name)
     assert len(mlflow.runs) == 2
+
+
+def test_a_run_that_is_started_over_is_another_run(wandb: FakeWandb, tmp_path: Path) -> None:
+    for _ in range(2):
+        two_starts("wandb", tmp_path / "run")
+        shutil.rmtree(tmp_path / "run")
+    assert [len(run.logged) for run in wandb.runs.values()] == [3, 3]
+
+
+def test_a_service_that_fails_is_named(
+    mlflow: type[FakeClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (logger,) = metrics_loggers("mlflow", tmp_path, SETTINGS)
+    logger.begin()
+
+    def refuse(*given: Any, **more: Any) -> None:
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(mlflow, "log_batch", refuse)
+    with pytest.raises(LoggerError, match="^logger mlflow failed: ConnectionError: no route"):
+        logger.add(2, {"test/sample_accuracy": 0.5})
+    monkeypatch.setattr(mlflow, "search_runs", refuse)
+    (another,) = metrics_loggers("mlflow", tmp_path, SETTINGS)
+    with pytest.raises(LoggerError, match="no route to host"):
+        another.begin()
+    another.close(finished=False)
+
+
+def test_a_stopped_run_is_not_finished(
+    wandb: FakeWandb, mlflow: type[FakeClient], tmp_path: Path
+) -> None:
+    for logger in metrics_loggers("wandb,mlflow", tmp_path, SETTINGS):
+        logger.begin()
+        logger.close(finished=False)
+    assert [run.codes for run in wandb.runs.values()] == [[1]]
+    assert [run.status for run in mlflow.runs.values()] == ["KILLED"]
 
 
 def test_names_are_checked() -> None:

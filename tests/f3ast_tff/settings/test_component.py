@@ -37,6 +37,7 @@ def test_the_decorator_returns_the_class_with_its_component() -> None:
         ("task", "x", "two\nlines", config(), "about must be one line"),
         ("task", "x", "x", type("C", (), {}), "must be a frozen dataclass"),
         ("task", "x", "x", dataclass(type("C", (), {})), "a frozen dataclass"),
+        ("task", "x", "x", type("C", (config(),), {}), "must be a frozen dataclass"),
         ("task", "x", "x", config(build=None), r"build must take \(self\)"),
         ("task", "x", "x", config(build=lambda self, p: p), r"its build must take \(self\)"),
         (

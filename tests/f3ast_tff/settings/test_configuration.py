@@ -45,10 +45,7 @@ class Optimizer(ClientSgdConfig):
         ({"availability": "my_scarce"}, ["availability"]),
         ({"availability": "mix", "availability_parts": "always,my_scarce"}, ["availability"]),
         ({"client_optimizer": "my_sgd"}, ["client_optimizer"]),
-        (
-            {"algorithm": "my_fedavg", "availability": "my_scarce"},
-            ["algorithm", "availability"],
-        ),
+        ({"algorithm": "my_fedavg", "availability": "my_scarce"}, ["algorithm", "availability"]),
     ],
 )
 def test_a_plug_in_is_recorded_with_the_kinds_in_use(

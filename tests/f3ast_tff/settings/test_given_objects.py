@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
+import copy
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +13,15 @@ import pandas as pd
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.availability import CycleK, HomeDevicesConfig, ScarceConfig, Table
+from f3ast_tff.availability import (
+    CycleK,
+    GroupMinimum,
+    HomeDevicesConfig,
+    Markov,
+    ScarceConfig,
+    Table,
+    UniformK,
+)
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
@@ -29,6 +36,7 @@ from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import register
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.given_objects import settings_of
+from f3ast_tff.settings.object_digest import object_digest
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.tiny import tiny_data
@@ -107,11 +115,14 @@ def test_a_config_is_the_same_however_its_fields_were_given() -> None:
     assert short == long and repr(short) == repr(long) and hash(short) == hash(long)
     one, other = (configured(availability=each).identity for each in (short, long))
     assert one == other
-    code = inspect.getsource(MyScarceConfig).encode()
     plain = object.__new__(MyScarceConfig)
     object.__setattr__(plain, "scarce_q", 0.2)
-    digest = hashlib.sha256(pickle.dumps(plain) + code).hexdigest()
-    assert one["plugins"] == {"availability my_scarce": digest}
+    assert one["plugins"] == {"availability my_scarce": object_digest(plain)}
+
+
+def test_the_class_of_a_config_gives_nothing_but_its_name() -> None:
+    assert settings(availability=ScarceConfig) == settings(availability="scarce")
+    assert settings(availability=MyScarceConfig) == settings(availability=MyScarceConfig())
 
 
 def plugins_of(availability: Any) -> list[dict[str, Any]]:
@@ -209,3 +220,29 @@ def test_masks_and_processes_that_do_not_say_are_measured() -> None:
             assert found.settings["num_clients"] == 60
             again = configured(availability=table, clients_per_round=2)
             assert [p.sha256 for p in again.plugins] == [p.sha256 for p in found.plugins]
+
+
+def test_each_run_has_a_process_and_k_of_its_own() -> None:
+    """The object that a caller gives stays as it is; K_t follows the run's seed."""
+    process, group = Markov(np.full(4, 0.5), np.full(4, 0.9), seed=0), np.array([0, 0, 1, 1])
+    minimum = GroupMinimum(UniformK("2:4"), group, (1, 1))
+    digest = object_digest(process)
+    common = {"num_clients": 4, "availability": process, "constraint": minimum}
+    worlds = [Builder(configured(**common, seed=seed)).world for seed in (1, 2)]
+    limits = [[world.constraint.limit(t).k for t in range(1, 21)] for world in worlds]
+    alone = [[UniformK("2:4").build(4, seed).limit(t).k for t in range(1, 21)] for seed in (1, 2)]
+    assert limits == alone and limits[0] != limits[1]
+    for world in worlds:
+        world.availability.mask(3)
+    assert object_digest(process) == digest
+
+
+def test_a_table_is_copied_as_itself() -> None:
+    table = Table(np.eye(3, dtype=bool))
+    assert copy.deepcopy(table) is table
+    assert pickle.loads(pickle.dumps(table)).num_clients == 3
+
+
+def test_k_is_given_once() -> None:
+    with pytest.raises(ParameterError, match="clients_per_round = 7: must not be given with cons"):
+        configured(constraint=5, clients_per_round=7)

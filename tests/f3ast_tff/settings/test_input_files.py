@@ -10,6 +10,7 @@ import pytest
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import write_config
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
@@ -47,8 +48,16 @@ def test_another_content_is_refused_and_another_place_is_not(
     np.save(moved, np.zeros((3, 8)))
     assert command(moved) == 2
     err = capsys.readouterr().err
-    assert f"the content of table_file is no longer that of {table}" in err
+    assert f"the content of table_file is not that of {table} then" in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_default_name_of_a_run_has_the_name_of_the_file(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.npy", tmp_path / "two.npy", tmp_path / "moved" / "one.npy"]
+    given = [{"availability": "table", "table_file": str(path)} for path in paths]
+    one, two, moved = (resolve(settings).settings["run_name"] for settings in given)
+    assert one == moved == "synthetic-f3ast-table-paper-table_file-one.npy-seed0"
+    assert two == "synthetic-f3ast-table-paper-table_file-two.npy-seed0"
 
 
 def test_a_file_that_cannot_be_read_is_refused_by_its_flag(tmp_path: Path) -> None:
@@ -61,11 +70,11 @@ def test_a_file_that_cannot_be_read_is_refused_by_its_flag(tmp_path: Path) -> No
 def test_a_run_goes_on_with_the_same_data_alone(tmp_path: Path) -> None:
     """The hash changes, as if a distributor's file or its prepared data had changed."""
     configuration = resolve({"rounds": 3})
-    folder = RunFolder(tmp_path / "run", configuration.identity)
-    write_config(folder, configuration, {}, "a" * 64)
-    write_config(folder, configuration, {}, "a" * 64)
+    folder, data = RunFolder(tmp_path / "run", configuration.identity), Builder(configuration).data
+    write_config(folder, configuration, {}, "a" * 64, data)
+    write_config(folder, configuration, {}, "a" * 64, data)
     with pytest.raises(RunFolderError, match="the data of task synthetic have changed"):
-        write_config(folder, configuration, {}, "b" * 64)
+        write_config(folder, configuration, {}, "b" * 64, data)
     folder.close()
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from tests.f3ast_tff.run.small_run import assert_same_rounds
 from tests.ray_clusters import RayCluster, ray_cluster
 
 pytestmark = pytest.mark.ray
@@ -84,16 +84,6 @@ def said(folder: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("run: round ")]
 
 
-def assert_same_run(got: Path, expected: Path) -> None:
-    ours, theirs = (pd.read_csv(f / "run" / "metrics.csv") for f in (got, expected))
-    columns = [name for name in theirs.columns if name != "wall_seconds"]
-    pd.testing.assert_frame_equal(ours[columns], theirs[columns], check_exact=True)
-    with np.load(got / "run" / "selection.npz") as a, np.load(expected / "run/selection.npz") as b:
-        assert a.files == b.files
-        for name in b.files:
-            np.testing.assert_array_equal(a[name], b[name])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [FUSED, TFF], ids=["fused", "tff"])
 def test_run_that_loses_a_node_is_the_undisturbed_run(
@@ -109,7 +99,7 @@ def test_run_that_loses_a_node_is_the_undisturbed_run(
     assert " finished: round " in line
     assert '"replaced_workers": 0' in (whole / "run" / "summary.json").read_text()
     assert '"replaced_workers": 0' not in (torn / "run" / "summary.json").read_text()
-    assert_same_run(torn, whole)
+    assert_same_rounds(torn / "run", whole / "run")
 
 
 @pytest.mark.slow
@@ -149,7 +139,7 @@ def test_through_rays_client(tmp_path: Path) -> None:
     with ray_cluster(cpus_per_node=2, client_port=port) as cluster:
         through = ["--num_workers=2", f"--ray_address=ray://127.0.0.1:{port}"]
         assert finish(start(there, *rounds, *through), there) == 0
-        assert_same_run(there, here)
+        assert_same_rounds(there / "run", here / "run")
         process = start(cut, "--rounds=5000", *through)
         wait_for_evaluations(process, cut, 4)
         cluster.kill()

@@ -37,6 +37,7 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "short_rounds": ("R17", "available_only", "fill_unavailable"),
     "poc_clip_norm": ("R18", 0.0, 1.0),
     "ca_fed_bias": ("R20", "paper", "paper"),
+    "loss_minima": ("R20", "running", "running"),
     "softmax_start": ("R21", "zeros", "glorot"),
     "feature_spread": ("R22", "deviation", "variance"),
     "markov_classes": ("R23", "four", "four"),
@@ -44,6 +45,7 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
 # Values of CA-Fed's authors; all others are the paper's.
 OF_CA_FED = {
     "ca_fed_bias": "released",
+    "loss_minima": "trained",
     "feature_spread": "variance",
     "markov_classes": "three",
 }
@@ -86,7 +88,8 @@ WHERE: dict[str, dict[str, Any]] = {
     "poc_average": {"algorithm": "poc"},
     "poc_clip_norm": {"algorithm": "poc"},
     "resnet_variant": {"task": "cifar100"},
-    "ca_fed_bias": {"algorithm": "ca_fed", "availability": "four_classes"},
+    "ca_fed_bias": {"algorithm": "ca_fed", "availability": "four_classes", "ridge": 0.01},
+    "loss_minima": {"algorithm": "ca_fed", "availability": "four_classes", "ridge": 0.01},
     "feature_spread": {"task": "leaf_synthetic"},
     "markov_classes": {"availability": "four_classes"},
 }

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import pytest
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.datasets import TaskConfig
+from f3ast_tff.settings import register
+from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import parameters_of
@@ -277,3 +281,16 @@ def test_a_precision_is_part_of_the_identity() -> None:
     assert resolve(added).identity == {**resolve({}).identity, **added}
     with pytest.raises(ParameterError, match="only applies on a GPU"):
         resolve({**added, "device": "cpu"})
+
+
+@pytest.mark.parametrize("name", ["client_rate", "client_momentum"])
+def test_a_published_value_that_no_setting_reads_is_refused(name: str) -> None:
+    """There is no setting of the one name, and the other's default is not the publication's."""
+
+    @register("task", "own_task", about="publishes too much")
+    @dataclass(frozen=True)
+    class OwnTask(TaskConfig):
+        published = {"num_clients": 3, name: 0.5}
+
+    with pytest.raises(ComponentError, match=f"task own_task: published has '{name}': must be am"):
+        resolve(*settings_of({"task": OwnTask()}, builtin_registry()))

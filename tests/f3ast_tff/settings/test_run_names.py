@@ -24,6 +24,7 @@ def test_run_name_says_what_runs() -> None:
     [
         ({"rate_beta": 0.01}, "rate_beta0.01"),
         ({"rate_beta": 0.001}, ""),
+        ({"client_lr": 0.0316227766}, "client_lr0.0316227766"),
         ({"engine": "tff", "clients_per_round": 5}, "tff-clients_per_round5"),
         ({"model": "softmax_regression"}, ""),
         ({"checkpoint_every": 3, "output_dir": "x", "logger": "csv"}, ""),

@@ -45,12 +45,7 @@ def program(fused: FusedEngine, by_client: bool) -> str:
     """Returns the text of the compiled round."""
     inputs = fused._clients.inputs(1, fused._clients.pack(1, COHORT))
     lowered = fused._programs.round.lower(
-        fused._state,
-        inputs,
-        np.float32(len(COHORT)),
-        tables={},
-        row=None,
-        by_client=by_client,
+        fused._state, inputs, np.float32(len(COHORT)), tables={}, row=None, by_client=by_client
     )
     return str(lowered.compile().as_text())
 

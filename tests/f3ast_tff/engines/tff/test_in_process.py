@@ -20,14 +20,7 @@ from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from tests.f3ast_tff.engines.product_process import product_process
-from tests.f3ast_tff.engines.tff_processes import (
-    ADAM,
-    SGD,
-    batch_feed,
-    element_feed,
-    ours,
-    stock,
-)
+from tests.f3ast_tff.engines.tff_processes import ADAM, SGD, batch_feed, element_feed, ours, stock
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.listening import is_loopback, listening
 
@@ -66,13 +59,7 @@ def assert_close(ours: Any, theirs: Any) -> None:
 
 
 # Cases that the remaining cases cover too.
-_SLOW = [
-    "ours, sum, SGD",
-    "FedAvg",
-    "FedAvg by dataset.reduce",
-    "FedProx",
-    "robust aggregator",
-]
+_SLOW = ["ours, sum, SGD", "FedAvg", "FedAvg by dataset.reduce", "FedProx", "robust aggregator"]
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,7 @@ from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import (
-    added,
-    initial_server,
-    renewed,
-    server_names,
-    use_of_start,
-)
+from f3ast_tff.methods.parts.memory import added, initial_server, renewed, server_names
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 from tests.f3ast_tff.methods.every_memory import EVERY
@@ -113,25 +107,6 @@ def test_server_starts_from_nothing_or_the_model(name: str) -> None:
         np.testing.assert_array_equal(value, expected.reshape(np.shape(value)))
         # A value must not change with the model.
         assert value is not model and value.dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("name", "used"),
-    [
-        ("mifa", {"shift"}),
-        ("mimic", {"shift"}),
-        ("fedawe", {"model", "scale", "shift"}),
-        ("scaffold", {"offset"}),
-        ("amplified_fedavg", set()),
-        ("amplified_scaffold", {"offset"}),
-        ("focus", {"offset"}),
-    ],
-)
-def test_what_crosses_to_clients(name: str, used: set[str]) -> None:
-    memory = EVERY[name].memory
-    assert memory is not None
-    start = use_of_start(memory)._asdict()
-    assert {part for part, value in start.items() if value is not None} == used
 
 
 @pytest.mark.parametrize("aggregation", EVERY.values(), ids=EVERY)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.methods.parts.wrappers import Separated
 
 
@@ -61,3 +63,16 @@ def test_without_a_state_only_the_empty_one_is_restored(stateless: Any) -> None:
     stateless.restore({})
     with pytest.raises(ValueError, match="unexpected saved state.*rates"):
         stateless.restore({"rates": np.ones(4)})
+
+
+def test_an_array_that_is_made_anew_is_refused() -> None:
+    """`restore` would write into a copy."""
+
+    class Points(Remembers):
+        pointer = 3
+
+        def remembered(self) -> dict[str, np.ndarray]:
+            return {"pointer": np.array([self.pointer])}
+
+    with pytest.raises(ComponentError, match="Points: remembered.. makes a new array for pointer"):
+        Points().state()

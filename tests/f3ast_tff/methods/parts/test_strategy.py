@@ -19,3 +19,8 @@ def test_ids_and_weights_of_other_shapes_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"must be \[m\]"):
         Cohort(np.zeros(ids, np.int64), np.zeros(weights))
+
+
+def test_a_list_is_named() -> None:
+    with pytest.raises(ValueError, match=r"weights must be an array \[m\], not list"):
+        Cohort(np.arange(2), [0.5, 0.5])  # type: ignore[arg-type]

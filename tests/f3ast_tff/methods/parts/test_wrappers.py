@@ -191,6 +191,28 @@ def test_fedau_counts_from_the_round_of_joining() -> None:
     assert strategy.state()["mean_interval"][1:].tolist() == [1, 2]
 
 
+def test_late_updates_of_a_round_without_anybody_weigh_as_without_a_stop() -> None:
+    """The shares of the last round with clients stay, also for a strategy restored in between."""
+
+    class Leaving:
+        def present(self, round_number: int) -> np.ndarray:
+            return np.array([True, round_number < 2, False]) & (round_number < 3)
+
+    def new() -> OfThosePresent:
+        return OfThosePresent(AllAvailable(P), Leaving(), P, mean_k=2)
+
+    uninterrupted, restored = new(), new()
+    for t in (1, 2):
+        played(uninterrupted, t, Leaving().present(t), 2)
+    restored.restore(uninterrupted.state())
+    nobody = Round(3, np.zeros(3, bool), RoundConstraint(2), asked_in=np.array([2]))
+    late = np.array([0]), np.array([True])
+    weights = [
+        strategy.weigh(nobody, *late).weights.tolist() for strategy in (uninterrupted, restored)
+    ]
+    assert weights == [[1.0], [1.0]]
+
+
 def test_nobody_present_is_an_empty_round() -> None:
     away = Stays(np.full(3, 2), np.full(3, 2), 0, 10)
     strategy = OfThosePresent(f3ast(), away, P, mean_k=2)

@@ -1,0 +1,114 @@
+"""What the rules of a memory return: one call of each with two weights, before a run starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.methods.parts.memory import (
+    Client,
+    ClientInit,
+    Memory,
+    RoundContext,
+    Values,
+    server_names,
+)
+
+_WEIGHTS = 2
+
+
+def start_of(memory: Memory) -> ClientInit:
+    """Returns what `Memory.client` returns: arrays in the fields that it sets, `None` elsewhere.
+
+    Args:
+        memory: The rules; each is called once.
+
+    Raises:
+        ComponentError: If a name or a rule's result cannot be used; says which.
+    """
+    name = type(memory).__name__
+    _check_names(name, memory)
+    vector, number = np.zeros(_WEIGHTS, np.float32), np.float32(0)
+    kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
+    server = {
+        each: number if each.startswith("total_") else vector for each in server_names(memory)
+    }
+    now = RoundContext(
+        xp=np,
+        round_number=np.int32(1),
+        learning_rate=np.float32(1),
+        model=vector,
+        num_clients=np.int32(1),
+    )
+    client = Client(kept, share=number, steps=np.int32(1))
+    start = memory.client(client, server, now)
+    if not isinstance(start, ClientInit):
+        raise _wrong(name, "client", start, "must be a ClientInit")
+    for field, value in start._asdict().items():
+        if value is not None:
+            _check_shape(
+                name, f"client({field}=...)", value, () if field == "scale" else (_WEIGHTS,)
+            )
+    if memory.echo_clip is not None and start.shift is None:
+        raise _wrong(name, "client(shift=...)", None, "must be a vector, as echo_clip is given")
+    _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)
+    correction = memory.correction(server, now)
+    if correction is not None:
+        _check_shape(name, "correction", correction, (_WEIGHTS,))
+    _check_shape(name, "mean", memory.mean(False, now), ())
+    _check_shape(name, "steps", memory.steps(server, now, np.bool_(True)), ())
+    settled = memory.after_server_step(kept, vector, vector, now)
+    _check_values(name, "after_server_step", settled, kept)
+    ended = memory.end_round(server, vector, now)
+    if not (isinstance(ended, tuple) and len(ended) == 2):
+        raise _wrong(name, "end_round", ended, "must be the server's values and the model")
+    _check_values(name, "end_round", ended[0], server)
+    _check_shape(name, "end_round's model", ended[1], (_WEIGHTS,))
+    _check_shape(name, "evaluated", memory.evaluated(server, vector), (_WEIGHTS,))
+    return start
+
+
+def _check_names(name: str, memory: Memory) -> None:
+    for field, starts in (("vectors", memory.vectors), ("server_vectors", memory.server_vectors)):
+        for each, start in starts.items():
+            if start not in ("zero", "model"):
+                raise _wrong(name, f"{field}[{each!r}]", start, "must be 'zero' or 'model'")
+    both = set(memory.vectors) & set(memory.numbers)
+    if both:
+        allowed = f"must not name {_listed(both)}, which vectors has"
+        raise _wrong(name, "numbers", memory.numbers, allowed)
+    for field, names, kind, known in (
+        ("averages", memory.averages, "vectors", memory.vectors),
+        ("settled_averages", memory.settled_averages, "vectors", memory.vectors),
+        ("totals", memory.totals, "numbers", memory.numbers),
+    ):
+        if isinstance(names, str) or not set(names) <= set(known):
+            allowed = f"must be a tuple of names in {kind}: {_listed(known) or 'none'}"
+            raise _wrong(name, field, names, allowed)
+
+
+def _check_values(name: str, what: str, values: Any, like: Values) -> None:
+    keys = set(values) if isinstance(values, dict) else None
+    if keys != set(like):
+        raise _wrong(name, what, values, f"must be a dict with {_listed(like) or 'no name'}")
+    for each, before in like.items():
+        _check_shape(name, f"{what}[{each!r}]", values[each], np.shape(before))
+
+
+def _check_shape(name: str, what: str, value: Any, shape: tuple[int, ...]) -> None:
+    array = np.asarray(value)
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        kind = "vector, [num_weights]" if shape else "number"
+        found = f"an array of shape {list(array.shape)}" if array.shape else value
+        raise _wrong(name, what, found, f"must be one {kind}")
+
+
+def _wrong(name: str, what: str, value: Any, allowed: str) -> ComponentError:
+    return ComponentError(f"memory {name}: {what} is {value}: {allowed}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

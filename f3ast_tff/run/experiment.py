@@ -1,0 +1,63 @@
+"""All parts of an experiment, as the round loop takes them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from f3ast_tff.delivery import Certain, Delivery
+from f3ast_tff.engines.engine import Engine
+from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.models import Model
+from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.selecting import Availability, Constraint
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All parts of an experiment.
+
+    Attributes:
+        availability: Process of the available clients.
+        constraint: Constraint on the clients that may take part.
+        strategy: Selects clients and weighs their updates.
+        engine: Executes the rounds.
+        rounds: T, number of rounds.
+        eval_every: Rounds between evaluations; the last round is always evaluated.
+        checkpoint_every: Rounds between checkpoints; the last round always gets one.
+        num_clients: Number of clients N.
+        model: The network that the engine trains.
+        delivery: Decides which updates arrive.
+        payload: Bytes that a client receives and sends.
+        p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
+        client_names: Name of each client, for the run's files; `None` if clients are numbers.
+        data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
+        checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
+        client_scores: Whether each evaluation writes the scores of every client.
+        keep_checkpoints: Number of checkpoints to keep when the run has finished.
+        write_masks: Format of the file of masks, `"csv"`, `"npy"` or `"npz"`; `"none"` for no
+            file.
+        staleness_weight: Factor of late updates' weights, see `staleness_weight`.
+    """
+
+    availability: Availability
+    constraint: Constraint
+    strategy: Strategy
+    engine: Engine
+    rounds: int
+    eval_every: int
+    checkpoint_every: int
+    num_clients: int
+    model: Model | None = None
+    delivery: Delivery = field(default_factory=Certain)
+    payload: Payload = Payload()
+    p: np.ndarray | None = None
+    client_names: np.ndarray | None = None
+    data_sha256: str | None = None
+    checkpoint_seconds: float = math.inf
+    client_scores: bool = False
+    keep_checkpoints: int = 1
+    write_masks: str = "none"
+    staleness_weight: str = "constant"

@@ -1,0 +1,139 @@
+"""A trained model for use: predictions for examples in the form in which its task stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing
+from f3ast_tff.models import Model
+from f3ast_tff.settings import Registry
+from f3ast_tff.settings.registry import registry_with
+
+# Name of the task of a `FederatedData` object.
+_DATA_OBJECT = "federated_data"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A model with its weights, and the names of its inputs and classes.
+
+    Attributes:
+        config: `Config` of the model, which builds the network for a shape of inputs.
+        preprocessing: From stored features to inputs.
+        num_classes: Number of classes C.
+        weights: The weights, in the order of `Model.initial_weights`.
+        features: Names of the columns of the features, in order; empty if they have none.
+        labels: Names of the classes, in order; empty for classes 0 .. C - 1.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from f3ast_tff import FederatedData, simulate
+        >>> table = {"client": list("abcd") * 10, "label": ["ill", "well"] * 20}
+        >>> frame = pd.DataFrame({**table, "pulse": [1.0, -1.0] * 20})
+        >>> given = {"clients_per_round": 4, "rounds": 3, "availability": "always"}
+        >>> run = simulate(FederatedData.from_frame(frame), client_lr=0.5, **given)
+        >>> run.trained.predict(pd.DataFrame({"pulse": [2.0, -3.0]})).tolist()
+        ['ill', 'well']
+    """
+
+    config: Any
+    preprocessing: Preprocessing
+    num_classes: int
+    weights: Sequence[np.ndarray]
+    features: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def probabilities(self, examples: Any) -> np.ndarray:
+        """Returns the probabilities of the classes, `float32 [n, C]`, or `[n, length, C]`.
+
+        Args:
+            examples: Features as the task stores them, `[n, ...]`; or a DataFrame with the columns
+                `features`.
+
+        Raises:
+            ParameterError: If a column is missing, or the examples have another shape.
+        """
+        import jax
+
+        stored = self._stored(examples)
+        model = self._model(stored.shape[1:])
+        apply = jax.jit(lambda rows: jax.nn.softmax(model.apply(list(self.weights), rows)))
+        size = max(1, model.examples_at_once)
+        parts = [
+            apply(self.preprocessing.in_jax(stored[first : first + size], None))
+            for first in range(0, len(stored), size)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
+
+    def predict(self, examples: Any) -> np.ndarray:
+        """Returns the most probable classes: names of `labels`, or `int64` without names.
+
+        Raises:
+            ParameterError: See `probabilities`.
+        """
+        classes = self.probabilities(examples).argmax(axis=-1)
+        return np.array(self.labels)[classes] if self.labels else classes
+
+    def _stored(self, examples: Any) -> np.ndarray:
+        if hasattr(examples, "columns"):
+            missing = [name for name in self.features if name not in examples.columns]
+            if missing or not self.features:
+                allowed = f"must have the columns {', '.join(self.features)}"
+                if not self.features:
+                    allowed = "must be an array: the run's features have no names"
+                raise ParameterError("examples", f"columns {list(examples.columns)}", allowed)
+            examples = examples[list(self.features)].to_numpy(np.float32)
+        return np.asarray(examples)
+
+    def _model(self, shape: tuple[int, ...]) -> Model:
+        try:
+            inputs = self.preprocessing.output_shape(shape)
+            model: Model = self.config.build(inputs, self.num_classes)
+            wanted = [weight.shape for weight in model.initial_weights(0)]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ParameterError("examples", f"shape [n, {_said(shape)}]", str(error)) from error
+        found = [weight.shape for weight in self.weights]
+        if wanted != found:
+            allowed = "is of other inputs than the run's: the weights do not fit"
+            raise ParameterError("examples", f"shape [n, {_said(shape)}]", allowed)
+        return model
+
+
+def _said(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))
+
+
+def saved_model(
+    folder: Path, config: Mapping[str, Any], weights: Sequence[np.ndarray]
+) -> TrainedModel:
+    """Returns the model of a run's folder, from the content of its `config.json`.
+
+    Raises:
+        RunFolderError: If task or model were given as objects, or by a plug-in that is gone.
+    """
+    settings, task = config["settings"], config["components"]["task"]
+    try:
+        registry = registry_with([each["source"] for each in config["plugins"] if each["source"]])
+        model = _config(registry, "model", settings)
+        # Data given as an object are inputs as they are.
+        own = settings["task"] == _DATA_OBJECT
+        preprocessing = (
+            AsStored()
+            if own
+            else _config(registry, "task", settings).preprocessing(settings["seed"])
+        )
+    except (ComponentError, ParameterError) as error:
+        raise RunFolderError(f"{folder}: its model cannot be built here: {error}") from error
+    names = {name: tuple(each) for name, each in config.get("columns", {}).items()}
+    return TrainedModel(model, preprocessing, task["num_classes"], weights, **names)
+
+
+def _config(registry: Registry, kind: str, settings: Mapping[str, Any]) -> Any:
+    component = registry.find(kind, settings[kind])
+    return component.config(**{p.name: settings[p.name] for p in component.parameters})
