@@ -8,7 +8,14 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
+from f3ast_tff.analysis.runs import (
+    Run,
+    RunsError,
+    finished_runs,
+    load_runs,
+    not_begun,
+    unfinished_line,
+)
 from f3ast_tff.cli.flags import (
     BAD_INPUT,
     FAILED,
@@ -83,7 +90,7 @@ def read_finished(folder: str) -> list[Run]:
     """
     runs = load_runs(folder)
     finished = finished_runs(runs)
-    say_left_out(unfinished_line(run) for run in runs if run.summary is None)
+    say_left_out([unfinished_line(run) for run in runs if run.summary is None] + not_begun(folder))
     return finished
 
 

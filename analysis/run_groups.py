@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.runs import Pair, Run, RunsError, read_run, run_folders, unfinished_line
+from f3ast_tff.analysis.runs import (
+    Pair,
+    Run,
+    RunsError,
+    not_begun,
+    read_run,
+    run_folders,
+    unfinished_line,
+)
 from f3ast_tff.settings import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
@@ -353,7 +361,7 @@ class Collected:
 
     Attributes:
         groups: The finished runs; runs that differ only by data draw and seed form a group.
-        unfinished: A line for each run without a summary.
+        unfinished: A line for each run without a summary, those that failed at once included.
         damaged: A line for each run that cannot be read.
         repeated: A line per repeated run (same settings, data draw and seed), which is left out.
     """
@@ -375,7 +383,7 @@ def collect(folder: Path | str) -> Collected:
     Raises:
         RunsError: If it is not a folder, or holds no run at all.
     """
-    finished, unfinished, damaged = [], [], []
+    finished, unfinished, damaged = [], not_begun(folder), []
     for path in run_folders(folder):
         try:
             run = read_run(path)

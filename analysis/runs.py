@@ -224,10 +224,22 @@ def unfinished_line(run: Run) -> str:
     """Describes the progress of an unfinished run, and the error that ended it, if recorded."""
     last = int(run.metrics["round"].iloc[-1]) if len(run.metrics) else 0
     line = f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"
-    trace = run.path / ERROR_FILE
+    said = _error_of(run.path)
+    return f"{line}; {said}" if said else line
+
+
+def not_begun(folder: Path | str) -> list[str]:
+    """Describes the runs at or below a folder that failed before they wrote their settings."""
+    paths = sorted(trace.parent for trace in Path(folder).rglob(ERROR_FILE))
+    failed = [path for path in paths if not (path / "config.json").exists()]
+    return [f"{path}: failed before its first round; {_error_of(path)}" for path in failed]
+
+
+def _error_of(path: Path) -> str:
+    """Returns the last line of a run's `error.txt`, `""` if there is none."""
+    trace = path / ERROR_FILE
     lines = trace.read_text(errors="replace").split("\n") if trace.is_file() else []
-    said = [text for text in lines if text.strip()]
-    return f"{line}; {said[-1].strip()}" if said else line
+    return next((text.strip() for text in reversed(lines) if text.strip()), "")
 
 
 def finished_runs(runs: Sequence[Run]) -> list[Run]:

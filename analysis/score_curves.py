@@ -70,6 +70,9 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
     Raises:
         RunsError: If runs of one panel and algorithm differ in another setting.
     """
+    if _ROW not in table:
+        # A file of one availability does not name it.
+        table = table.assign(**{_ROW: ""})
     for members in partition(kept_groups(table), [_COLUMN, _ROW, _LINE]):
         only_group(members, "line", "choose with --where SETTING=VALUE")
     cells: Any = table.groupby([_COLUMN, _ROW, _LINE])

@@ -106,11 +106,15 @@ def test_unfinished_runs_are_said(
     make_run("a")
     unfinished = make_run("b", unfinished=True)
     (make_run("c", unfinished=True) / "metrics.csv").unlink()
+    failed = tmp_path / "runs" / "d"
+    failed.mkdir()
+    (failed / "error.txt").write_text("MemoryError\n")
     out = tmp_path / "scores.csv"
     assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 0
     assert capsys.readouterr().err.splitlines() == [
         f"left out: {unfinished}: 4 of 4 rounds evaluated",
         f"left out: {tmp_path / 'runs' / 'c'}: 0 of 4 rounds evaluated",
+        f"left out: {failed}: failed before its first round; MemoryError",
     ]
 
 

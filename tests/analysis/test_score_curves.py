@@ -37,6 +37,13 @@ def scores(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_file_of_one_availability_does_not_name_it(scores: Path) -> None:
+    table = read_scores(scores).query("availability == 'always'")
+    figure = score_curves(table.drop(columns="availability"), "sample_accuracy", [])
+    (panel,) = figure.axes
+    assert len(panel.lines) == 2
+
+
 def test_a_line_is_the_mean_over_draws_and_a_gain_that_of_each_draw(scores: Path) -> None:
     figure = score_curves(read_scores(scores), "sample_accuracy", [("f3ast", "fedavg")])
     always, gain, scarce, no_gain = figure.axes

@@ -123,6 +123,10 @@ class AlgorithmConfig:
         **parameters: Any,
     ) -> Strategy:
         """Returns a new strategy without a run around it; see `BaseStrategy.start`."""
+        if cls.fixed.get("delivery") == "late":
+            # With a server that waits for its cohort it would be FedAvg under another name.
+            allowed = "needs the late updates of a run (--delivery=late)"
+            raise ParameterError("algorithm", component_of(cls).name, allowed)
         p = np.asarray(p, np.float64)
         check_client_shares(p)
         constraint = constraint_from("k", k)

@@ -48,9 +48,15 @@ def test_what_cannot_be_used_is_listed(make_run: MakeRun, tmp_path: Path) -> Non
     damaged = make_run("c", seed=2)
     (damaged / "config.json").write_text("{")
     again = make_run("d")
+    failed = unfinished.with_name("e")
+    failed.mkdir()
+    (failed / "error.txt").write_text("Traceback:\nDataError: no file\n\n")
     found = collect(tmp_path)
     assert found.num_finished == 1
-    assert found.unfinished == [f"{unfinished}: 4 of 4 rounds evaluated"]
+    assert found.unfinished == [
+        f"{failed}: failed before its first round; DataError: no file",
+        f"{unfinished}: 4 of 4 rounds evaluated",
+    ]
     assert len(found.damaged) == 1
     assert str(damaged / "config.json") in found.damaged[0]
     assert len(found.repeated) == 1

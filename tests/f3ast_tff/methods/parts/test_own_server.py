@@ -25,6 +25,7 @@ from f3ast_tff.methods.unbiased import Unbiased
 from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
 from tests.f3ast_tff.methods.test_every_selection import (
     ALGORITHMS,
+    LATE,
     NEEDS,
     REMEMBER,
     STARTED,
@@ -49,6 +50,12 @@ def test_a_class_starts_its_own_method(name: str) -> None:
 def test_a_method_that_is_its_memory_is_refused(name: str) -> None:
     """It would be plain `AllAvailable` under another name."""
     with pytest.raises(ParameterError, match=f"algorithm = {name}: needs the aggregation {name}"):
+        ALGORITHMS[name].config.start(P, K)
+
+
+@pytest.mark.parametrize("name", sorted(LATE))
+def test_a_method_of_late_updates_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"algorithm = {name}: needs the late updates"):
         ALGORITHMS[name].config.start(P, K)
 
 
