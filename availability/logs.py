@@ -312,8 +312,8 @@ def _names(column: Any, name: str) -> np.ndarray:
 
 def _online(column: Any, name: str) -> np.ndarray:
     """States as booleans, `bool [n]`."""
-    if column.dtype.kind == "b":
-        return np.asarray(column.to_numpy())
+    if column.dtype.kind == "b" and not column.isna().any():
+        return np.asarray(column.to_numpy(bool))
     words = column.astype(str).str.strip().str.lower()
     known = words.map(_WORDS)
     wrong = np.flatnonzero(known.isna())

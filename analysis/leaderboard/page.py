@@ -64,7 +64,10 @@ def standings(board: Board, own: Sequence[Entered] = (), model_bytes: int = 0) -
             "place": place if number <= whole else NOTHING,
             board.score.replace("_", " "): score_text(board, method.group),
             "minus the first": minus_text(row) if number > 1 else NOTHING,
-            f"rounds (seconds) to {target:.2f}": to_target(board, method.group, target),
+            # The target is a mean over all draws of the board.
+            f"rounds (seconds) to {target:.2f}": to_target(board, method.group, target)
+            if number <= whole
+            else NOTHING,
             "bytes per round": _bytes(method, model_bytes),
             "client, server rate": ", ".join(f"{method.group.setting(r):g}" for r in RATES),
             "row": method.where.replace(",", ",\n") or NOTHING,

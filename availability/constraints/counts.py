@@ -15,6 +15,9 @@ from f3ast_tff.settings import parameter, register
 
 from .constraint import ConstraintConfig
 
+# Above this NumPy draws no Poisson variable.
+_LARGEST_MEAN = 1e18
+
 
 @register("constraint", "fixed", "Fixed K", about="K: the same K in every round", order=1)
 @dataclass(frozen=True)
@@ -247,8 +250,8 @@ class PoissonK(ConstraintConfig):
         return float(self.arguments)
 
     def require(self) -> None:
-        if not 0 < self.mean < np.inf:
-            raise self.refused("the mean must be above 0 and finite")
+        if not 0 < self.mean <= _LARGEST_MEAN:
+            raise self.refused(f"the mean must be above 0 and at most {_LARGEST_MEAN:g}")
 
     @property
     def largest_k(self) -> int:

@@ -144,10 +144,10 @@ def _online(advice: Advice) -> list[str]:
         across = f"{m.together.correlation:+.3f} [{m.together.low:+.3f}, {m.together.high:+.3f}]"
         said = f"correlation {across}: of pairs that go together, over all pairs"
         lines.append(_row("across clients", said))
-    over = f"correlation {m.lag_one:+.2f} from round to round"
-    if not np.isnan(m.lag_day):
-        over += f", {m.lag_day:+.2f} from day to day"
-    lines.append(_row("over time", over))
+    lags = {"from round to round": m.lag_one, "from day to day": m.lag_day}
+    over = [f"{lag:+.2f} {words}" for words, lag in lags.items() if not np.isnan(lag)]
+    said = f"correlation {', '.join(over)}" if over else "no client changes its state"
+    lines.append(_row("over time", said))
     half, most = np.percentile(m.longest_absence, (50, 95))
     lines.append(
         _row(

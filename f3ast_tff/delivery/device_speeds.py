@@ -70,6 +70,8 @@ def _of_csv(path: Path) -> Iterator[_Entry]:
     if next(lines, None) != CSV_HEADER:
         raise ValueError(f"line 1 must be {','.join(CSV_HEADER)}")
     for number, line in enumerate(lines, 2):
+        if not line:
+            continue
         if len(line) != 3:
             raise ValueError(f"line {number}: must be a device and two numbers")
         yield line[0], (line[1], line[2])

@@ -171,6 +171,8 @@ def test_with_few_draws_there_is_no_verdict_and_no_place() -> None:
     last = standings(home(), [one])[-1]
     assert last.own
     assert last.cells["place"] == "–"
+    (to_target,) = (cell for name, cell in last.cells.items() if name.startswith("rounds"))
+    assert to_target == "–"
     verdicts = own_verdicts([one])
     assert {*verdicts["verdict"]} == {"no verdict"}
     assert verdicts["sentence"].str.contains("4 draws of the data, 5 are needed").all()

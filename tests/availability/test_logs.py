@@ -176,6 +176,15 @@ def test_times_since_the_start() -> None:
     assert log_of_frame(pd.DataFrame(events)).masks.shape == (2, 1)
 
 
+def test_states_of_a_nullable_type() -> None:
+    events = pd.DataFrame({"device": ["a", "a"], "time": [0, 3600]})
+    events["online"] = pd.array([True, False], dtype="boolean")
+    assert log_of_frame(events).masks.shape == (1, 1)
+    events["online"] = pd.array([True, None], dtype="boolean")
+    with pytest.raises(DataError, match="column 'online', row 1 is '<NA>'"):
+        log_of_frame(events)
+
+
 def test_names_of_masks(tmp_path: Path) -> None:
     """Blanks around a name do not count; without names, True and False are rounds."""
     path = tmp_path / "masks.csv"

@@ -183,3 +183,12 @@ def test_shares_find_clients_without_names_by_their_numbers(
     assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 0
     # 1/8 / 2 and 2/9 / 2 and 119/144, over p.
     assert "least: 1 0.56, 0 0.62, 2 1.18" in capsys.readouterr().out
+
+
+def test_clients_that_never_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no correlation over time."""
+    log = tmp_path / "masks.csv"
+    log.write_text("ann,eve\n" + "1,0\n" * 8)
+    assert main(["f3ast-tff", "advise", str(log)]) == 0
+    out = capsys.readouterr().out
+    assert "over time        no client changes its state\n" in out and "nan" not in out

@@ -63,7 +63,7 @@ def test_spreads_are_those_of_logarithms() -> None:
 def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(content))
     lines = [f"{d},{v['computation']},{v['communication']}" for d, v in DEVICES.items()]
-    (tmp_path / "a.csv").write_text("\n".join(["device,computation,communication", *lines]))
+    (tmp_path / "a.csv").write_text("\n".join(["device,computation,communication", *lines, "", ""]))
     by_number = {1: DEVICES["phone"], 2: DEVICES["tablet"]}
     for name in ("a.pkl", "client_device_capacity"):
         (tmp_path / name).write_bytes(pickle.dumps(by_number, protocol=4))
