@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, read_finished, runs_flag
+from f3ast_tff.analysis.command_line import command, read_finished, runs_flag, say_left_out
 from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
@@ -71,6 +71,10 @@ class Ranking:
     score: str
     methods: list[tuple[str, RunGroup, dict[Pair, float]]]
 
+    def forms(self, algorithm: str) -> list[tuple[str, RunGroup, dict[Pair, float]]]:
+        """Returns the methods of one algorithm."""
+        return [each for each in self.methods if each[1].algorithm == algorithm]
+
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
@@ -79,6 +83,10 @@ def main(flags: Flags) -> None:
         raise ParameterError("round", flags.round, f"must be {LAST} or a number")
     at = "final" if flags.round == LAST else int(flags.round)
     found = rankings(read_finished(flags.runs), flags.score, at)
+    without = [ranking for ranking in found if flags.against and not ranking.forms(flags.against)]
+    if len(without) < len(found):
+        found = [ranking for ranking in found if ranking not in without]
+        say_left_out(f"{ranking.condition}: has no {flags.against}" for ranking in without)
     print("\n\n".join(render(ranking, flags.against) for ranking in found))
 
 
@@ -125,7 +133,7 @@ def render(ranking: Ranking, against: str | None) -> str:
         "minus the next": [_minus(a, b) for a, b in zip(every, [*every[1:], None])],
     }
     if against is not None:
-        references = [each for each in ranking.methods if each[1].algorithm == against]
+        references = ranking.forms(against)
         if len(references) != 1:
             said = ", ".join(name for name, _, _ in references) or "none"
             raise RunsError(f"--against={against}: must be one of those compared; found {said}")

@@ -79,6 +79,16 @@ def test_a_low_loss_and_another_round(make_run: MakeRun, order: Callable, tmp_pa
     assert [scores for _, _, scores in ranked[0].methods] == [both, both]
 
 
+def test_a_condition_without_the_one_is_left_out(make_run: MakeRun, order: Callable) -> None:
+    three_seeds(make_run, "unbiased", [0.3, 0.3, 0.3])
+    three_seeds(make_run, "adafed", [0.2, 0.2, 0.2])
+    three_seeds(make_run, "adafed", [0.2, 0.2, 0.2], availability="scarce")
+    code, lines, err = order("--against=unbiased")
+    assert code == 0
+    assert err == "left out: synthetic, scarce, 4 rounds, engine tff: has no unbiased\n"
+    assert sum("AdaFed" in line for line in lines) == 1
+
+
 def test_all_against_one(make_run: MakeRun, order: Callable) -> None:
     three_seeds(make_run, "unbiased", [0.3, 0.3])
     three_seeds(make_run, "ca_fed", [0.5, 0.5])
