@@ -11,7 +11,7 @@ from f3ast_tff.availability.process import (
     AvailabilityProcess,
     IndependentAvailability,
 )
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
@@ -103,7 +103,7 @@ class LabelledConfig(AvailabilityConfig):
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> AvailabilityProcess:
         """Returns the process of a label distribution; a subclass defines it."""
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
 
 @register(

@@ -60,7 +60,8 @@ def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
     """
     found = getattr(process, "stationary", None)
     if found is not None:
-        shape = np.shape(found)
+        found = np.asarray(found)
+        shape = found.shape
         if shape != (process.num_clients,) or not ((found >= 0) & (found <= 1)).all():
             given = f"has shape {shape}" if shape != (process.num_clients,) else "has others"
             allowed = f"must be probabilities [{process.num_clients}], {given}"
@@ -121,7 +122,7 @@ class AvailabilityConfig:
             ParameterError: If a parameter does not fit these clients.
             DataError: If a file is missing or damaged.
         """
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:

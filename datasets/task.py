@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.core.randomness import MAX_SEED
@@ -78,7 +79,7 @@ class TaskConfig:
             DataError: If a file is missing or damaged.
             ParameterError: If a file contradicts a parameter.
         """
-        raise TypeError(f"{type(self).__name__} does not say how its data is built")
+        raise ComponentError(f"{type(self).__name__} does not say how its data is built")
 
     def preprocessing(self, seed: int) -> Preprocessing:
         """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""
@@ -107,7 +108,7 @@ class DownloadedTaskConfig(TaskConfig):
     @property
     def sources(self) -> tuple[SourceFile, ...]:
         """The distributors' files of the data."""
-        raise TypeError(f"{type(self).__name__} does not say what it is read from")
+        raise ComponentError(f"{type(self).__name__} does not say what it is read from")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings.component import component_of
 
@@ -76,16 +76,16 @@ class ConstraintConfig:
     @property
     def largest_k(self) -> int:
         """See `CommunicationConstraint.largest_k`."""
-        raise TypeError(f"{type(self).__name__} does not say its largest K")
+        raise ComponentError(f"{type(self).__name__} does not say its largest K")
 
     @property
     def mean_k(self) -> float:
         """See `CommunicationConstraint.mean_k`."""
-        raise TypeError(f"{type(self).__name__} does not say its mean K")
+        raise ComponentError(f"{type(self).__name__} does not say its mean K")
 
     def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        raise TypeError(f"{type(self).__name__} does not say its K")
+        raise ComponentError(f"{type(self).__name__} does not say its K")
 
     def require(self) -> None:
         """Checks the arguments.

@@ -28,7 +28,7 @@ from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.selecting import available_clients
+from f3ast_tff.run.selecting import available_clients, check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.registry import registry_with
@@ -124,6 +124,7 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
             labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
         process = build_process(config, shares / shares.sum(), seed, labels)
         constraint = configs["constraint"].build(n, seed, 0)
+        check_repeats(process, n)
     seen = preview(process, rounds, constraint if options.constraint else None)
     parts = getattr(config, "parts", ())
     names = ",".join(component_of(part).name for part in parts)

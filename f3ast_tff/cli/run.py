@@ -116,7 +116,7 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
         try:
             # Resolve all runs before the first starts, because a later run may be refused.
             configurations = _resolved(given, lists, registry)
-        except ParameterError as error:
+        except (ComponentError, ParameterError) as error:
             return fail(error, BAD_INPUT, names)
         for number, configuration in enumerate(configurations, start=1):
             code_of_run = _run(configuration, names, signals)

@@ -12,6 +12,14 @@ from f3ast_tff.core.messages import one_line_of
 
 # Global of a plug-in's modules that holds the plug-in's name.
 MARK = "__f3ast_tff_plugin__"
+# JAX's errors for NumPy and `if` on values that are not known yet; their texts are long.
+_OF_TRACING = frozenset(
+    {"ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError"}
+)
+_TRACED = (
+    "as it runs inside a JAX program: use jax.numpy (now.xp in a memory's rules) instead of "
+    "NumPy, and where instead of if"
+)
 
 
 @contextmanager
@@ -34,11 +42,13 @@ def plugins_named() -> Iterator[None]:
         if not frames or is_ctrl_c(error):
             raise
         (called, _), (last, line) = frames[0], frames[-1]
+        traced = type(error).__name__ in _OF_TRACING
+        says = f"{type(error).__name__}, {_TRACED}" if traced else one_line_of(error)
         owner, method = called.f_locals.get("self"), called.f_code.co_name
         raise PluginError(
             f"plug-in {called.f_globals[MARK]}: "
             f"{method if owner is None else f'{type(owner).__name__}.{method}'} raised "
-            f"{one_line_of(error)} ({last.f_code.co_filename}:{line})"
+            f"{says} ({last.f_code.co_filename}:{line})"
         ) from error
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+from f3ast_tff.core.errors import ComponentError
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class DeliveryConfig:
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `Delivery.arrivals`."""
-        raise TypeError(f"{type(self).__name__} does not say whose update arrives")
+        raise ComponentError(f"{type(self).__name__} does not say whose update arrives")
 
     def asking(
         self, constraint: CommunicationConstraint, num_clients: int

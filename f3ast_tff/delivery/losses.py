@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.availability.draws import lean
 from f3ast_tff.availability.process import stationary_of
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
 from f3ast_tff.delivery.device_times import TimedConfig
@@ -57,7 +57,7 @@ class LossyConfig(TimedConfig):
 
     def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """Returns the arrivals before any round fails; see `Delivery.arrivals`."""
-        raise TypeError(f"{type(self).__name__} does not say whose update arrives")
+        raise ComponentError(f"{type(self).__name__} does not say whose update arrives")
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         found = self.sent(round_number, ids)

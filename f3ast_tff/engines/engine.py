@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -265,7 +265,7 @@ class EngineConfig:
             EngineError: If its runtime does not start.
             ParameterError: If the device does not exist.
         """
-        raise TypeError(f"{type(self).__name__} does not say how its engine is built")
+        raise ComponentError(f"{type(self).__name__} does not say how its engine is built")
 
 
 class Engine(Protocol):

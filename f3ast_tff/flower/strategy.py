@@ -127,6 +127,10 @@ class AvailabilityStrategy(FlowerStrategy):
         ):
             if not holds:
                 raise ParameterError(name, value, f"must be {allowed}")
+        p = getattr(strategy, "p", None)
+        if isinstance(p, np.ndarray) and len(p) != num_clients:
+            allowed = f"must be {len(p)}, the clients of the strategy"
+            raise ParameterError("num_clients", num_clients, allowed)
         self._strategy = strategy
         self._num_clients = num_clients
         self._constraint = constraint_from("clients_per_round", clients_per_round)

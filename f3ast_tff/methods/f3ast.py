@@ -154,6 +154,11 @@ class F3AST(BaseStrategy):
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
         """See `Renewable.renewed`; clients that stay keep their rates."""
         asked = self.selected_rates
+        p = np.asarray(p, np.float64)
+        if p.shape != self.p.shape:
+            allowed = f"must have the {len(self.p)} clients of before, absent ones with 0"
+            raise ParameterError("p", f"shape {list(p.shape)}", allowed)
+        check_client_shares(p)
         return replace(
             self,
             p=p,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings.component import component_of
 
 
@@ -90,7 +90,7 @@ class ModelConfig:
         Raises:
             ValueError: If the model cannot read inputs of that shape; names both shapes.
         """
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.core.errors import ParameterError
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.optimizers.schedules import Schedule
 from f3ast_tff.settings.component import component_of
 
@@ -36,9 +38,29 @@ class Optimizer:
     schedule: Schedule = Schedule()
     clip_norm: float | None = None
 
+    def __post_init__(self) -> None:
+        """Checks the numbers.
+
+        Raises:
+            ParameterError: If one is out of range.
+        """
+        for name in ("learning_rate", "clip_norm"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise ParameterError(name, value, "must be above 0 and finite")
+
     def rate(self, round_number: int) -> float:
-        """Returns the learning rate of round t, from 1."""
-        return self.learning_rate * self.schedule.factor(round_number)
+        """Returns the learning rate of round t, from 1.
+
+        Raises:
+            ComponentError: If the schedule's factor is no finite number, at least 0.
+        """
+        factor = self.schedule.factor(round_number)
+        number = float(factor) if np.ndim(factor) == 0 and factor is not None else np.nan
+        if not 0 <= number < np.inf:
+            name = f"schedule {type(self.schedule).__name__}: factor({round_number})"
+            raise ComponentError(f"{name} returned {factor!r}: must be a number, at least 0")
+        return self.learning_rate * number
 
     @property
     def is_constant(self) -> bool:
@@ -77,7 +99,7 @@ class OptimizerConfig:
 
     def build(self) -> Optimizer:
         """Returns the optimizer."""
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`: refuses an engine in which the optimizer has no form."""

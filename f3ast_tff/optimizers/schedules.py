@@ -21,17 +21,16 @@ class Schedule:
     Examples:
         >>> from f3ast_tff.optimizers import Schedule
         >>> class Warmup(Schedule):
-        ...     is_constant = False
         ...     def factor(self, round_number):
         ...         return min(round_number / 10, 1.0)
-        >>> [Warmup().factor(t) for t in (1, 5, 20)]
-        [0.1, 0.5, 1.0]
+        >>> [Warmup().factor(t) for t in (1, 5, 20)], Warmup().is_constant
+        ([0.1, 0.5, 1.0], False)
     """
 
     @property
     def is_constant(self) -> bool:
-        """Whether the factor is 1 in every round."""
-        return True
+        """Whether the factor is 1 in every round; a subclass with a `factor` of its own: no."""
+        return type(self).factor is Schedule.factor
 
     def factor(self, round_number: int) -> float:
         """Returns the learning rate of round t, from 1, over the rate of round 1."""

@@ -25,8 +25,9 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
-from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.delivering import Payload, check_arrivals_repeat
 from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.selecting import check_limit_repeats, check_repeats
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
@@ -178,11 +179,14 @@ class Builder:
             labels = [label_distribution(train, self.data.num_classes)]
         process = config.build(p, seed, *labels)
         KINDS["availability"].check_object(process)
+        check_repeats(process, len(p))
+        constraint = self._build("constraint", len(p), seed, self.payload.bytes_up)
+        check_limit_repeats(constraint)
         return StrategyContext(
             p=p,
             sizes=sizes,
             availability=process,
-            constraint=self._build("constraint", len(p), seed, self.payload.bytes_up),
+            constraint=constraint,
             rounds=settings["rounds"],
             seed=settings["seed"],
             train=self.data.train,
@@ -267,7 +271,9 @@ class Builder:
             constraint=world.constraint,
             seed=self.availability_seed,
         )
-        return self._build("delivery", of_delivery)
+        delivery = self._build("delivery", of_delivery)
+        check_arrivals_repeat(delivery, np.arange(min(world.constraint.largest_k, len(world.p))))
+        return delivery
 
     @cached_property
     def engine(self) -> Engine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.engines.engine import Flight, RoundOutcome
 from f3ast_tff.methods.parts.late import Taken, staleness_weight, taken_by
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
-from f3ast_tff.run.selecting import refused, weigh_updates
+from f3ast_tff.run.selecting import ASKED, TWO_RESULTS, refused, weigh_selected
 
 # Slot of an update that never arrives.
 _NOWHERE = -1
@@ -105,7 +105,7 @@ def deliver(
     return Answers(
         asked=ids,
         delivered=delivered,
-        cohort=weigh_updates(strategy, now, ids, delivered),
+        cohort=weigh_selected(strategy, now, ids, delivered),
         seconds=float(arrivals.round_seconds),
         bytes_down=payload.bytes_down * _distinct([ids, *scored]),
         bytes_up=payload.bytes_up * _distinct([ids[arrivals.delivered]]),
@@ -120,27 +120,51 @@ def _distinct(ids: Sequence[np.ndarray]) -> int:
 
 def _arrivals(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
     """Asks a delivery; `ComponentError` if it returns no `Arrivals` of the asked clients."""
+    ids = ids.view()
+    # A delivery that changed them would change who was selected.
+    ids.flags.writeable = False
     arrivals, asked = delivery.arrivals(t, ids), len(ids)
     where = f"delivery {type(delivery).__name__}: arrivals({t})"
-    parts = [getattr(arrivals, name, None) for name in ("delivered", "seconds")]
-    found = [(part.shape, part.dtype.kind) for part in parts if isinstance(part, np.ndarray)]
-    if found != [((asked,), "b"), ((asked,), "f")]:
-        raise ComponentError(
-            f"{where} returned {type(arrivals).__name__}: "
-            f"must be Arrivals whose delivered is bool [{asked}], and seconds as long"
-        )
-    if arrivals.round_seconds < 0 or np.isinf(arrivals.round_seconds):
-        wrong = f"has a round of {arrivals.round_seconds} s: must be finite and at least 0"
+    if not isinstance(arrivals, Arrivals):
+        raise ComponentError(f"{where} returned {type(arrivals).__name__}: must be Arrivals")
+    kinds = {"delivered": ("b", "bool"), "seconds": ("f", "float")}
+    late, rounds = getattr(delivery, "is_late", False), arrivals.rounds
+    if late:
+        kinds["rounds"] = ("i", "int")
+    elif rounds is not None:
+        raise ComponentError(f"{where} has rounds, which only count with is_late = True")
+    for name, (kind, words) in kinds.items():
+        part = getattr(arrivals, name)
+        if not isinstance(part, np.ndarray) or (part.shape, part.dtype.kind) != ((asked,), kind):
+            array = isinstance(part, np.ndarray)
+            found = f"{part.dtype} {list(part.shape)}" if array else type(part).__name__
+            raise ComponentError(f"{where} has {name} of {found}: must be {words} [{asked}]")
+        if kind != "b" and np.any(part < 0):
+            raise ComponentError(f"{where} has {name} of {part[part < 0][0]}: must be at least 0")
+    seconds = arrivals.round_seconds
+    if not isinstance(seconds, (int, float, np.number)) or seconds < 0 or np.isinf(seconds):
+        wrong = f"has a round of {seconds!r} s: must be finite and at least 0"
         raise ComponentError(f"{where} {wrong}")
-    rounds = arrivals.rounds
-    if getattr(delivery, "is_late", False) and not (
-        isinstance(rounds, np.ndarray)
-        and rounds.shape == (asked,)
-        and rounds.dtype.kind == "i"
-        and not np.any(rounds < 0)
-    ):
-        raise ComponentError(f"{where} has rounds {rounds!r}: must be int [{asked}], at least 0")
     return arrivals
+
+
+def check_arrivals_repeat(delivery: Delivery, ids: np.ndarray) -> None:
+    """Refuses a delivery that is not a function of round and clients.
+
+    Raises:
+        ComponentError: If the arrivals of round 1 differ when asked for again, or after round 2.
+    """
+    found = [_arrivals(delivery, t, ids) for t in ASKED]
+    if not all(_same(found[0], found[n]) for n in (1, 3)):
+        raise ComponentError(f"delivery {type(delivery).__name__}: arrivals{TWO_RESULTS}")
+
+
+def _same(a: Arrivals, b: Arrivals) -> bool:
+    pairs = [(getattr(a, each.name), getattr(b, each.name)) for each in fields(a)]
+    return all(
+        np.array_equal(one, other, equal_nan=isinstance(one, (float, np.ndarray)))
+        for one, other in pairs
+    )
 
 
 def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
@@ -259,7 +283,7 @@ class InFlight:
         known = there.copy()
         known[: len(ids)] = True
         weighed, entered = entries.at(known), enters[known]
-        cohort = weigh_updates(
+        cohort = weigh_selected(
             strategy,
             now=replace(now, asked_in=weighed.asked_in),
             ids=weighed.ids,

@@ -35,7 +35,6 @@ from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.run.selecting import (
     available_clients,
     check_observes,
-    check_repeats,
     constraint_of,
     select_clients,
     state_of,
@@ -59,7 +58,6 @@ class _Run:
     ) -> None:
         KINDS["algorithm"].check_object(experiment.strategy)
         check_observes(experiment.strategy)
-        check_repeats(experiment.availability, experiment.num_clients)
         self.experiment = experiment
         self.folder = folder
         self.callbacks = callbacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,9 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 _MAX_NAMED = 5
+# Rounds asked for, one by one, by checks of a function of the round.
+ASKED = (1, 1, 2, 1)
+TWO_RESULTS = "(1) returned two results: it must be a function of seed and round alone"
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
 
 
@@ -57,12 +61,26 @@ def check_repeats(availability: Availability, num_clients: int) -> None:
     """Refuses a process whose mask is not a function of the round.
 
     Raises:
-        ComponentError: If the mask of round 1 differs when it is asked for again.
+        ComponentError: If the mask of round 1 differs when asked for again, or after round 2.
     """
-    first, again = (available_clients(availability, num_clients, 1).copy() for _ in range(2))
-    if not np.array_equal(first, again):
-        says = "mask(1) returned two masks: it must be a function of seed and round alone"
-        raise ComponentError(f"availability {_name(availability)}: {says}")
+    masks = [available_clients(availability, num_clients, t).copy() for t in ASKED]
+    if not all(np.array_equal(masks[0], masks[n]) for n in (1, 3)):
+        raise ComponentError(f"availability {_name(availability)}: mask{TWO_RESULTS}")
+
+
+def check_limit_repeats(constraint: Constraint) -> None:
+    """Refuses a constraint that is not a function of the round, or no constraint.
+
+    Raises:
+        ComponentError: If the limit of round 1 differs when asked for again, or after round 2.
+    """
+    limits = [constraint_of(constraint, t) for t in ASKED]
+    if not all(_same(limits[0], limits[n]) for n in (1, 3)):
+        raise ComponentError(f"constraint {_name(constraint)}: limit{TWO_RESULTS}")
+
+
+def _same(a: RoundConstraint, b: RoundConstraint) -> bool:
+    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
 
 
 def check_observes(strategy: Strategy) -> None:
@@ -135,21 +153,8 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     n = len(p) if isinstance(p, np.ndarray) else None
     _check_mask("available", now.available, n)
     ids = strategy.select(now)
-    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
-        returned = f"returned {type(ids).__name__}: must be an array of client ids"
-        raise refused(strategy, "select", now, returned)
-    if len(ids):
-        if ids.dtype.kind not in "iu":
-            reason = f"returned ids of dtype {ids.dtype}: must be integers"
-            raise refused(strategy, "select", now, reason)
-        first, last = ids.min(), ids.max()
-        if first < 0 or last >= len(now.available):
-            wrong, allowed = first if first < 0 else last, f"0 .. {len(now.available) - 1}"
-            reason = f"returned client {wrong}: must be in {allowed}"
-            raise refused(strategy, "select", now, reason)
-        for rule, breach in _breaches(now, ids):
-            if rule not in getattr(strategy, "may_select", ()):
-                raise refused(strategy, "select", now, f"returned {breach}")
+    if breach := next(_breaches(strategy, now, ids), ""):
+        raise refused(strategy, "select", now, f"returned {breach}")
     return ids
 
 
@@ -164,17 +169,26 @@ def _check_mask(name: str, mask: Any, length: int | None) -> None:
     raise ParameterError(name, given, f"must be an array of bool {wanted}, one per client")
 
 
-def _breaches(now: Round, ids: np.ndarray) -> Iterator[tuple[str, str]]:
-    """Yields each rule that a selection breaks, by its name in `may_select`, and the details."""
-    away = ids[~now.available[ids]]
-    if len(away):
-        yield "unavailable", f"{_listed(away)}, not available in this round"
-    distinct, times = np.unique(ids, return_counts=True)
-    if len(distinct) < len(ids):
-        yield "repeated", f"{_listed(distinct[times > 1])} more than once"
-    excess = now.constraint.excess(ids)
-    if excess is not None:
-        yield "too_many", excess
+def _breaches(strategy: Strategy, now: Round, ids: Any) -> Iterator[str]:
+    """Yields what is wrong with ids of selected clients, in words; the first one alone is sure."""
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+        yield f"{type(ids).__name__}: must be an array of client ids"
+    elif len(ids) and ids.dtype.kind not in "iu":
+        yield f"ids of dtype {ids.dtype}: must be integers"
+    elif len(ids) and not 0 <= ids.min() <= ids.max() < len(now.available):
+        wrong = ids.min() if ids.min() < 0 else ids.max()
+        yield f"client {wrong}: must be in 0 .. {len(now.available) - 1}"
+    elif len(ids):
+        allowed = getattr(strategy, "may_select", ())
+        away = ids[~now.available[ids]]
+        if len(away) and "unavailable" not in allowed:
+            yield f"{_listed(away)}, not available in this round"
+        distinct, times = np.unique(ids, return_counts=True)
+        if len(distinct) < len(ids) and "repeated" not in allowed:
+            yield f"{_listed(distinct[times > 1])} more than once"
+        excess = now.constraint.excess(ids)
+        if excess is not None and "too_many" not in allowed:
+            yield excess
 
 
 def _listed(ids: np.ndarray) -> str:
@@ -195,7 +209,8 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
 
     Raises:
         ComponentError: If the strategy returns another cohort, or weights that are not finite.
-        ParameterError: If `delivered` is not `bool [m]`.
+        ParameterError: If `delivered` is not `bool [m]`, or the clients cannot have been selected
+            in this round.
 
     Examples:
         >>> import numpy as np
@@ -206,6 +221,15 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
         >>> cohort.ids.tolist(), cohort.weights.round(3).tolist()  # The update of client 2 is lost.
         ([0], [0.5])
     """
+    if breach := next(_breaches(strategy, now, ids), ""):
+        raise ParameterError("ids", ids, f"has {breach}")
+    return weigh_selected(strategy, now, ids, delivered)
+
+
+def weigh_selected(
+    strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray
+) -> Cohort:
+    """See `weigh_updates`; for ids that `select_clients` has checked, in this round or before."""
     _check_mask("delivered", delivered, len(ids))
     cohort = strategy.weigh(now, ids, delivered)
     if not isinstance(cohort, Cohort):

@@ -57,7 +57,8 @@ class TrainedModel:
                 `features`.
 
         Raises:
-            ParameterError: If a column is missing, or the examples have another shape.
+            ParameterError: If a column is missing, the examples have another shape, or an entry is
+                no finite number.
         """
         import jax
 
@@ -88,8 +89,19 @@ class TrainedModel:
                 if not self.features:
                     allowed = "must be an array: the run's features have no names"
                 raise ParameterError("examples", f"columns {list(examples.columns)}", allowed)
-            examples = examples[list(self.features)].to_numpy(np.float32)
-        return np.asarray(examples)
+            examples = examples[list(self.features)]
+        try:
+            stored = np.asarray(examples, np.float32 if hasattr(examples, "columns") else None)
+        except (TypeError, ValueError) as error:
+            raise ParameterError("examples", type(examples).__name__, str(error)) from error
+        if stored.ndim == 0 or stored.dtype.kind not in "biuf":
+            found = f"{type(examples).__name__} of {stored.dtype}"
+            raise ParameterError("examples", found, "must be numbers, [n, ...]")
+        infinite = np.argwhere(~np.isfinite(stored))
+        if len(infinite):
+            value, row = stored[tuple(infinite[0])], infinite[0][0]
+            raise ParameterError("examples", value, f"must be finite, as in training: row {row}")
+        return stored
 
     def _model(self, shape: tuple[int, ...]) -> Model:
         try:

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import uuid
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class _Content(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, ModuleType):
             return str, (value.__name__,)
+        if isinstance(value, MappingProxyType):
+            return dict, (dict(value),)
         if not (inspect.isfunction(value) or inspect.isclass(value)) or _is_installed(value):
             return NotImplemented
         if id(value) in self._met:
@@ -62,7 +64,14 @@ class _Content(pickle.Pickler):
             return tuple, (_of_function(value),)
         members = [getattr(member, "__func__", member) for member in vars(value).values()]
         functions = [_of_function(member) for member in members if inspect.isfunction(member)]
-        return tuple, ([value.__qualname__, list(value.__bases__), _source(value), functions],)
+        # Attributes that were set later differ from the source.
+        values = {
+            name: member
+            for name, member in vars(value).items()
+            if not (name.startswith(("__", "_abc_")) or hasattr(type(member), "__get__"))
+        }
+        described = [value.__qualname__, list(value.__bases__), _source(value), functions, values]
+        return tuple, (described,)
 
 
 def _is_installed(value: Any) -> bool:
@@ -77,7 +86,9 @@ def _of_function(function: Any) -> list[Any]:
     # All code run by `exec` or `python -c` is of the file "<string>". Python 3.13 takes the text of
     # `python -c` for the source of each.
     typed_in = function.__code__.co_filename == "<string>"
-    code = (not typed_in and _source(function)) or _compiled(function.__code__)
+    # The source of a lambda is its whole line, which may hold others.
+    told_apart = not typed_in and function.__name__ != "<lambda>"
+    code = (told_apart and _source(function)) or _compiled(function.__code__)
     defaults = [function.__defaults__, function.__kwdefaults__]
     return [code, defaults, dict(variables.nonlocals), dict(variables.globals)]
 

@@ -86,6 +86,7 @@ class _Resolver:
         self._refuse_against_fixed(component_of(algorithm).name)
         # The parameters of the chosen components, by name.
         self.declared = _declared(tuple(c for kind in KINDS for c in self.config_classes(kind)))
+        self._refuse_two_defaults()
 
     def __getitem__(self, name: str) -> Any:
         if name in self._values:
@@ -273,6 +274,15 @@ class _Resolver:
             if given != value:
                 allowed = f"must be {value} with algorithm {algorithm}"
                 raise ParameterError(name, self._given[name], allowed)
+
+    def _refuse_two_defaults(self) -> None:
+        """Refuses components that share a setting's name by chance: one default would be lost."""
+        for name, (first, *others) in self.declared.items():
+            if any(other.default != first.default for other in others):
+                chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
+                both = [c for c in chosen if any(p.name == name for p in c.parameters)]
+                owners = " and ".join(f"{c.kind} {c.name}" for c in both)
+                raise ComponentError(f"{owners} both have a parameter {name}, of other defaults")
 
     def _refuse_not_chosen(self) -> None:
         for name, value in self._given.items():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.engines.client_loss import client_losses
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
@@ -85,6 +86,7 @@ class FusedEngine:
 
         Raises:
             ParameterError: If there is no such device, or an optimizer has no form in JAX.
+            ComponentError: If the model returns no logits of the data's classes.
         """
         self._parts = parts
         self._workers = workers
@@ -92,6 +94,7 @@ class FusedEngine:
         on_cpu = self._clients.platform == "cpu"
         self._matmul_precision = "highest" if on_cpu else matmul_precision
         put, initial = self._clients.put, parts.model.initial_weights(parts.seed)
+        _check_logits(parts, initial)
         self._tables, in_memory = self._remember(initial)
         self._late: LateMemory | None = None
         if parts.late:
@@ -355,3 +358,19 @@ def _with_clients(
     ids, losses, delivered = (np.concatenate(column) for column in zip(*trained))
     losses, delivered = in_order_of(cohort.ids, ids, losses, delivered)
     return replace(outcome, client_losses=losses, delivered=delivered)
+
+
+def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
+    """Refuses a model whose logits are not one per class, for each label."""
+    some, apply = parts.data.train, parts.model.apply
+    features, labels = some.features[:2], some.labels[:2]
+    wanted = [*labels.shape, parts.data.num_classes]
+    found = jax.eval_shape(
+        lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
+    )
+    if not hasattr(found, "shape") or [*found.shape] != wanted:
+        said = f"shape {[*found.shape]}" if hasattr(found, "shape") else type(found).__name__
+        raise ComponentError(
+            f"model {type(parts.model).__name__}: apply returned {said} for {len(labels)} "
+            f"examples: must be logits of shape {wanted}, one per class"
+        )

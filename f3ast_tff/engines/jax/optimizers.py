@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.optimizers import Optimizer
 
 # Arrays in lists, tuples, dictionaries ...
@@ -43,6 +44,12 @@ class JaxOptimizer:
 
     def _at(self, rate: Any) -> optax.GradientTransformation:
         built, limit = self.optimizer.in_jax(rate), self.optimizer.clip_norm
+        if not (
+            callable(getattr(built, "init", None)) and callable(getattr(built, "update", None))
+        ):
+            name = f"optimizer {type(self.optimizer).__name__}: in_jax"
+            allowed = "must be an optax.GradientTransformation"
+            raise ComponentError(f"{name} returned {type(built).__name__}: {allowed}")
         return built if limit is None else optax.chain(_clip(limit), built)
 
     def init(self, weights: Tree) -> Tree:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 
+from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values, clipped, renewed
@@ -142,7 +143,7 @@ class ServerStep:
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
         present = totals.finite > 0
-        steps = memory.steps(noted, now, present)
+        steps = jnp.asarray(memory.steps(noted, now, present))
         delta, _ = ravel_pytree(totals.update)
         mean = memory.mean(self.aggregation.normalise, now)
         delta = delta / jnp.where(mean & (totals.weight != 0), totals.weight, 1.0)
@@ -153,7 +154,7 @@ class ServerStep:
         if correction is not None:
             delta = delta + correction
         leaves = jax.tree_util.tree_leaves(unravel(delta))
-        delta_tree = self.aggregation.in_jax(leaves)
+        delta_tree = self._direction(leaves)
         stepped = self._stepped(state, delta_tree, step)
         fine = _all_finite((delta_tree, stepped.weights))
         moves, keeps = steps & fine, present & (fine | ~steps)
@@ -194,7 +195,7 @@ class ServerStep:
         delta = totals.update
         if self.aggregation.normalise:
             delta = _map(lambda d: d / totals.weight, delta)
-        delta = self.aggregation.in_jax(delta)
+        delta = self._direction(delta)
         stepped = self._stepped(state, delta, step)
         accepted = (totals.finite > 0) & _all_finite((delta, stepped.weights))
         outcome = DeviceOutcome(
@@ -204,6 +205,17 @@ class ServerStep:
             rejected=~accepted,
         )
         return _where(accepted, stepped, state), outcome
+
+    def _direction(self, delta: Tree) -> Tree:
+        """The aggregation's direction; `ComponentError` if it has other shapes than `delta`."""
+        found, trees = self.aggregation.in_jax(delta), jax.tree_util
+        returned, given = ([jnp.shape(x) for x in trees.tree_leaves(t)] for t in (found, delta))
+        if trees.tree_structure(found) != trees.tree_structure(delta) or returned != given:
+            raise ComponentError(
+                f"aggregation {type(self.aggregation).__name__}: in_jax returned "
+                f"{type(found).__name__} of shapes {returned}: must be a list of shapes {given}"
+            )
+        return found
 
     def _stepped(self, state: ServerState, delta: Tree, step: Any) -> ServerState:
         negative = _map(jnp.negative, delta)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.process import IndependentAvailability, stationary_of
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.parts.availability_knowledge import (
@@ -108,7 +108,7 @@ class AlgorithmConfig:
         Raises:
             ParameterError: If the world contradicts a parameter.
         """
-        raise TypeError(f"{type(self).__name__} does not say how its strategy is built")
+        raise ComponentError(f"{type(self).__name__} does not say how its strategy is built")
 
     @classmethod
     def start(
@@ -134,6 +134,9 @@ class AlgorithmConfig:
             raise ParameterError("k", k, f"must be at most {len(p)}, the number of clients")
         if seed < 0:
             raise ParameterError("seed", seed, "must be at least 0")
+        if sizes is not None and np.shape(sizes) != p.shape:
+            given = f"shape {list(np.shape(sizes))}"
+            raise ParameterError("sizes", given, f"must be [{len(p)}], one per client")
         process: Any = UnknownAvailability(len(p)) if availability is None else availability
         server = OwnServer(process, rounds)
         config = cls(**server.settings(parameters_of(cls), parameters))

@@ -39,8 +39,8 @@ class RoundConstraint:
     minimum: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k {self.k}: must be at least 1")
+        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
+            raise ValueError(f"k {self.k!r}: must be an integer, at least 1")
         if (self.cost is None) != (self.budget is None):
             raise ValueError("cost and budget must be given together")
         if (self.group is None) != (self.minimum is None):

@@ -29,6 +29,9 @@ def start_of(memory: Memory) -> ClientInit:
     Raises:
         ComponentError: If a name or a rule's result cannot be used; says which.
     """
+    if not isinstance(memory, Memory):
+        allowed = "aggregation: memory is {!r}: must be an object of a subclass of Memory"
+        raise ComponentError(allowed.format(memory))
     name = type(memory).__name__
     _check_names(name, memory)
     vector, number = np.zeros(_WEIGHTS, np.float32), np.float32(0)
@@ -59,7 +62,9 @@ def start_of(memory: Memory) -> ClientInit:
     if correction is not None:
         _check_shape(name, "correction", correction, (_WEIGHTS,))
     _check_shape(name, "mean", memory.mean(False, now), ())
-    _check_shape(name, "steps", memory.steps(server, now, np.bool_(True)), ())
+    steps = memory.steps(server, now, np.bool_(True))
+    if np.shape(steps) or np.asarray(steps).dtype != np.bool_:
+        raise _wrong(name, "steps", steps, "must be one truth value")
     settled = memory.after_server_step(kept, vector, vector, now)
     _check_values(name, "after_server_step", settled, kept)
     ended = memory.end_round(server, vector, now)
@@ -76,6 +81,10 @@ def _check_names(name: str, memory: Memory) -> None:
         for each, start in starts.items():
             if start not in ("zero", "model"):
                 raise _wrong(name, f"{field}[{each!r}]", start, "must be 'zero' or 'model'")
+    for field in ("vectors_down", "vectors_up"):
+        number = getattr(memory, field)
+        if not isinstance(number, int) or number < 1:
+            raise _wrong(name, field, number, "must be an integer, at least 1")
     both = set(memory.vectors) & set(memory.numbers)
     if both:
         allowed = f"must not name {_listed(both)}, which vectors has"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.remembered import Remembers
 
 _LEAST = 1e-150
@@ -180,7 +181,15 @@ class ParticipationRates(Remembers):
         Args:
             clients: Ids of the joining clients, `int [m]`.
             rate: First rate of these clients, in (0, 1].
+
+        Raises:
+            ParameterError: If the rate is out of range, or a client is none of them.
         """
+        if not 0 < rate <= 1:
+            raise ParameterError("initial_rate", rate, "must be in (0, 1]")
+        n = len(self._unscaled)
+        if len(clients) and not 0 <= np.min(clients) <= np.max(clients) < n:
+            raise ParameterError("joined", clients, f"must be clients, 0 .. {n - 1}")
         renewed = copy.deepcopy(self)
         renewed._unscaled[clients] = rate / self._scale
         return renewed
@@ -213,6 +222,10 @@ class ParticipationRates(Remembers):
     def state(self) -> dict[str, np.ndarray]:
         """Returns the `remembered` arrays, and `rates`, r(t), for readers."""
         return {"rates": self.values, **super().state()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `Remembers.restore`; `rates` follow from the other arrays."""
+        super().restore({name: array for name, array in state.items() if name != "rates"})
 
 
 def check_weight_bound(bound: float | None) -> None:

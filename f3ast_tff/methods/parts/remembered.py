@@ -66,8 +66,6 @@ class Remembers:
             ValueError: If a part is missing or unknown, or has another number of clients.
         """
         own, parts = self.remembered(), self.remembering()
-        if state and not own and not parts:
-            raise ValueError(f"unexpected saved state: {sorted(state)}")
         missing = sorted(set(own) - set(state))
         if missing:
             raise ValueError(f"saved {self.saved_as} lack {', '.join(missing)}")
@@ -77,9 +75,13 @@ class Remembers:
                     f"saved {name} has shape {state[name].shape}, not {array.shape}: it is of "
                     "another number of clients, or of other parameters"
                 )
-        rest = {name: array for name, array in state.items() if name not in own}
+        of_part: dict[str, dict[str, np.ndarray]] = {prefix: {} for prefix in parts}
+        for name in state.keys() - own.keys():
+            prefix = max((each for each in parts if name.startswith(each)), key=len, default=None)
+            if prefix is None:
+                raise ValueError(f"unexpected saved state: {name}")
+            of_part[prefix][name[len(prefix) :]] = state[name]
         for prefix, part in parts.items():
-            cut = len(prefix)
-            part.restore({n[cut:]: array for n, array in rest.items() if n.startswith(prefix)})
+            part.restore(of_part[prefix])
         for name, array in own.items():
             array[...] = state[name]

@@ -7,6 +7,7 @@ from typing import Any, Callable, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.settings.registry import builtin_registry
@@ -27,13 +28,22 @@ def no_losses(ids: np.ndarray) -> np.ndarray:
 
 
 def asked_once(losses: Losses) -> Losses:
-    """Returns a function that asks once for the same clients and then repeats the answer."""
+    """Returns a function that asks once for the same clients and then repeats the answer.
+
+    It raises `ParameterError` if the answer is not a number per client.
+    """
     answers: dict[bytes, np.ndarray] = {}
 
     def remembered(ids: np.ndarray) -> np.ndarray:
         key = ids.tobytes()
         if key not in answers:
-            answers[key] = losses(ids)
+            found: Any = losses(ids)
+            if not isinstance(found, np.ndarray) or found.shape != ids.shape:
+                shape = f"shape {list(np.shape(found))}"
+                given = type(found).__name__ if found is None else shape
+                allowed = f"must return an array of shape [{len(ids)}], a loss per client asked"
+                raise ParameterError("losses", given, allowed)
+            answers[key] = found
         return answers[key]
 
     return remembered

@@ -97,7 +97,9 @@ def test_nobody_may_change_who_is_available() -> None:
 def test_masks_without_a_seed_are_refused() -> None:
     rng = np.random.default_rng(0)
     process = SimpleNamespace(mask=lambda round_number: rng.random(50) < 0.5)
-    with pytest.raises(ComponentError, match="two masks: it must be a function of seed and round"):
+    with pytest.raises(
+        ComponentError, match="two results: it must be a function of seed and round"
+    ):
         check_repeats(process, 50)
 
 

@@ -58,7 +58,7 @@ ONE_TOO_MANY = np.zeros(3)
         ("correction", 1.0, "correction is 1.0: must be one vector"),
         ("correction", ONE_TOO_MANY, r"is an array of shape \[3\]: must be one vector"),
         ("mean", ONE_TOO_MANY, "mean is an array .*: must be one number"),
-        ("steps", None, "steps is None: must be one number"),
+        ("steps", None, "steps is None: must be one truth value"),
         ("after_server_step", None, "after_server_step is None: must be a dict with seen, y"),
         ("end_round", None, "end_round is None: must be the server's values and the model"),
         ("end_round", ({}, np.zeros(2)), "must be a dict with average_y, average_y_error, total_s"),
@@ -80,6 +80,7 @@ def test_a_result_of_no_use(rule: str, result: Any, says: str) -> None:
         ("averages", ("x",), r"averages is \('x',\): must be a tuple of names in vectors: y"),
         ("averages", "y", "averages is y: must be a tuple"),
         ("totals", ("y",), "totals is .*: must be a tuple of names in numbers: seen"),
+        ("vectors_up", -1, "vectors_up is -1: must be an integer, at least 1"),
         ("echo_clip", 1.0, "is None: must be a vector, as echo_clip is given"),
     ],
 )
