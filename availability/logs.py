@@ -1,7 +1,8 @@
 """Logs of online clients in common forms: tables of rounds, events, spans, device traces.
 
 - Masks: a row per round, a column per client, zeros and ones: `.npy`, `.npz`, `.csv` without a
-  header (`mask_files`), a DataFrame, or `.csv` with the clients' names in the first line.
+  header (`mask_files`), a DataFrame, or `.csv` with the clients' names in the first line. Rows may
+  begin with their round or time.
 - Events: a row per change, with columns such as `device,time,online`. A device is offline before
   its first event, and stays in a state until its next event.
 - Spans: a row per visit, with columns such as `device,start,end`. Spans may overlap; a span without
@@ -24,6 +25,14 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DAY, MAX_STATES, DeviceTraces
+from f3ast_tff.availability.log_times import (
+    TIMES,
+    clock_of,
+    clock_of_index,
+    row_of,
+    say_far_times,
+    seconds_of,
+)
 from f3ast_tff.availability.mask_files import FORMS, PackedMasks, packed_masks, read_masks
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
@@ -35,19 +44,16 @@ _LOGGER = logging.getLogger(__name__)
 
 ROUND_SECONDS = 3600
 _DEVICES = ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id")
-_TIMES = ("time", "timestamp", "date", "datetime", "t")
 _STATES = ("online", "available", "state", "status", "connected")
 _STARTS = ("start", "start_time", "begin", "from", "online_from", "connected_at", "login")
 _ENDS = ("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout")
-_ROUNDS = ("round", "hour", *_TIMES)
+_ROUNDS = ("round", "hour", *TIMES)
 _YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
 _NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable")
 _WORDS = {
     **dict.fromkeys((*_YES, "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, "disconnected", "un_avl"), False),
 }
-# Larger times, beyond some 5,000 years in seconds, are milliseconds.
-_MAX_SECONDS = 1e11
 _LOG_FORMS = "device,time,online or device,start,end"
 _HEADER_BYTES = 2**24
 
@@ -119,7 +125,7 @@ def read_log(
 
     Args:
         path: A `.npy`, `.npz`, `.csv`, `.json` or `.pkl` file.
-        round_seconds: Length of a round; unused for masks.
+        round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         states: See `trace_files.read_traces`.
         eligible: See `trace_files.read_traces`.
 
@@ -151,7 +157,9 @@ def read_log(
             return replace(log_of_frame(frame, round_seconds, str(path)), clients=())
         if twice := [word for word in words if word and words.count(word) > 1]:
             raise DataError(f"{path}: line 1 has {twice[0]!r} twice")
-        if len(words) == len(entries) or entries[0].lower() in (*_ROUNDS, ""):
+        # pandas writes these names for columns without names; a round has no 2.
+        numbered = len(entries) > 2 and entries == [*map(str, range(len(entries)))]
+        if numbered or len(words) == len(entries) or entries[0].lower() in (*_ROUNDS, ""):
             return log_of_frame(_read_csv(path, separator), round_seconds, str(path))
         if words:
             allowed = f"must be zeros and ones, or names of columns, such as {_LOG_FORMS}"
@@ -173,7 +181,7 @@ def log_of_frame(
 
     Args:
         frame: The table. Column names are matched without regard to case.
-        round_seconds: Length of a round; unused for masks.
+        round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         name: Name in messages.
 
     Raises:
@@ -192,7 +200,7 @@ def log_of_frame(
         raise DataError(f"{name}: it has no rows")
     device, time, state, start, end = (
         next((names[each] for each in group if each in names), None)
-        for group in (_DEVICES, _TIMES, _STATES, _STARTS, _ENDS)
+        for group in (_DEVICES, TIMES, _STATES, _STARTS, _ENDS)
     )
     if device is None:
         return _of_masks(frame, name)
@@ -202,13 +210,13 @@ def log_of_frame(
         steps = np.repeat([1, -1], len(frame))
         devices = np.tile(_names(frame[device], name), 2)
     elif time is not None and state is not None:
-        times = _seconds(frame[time], name)
+        times = seconds_of(frame[time], name)
         online = _online(frame[state], name)
         devices, steps = _names(frame[device], name), np.where(online, 1, 0)
     else:
         wanted = {"start": (start, _STARTS), "end": (end, _ENDS)}
         if start is None and end is None:
-            wanted = {"time": (time, _TIMES), "online": (state, _STATES)}
+            wanted = {"time": (time, TIMES), "online": (state, _STATES)}
         lacks = {column: group for column, (found, group) in wanted.items() if found is None}
         there = ", ".join(map(str, frame.columns))
         known = ", ".join(each for group in lacks.values() for each in group)
@@ -219,6 +227,11 @@ def log_of_frame(
     found, place = np.unique(devices, return_inverse=True)
     order = np.lexsort((times, place))
     place, times, steps = place[order], times[order], steps[order]
+    if not of_spans:
+        again = (np.diff(place) == 0) & (np.diff(times) == 0) & (np.diff(steps) != 0)
+        if again.any():
+            text = "%s: %d times a device has two states at one time; the later row counts"
+            _LOGGER.warning(text, name, again.sum())
     # Steps of spans sum to 0 in each device; an event of 1 or 0 is the state itself.
     online = np.cumsum(steps) > 0 if of_spans else steps > 0
     offsets = np.searchsorted(place, np.arange(len(found) + 1))
@@ -230,11 +243,11 @@ def log_of_frame(
 
 def _span_ends(frame: Any, start: Any, end: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Times at which spans begin and end, seconds, `float64 [n]` each."""
-    began = _seconds(frame[start], name)
-    ended = _seconds(frame[end], name, gap=np.inf)
+    began = seconds_of(frame[start], name)
+    ended = seconds_of(frame[end], name, gap=np.inf)
     early = np.flatnonzero(ended < began)
     if len(early):
-        raise DataError(f"{name}: column {end!r}, {_row(frame, early[0])}: is before its {start}")
+        raise DataError(f"{name}: column {end!r}, {row_of(frame, early[0])}: is before its {start}")
     endless = np.isinf(ended)
     if endless.any():
         text = "%s: %d of %d spans have no end, and last until the log's end"
@@ -271,22 +284,13 @@ def _of_masks(frame: Any, name: str) -> AvailabilityLog:
     twice = [name for name in clients if clients.count(name) > 1]
     if twice:
         raise DataError(f"{name}: two columns have the name {twice[0]!r}")
+    clock = clock_of_index(frame, name)
     if str(columns[0]).strip().lower() in (*_ROUNDS, "", "unnamed: 0") and len(columns) > 1:
-        _check_rounds(frame[columns[0]], name)
+        clock = clock_of(frame[columns[0]], name)
         columns, clients = columns[1:], clients[1:]
     table = np.stack([_online(frame[column], name) for column in columns], axis=1)
-    return AvailabilityLog(packed_masks(table, name), tuple(clients))
-
-
-def _check_rounds(column: Any, name: str) -> None:
-    """Refuses numbers of rounds that do not rise by 1: the rows would be other rounds."""
-    import pandas as pd
-
-    steps = np.diff(pd.to_numeric(column, errors="coerce"))
-    wrong = np.flatnonzero(np.isfinite(steps) & (steps != 1))
-    if len(wrong):
-        place = _row(column, wrong[0] + 1)
-        raise DataError(f"{name}: column {column.name!r}, {place}: must be the row before plus 1")
+    log = AvailabilityLog(packed_masks(table, name), tuple(clients))
+    return log if clock is None else replace(log, round_seconds=clock[0], start=clock[1])
 
 
 def _names(column: Any, name: str) -> np.ndarray:
@@ -297,7 +301,7 @@ def _names(column: Any, name: str) -> np.ndarray:
         gaps = np.flatnonzero((texts == "") | column.isna())
         if len(gaps):
             raise DataError(
-                f"{name}: column {column.name!r}, {_row(column, gaps[0])}: has no device"
+                f"{name}: column {column.name!r}, {row_of(column, gaps[0])}: has no device"
             )
         # 1 and 01 are two names, as in the data.
         if texts.str.fullmatch(r"0|[1-9]\d{0,17}").all():
@@ -320,48 +324,9 @@ def _online(column: Any, name: str) -> np.ndarray:
     if len(wrong):
         said = repr(str(column.iloc[wrong[0]]))
         allowed = "must be 0 or 1, true or false, online or offline"
-        row = _row(column, wrong[0])
+        row = row_of(column, wrong[0])
         raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
     return known.to_numpy(bool)
-
-
-def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
-    """Times in seconds, `float64 [n]`; `gap` for an empty entry if any is allowed."""
-    import pandas as pd
-
-    empty = column.isna() | (column.astype(str).str.strip() == "")
-    values = np.full(len(column), np.nan)
-    if column.dtype.kind == "m":
-        values = column.dt.total_seconds().to_numpy(float)
-    elif column.dtype.kind != "M":
-        values = pd.to_numeric(column.where(~empty), errors="coerce").to_numpy(float)
-    allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
-    if np.isfinite(values).any():
-        allowed = "must be seconds or milliseconds since 1970, as other rows are"
-        large = np.abs(values) > _MAX_SECONDS
-        small = np.abs(values) <= _MAX_SECONDS
-        if large.any() and small.any():
-            fewer = large if large.sum() < small.sum() else small
-            values = np.where(fewer, np.nan, values)
-        elif large.any():
-            values = values / 1000
-    else:
-        # Other forms say neither which number is the month nor, as 08:00, which day it is.
-        dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True, format="ISO8601")
-        zero = pd.Timestamp(0, tz="UTC")
-        values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
-    values = np.where(empty, np.nan if gap is None else gap, values)
-    wrong = np.flatnonzero(np.isnan(values))
-    if len(wrong):
-        said = repr(str(column.iloc[wrong[0]]))
-        row = _row(column, wrong[0])
-        raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
-    return values
-
-
-def _row(table: Any, place: int) -> str:
-    """Names a row: `line 7` of a file, `row 5` of a frame."""
-    return f"{table.index.name or 'row'} {table.index[place]}"
 
 
 def _from_first_sight(traces: DeviceTraces) -> DeviceTraces:
@@ -373,6 +338,7 @@ def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
     if traces.spans is None:
         finite = traces.times[np.isfinite(traces.times)]
         first, last = float(finite.min()), float(finite.max())
+        say_far_times(finite, name)
     else:
         # Devices repeat after different lengths.
         first = float(np.median(traces.spans[:, 0]))

@@ -54,6 +54,16 @@ def test_the_example_of_a_task_is_a_plugin(tmp_path: Path) -> None:
     assert found.summary["final"]["test_sample_accuracy"] > 0.9
 
 
+def test_the_example_of_three_components_is_a_plugin(tmp_path: Path) -> None:
+    path = tmp_path / "small.py"
+    path.write_text(python_of("docs/extending.md")[3])
+    chosen = {"constraint": "weekend:2", "delivery": "fast_half", "client_optimizer": "cut"}
+    found = simulate(plugins=[str(path)], availability="always", rounds=7, **chosen)
+    assert found.selection["num_selected"].tolist() == [2, 2, 2, 2, 2, 6, 6]
+    assert found.selection["num_delivered"].tolist() == [1, 1, 1, 1, 1, 3, 3]
+    assert found.metrics["simulated_seconds"].tolist() == [420]
+
+
 def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

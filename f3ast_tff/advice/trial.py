@@ -136,14 +136,18 @@ def trial(
         >>> print(str(found).splitlines()[-1].strip())
         no verdict: 5 draws are needed
     """
-    if len(set(methods)) < 2:
-        raise ParameterError("methods", ",".join(methods), "must be two or more")
+    said = ",".join(methods)
     if draws < 2:
         raise ParameterError("draws", draws, "must be at least 2")
     registry = registry_with(settings.get("plugins", ()))
     for method in methods:
         for kind, name in zip(("algorithm", "aggregation"), filter(None, method.split("+"))):
-            registry.find(kind, name)
+            try:
+                registry.find(kind, name)
+            except ParameterError as error:
+                raise ParameterError("methods", said, f"{kind} {name} {error.allowed}") from error
+    if len(set(methods)) < 2:
+        raise ParameterError("methods", said, "must be two or more")
     task = settings.get("task", _TASK)
     common = {"rounds": ROUNDS, "client_share": share, "clients_per_round": k, **settings}
     if task == _TASK:

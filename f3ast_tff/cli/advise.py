@@ -64,8 +64,11 @@ class Options:
         "examples; default: all equal",
         is_path=True,
     )
-    round_seconds: int = parameter(
-        ROUND_SECONDS, "length of a round, for logs with times", minimum=1, units="seconds"
+    round_seconds: int | None = parameter(
+        None,
+        f"length of a round; default: {ROUND_SECONDS}, of masks by the times of their rows",
+        minimum=1,
+        units="seconds",
     )
     rounds_per_day: int | None = parameter(
         None, "rounds of a day; default: by the log's times, 24 without", minimum=1
@@ -119,11 +122,17 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     from f3ast_tff.advice import advise
 
     try:
-        log = read_log(path, options.round_seconds, options.states, options.eligible)
+        seconds = options.round_seconds or ROUND_SECONDS
+        log = read_log(path, seconds, options.states, options.eligible)
     except ParameterError as error:
         # Settings of a trace; here their flags have no prefix.
         name = error.name.removeprefix("trace_")
         raise ParameterError(name, error.value, error.allowed) from error
+    if options.round_seconds and log.round_seconds is None:
+        log = replace(log, round_seconds=options.round_seconds, start=0.0)
+    elif options.round_seconds not in (None, log.round_seconds):
+        allowed = f"must be {log.round_seconds}, the time from row to row"
+        raise ParameterError("round_seconds", options.round_seconds, allowed)
     p = None
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
@@ -135,7 +144,7 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     found = replace(found, client_share=given.get("client_share"))
     entries = f", {log.events} entries" if log.events else ""
     print(f"{path}{entries}: {found}")
-    _print_command(path, found, options, given, plugins)
+    _print_command(path, found, options, given, plugins, of_times=log.events > 0)
     if not options.trial:
         print("--trial runs methods on this log, and says whether they differ")
     else:
@@ -143,7 +152,13 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
 
 
 def _print_command(
-    path: Path, found: Advice, options: Options, given: Mapping[str, Any], plugins: Sequence[str]
+    path: Path,
+    found: Advice,
+    options: Options,
+    given: Mapping[str, Any],
+    plugins: Sequence[str],
+    *,
+    of_times: bool,
 ) -> None:
     if options.states or options.eligible != ELIGIBLE:
         # A table reads only a trace's usual states.
@@ -151,11 +166,13 @@ def _print_command(
         return
     task = {name: value for name, value in given.items() if name not in ("rounds", "client_share")}
     flags = {"availability": "table", "table_file": path, **task}
-    if options.round_seconds != ROUND_SECONDS:
+    if of_times and options.round_seconds not in (None, ROUND_SECONDS):
         flags["table_round_seconds"] = options.round_seconds
     pairs = [*flags.items(), *(("plugin", plugin) for plugin in plugins)]
     words = [shlex.quote(f"--{name}={value}") for name, value in pairs]
     print("\nRun it\n  " + " \\\n    ".join(["f3ast-tff run", *words, *found.flags.split()]))
+    if options.shares:
+        print("  it takes p from its data, not from --shares: give your data by --task=file")
 
 
 def _trial(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.label_distribution import label_distribution
+from f3ast_tff.availability.table import Table
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining, client_share
@@ -327,6 +328,11 @@ class Builder:
         looks_ahead = self._configs["delivery"].looks_ahead
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
+        names = self.data.train.names
+        if names is None and isinstance(world.availability, Table):
+            # Generated data have no names; their client k is the log's client k.
+            names = np.array(world.availability.log.clients, str)
+            names = names if len(names) else None
         return Experiment(
             availability=self.masks if looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
@@ -340,7 +346,7 @@ class Builder:
             delivery=delivery,
             payload=self.payload,
             p=world.p,
-            client_names=self.data.train.names,
+            client_names=names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             checkpoint_seconds=settings["checkpoint_seconds"],
             client_scores=settings["client_scores"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -123,6 +124,15 @@ REFUSED = {
     "no header": ("a,1,1\nb,2,0\n", "line 1 has 'a': must be zeros and ones, or names of"),
     "rounds": ("round,a\n2,0\n1,1\n", "column 'round', line 3: must be the row before plus 1"),
     "a missing hour": ("hour,a\n0,1\n3,0\n", "column 'hour', line 3: must be the row before pl"),
+    "a missing row": (
+        "time,a\n0,0\n600,1\n1800,0\n2400,1\n",
+        "column 'time', line 4: must be the row before plus 600 s",
+    ),
+    "newest first": ("date,a\n2024-06-02,0\n2024-06-01,1\n", "column 'date', line 3: must be the"),
+    "a zone here, none there": (
+        "device,time,online\na,2024-06-01T18:00:00Z,1\na,2024-06-01T19:00:00,0\n",
+        "column 'time', line 3 is '2024-06-01T19:00:00': must have a zone, as other rows do",
+    ),
     "no rows": ("device,time,online\n", "it has no rows"),
 }
 
@@ -183,6 +193,43 @@ def test_states_of_a_nullable_type() -> None:
     events["online"] = pd.array([True, None], dtype="boolean")
     with pytest.raises(DataError, match="column 'online', row 1 is '<NA>'"):
         log_of_frame(events)
+
+
+@pytest.mark.parametrize(
+    "times", [[3600, 4200, 4800], pd.date_range("2024-06-01T01:00", periods=3, freq="10min")]
+)
+def test_the_times_of_masks_are_their_clock(times: Any, tmp_path: Path) -> None:
+    """Rows every 10 minutes, the first at one o'clock."""
+    frame = pd.DataFrame({"time": times, "ann": [1, 0, 1], "eve": [0, 1, 1]})
+    frame.to_csv(tmp_path / "masks.csv", index=False)
+    logs = [read_log(tmp_path / "masks.csv"), log_of_frame(frame)]
+    if not isinstance(times, list):
+        logs.append(log_of_frame(frame.set_index("time")))
+    for log in logs:
+        assert (log.round_seconds, log.start, log.clients) == (600, 3600.0, ("ann", "eve"))
+        assert table(log) == [[1, 0], [0, 1], [1, 1]]
+
+
+def test_numbers_name_columns_if_they_count_them(tmp_path: Path) -> None:
+    path = tmp_path / "masks.csv"
+    path.write_text("0,1,2\n1,0,1\n")
+    assert (read_log(path).clients, table(read_log(path))) == (("0", "1", "2"), [[1, 0, 1]])
+    path.write_text("0,1\n1,0\n")
+    assert table(read_log(path)) == [[0, 1], [1, 0]]
+
+
+def test_entries_that_look_wrong_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    events = {"device": ["a"] * 3, "time": [0, HOUR, HOUR], "online": [1, 0, 1]}
+    log_of_frame(pd.DataFrame(events))
+    assert "1 times a device has two states at one time" in caplog.text
+    caplog.clear()
+    starts = np.arange(50) * HOUR
+    visits = pd.DataFrame({"device": "a", "start": starts, "end": starts + HOUR})
+    log_of_frame(visits)
+    assert not caplog.text
+    visits.loc[50] = ["b", 10**8, 10**8 + HOUR]
+    log_of_frame(visits)
+    assert "lasts 1.16e+03 days, and most of it" in caplog.text
 
 
 def test_names_of_masks(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ([LOG, "--draws=7"], "--draws=7: only applies with --trial"),
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
         ([LOG, "--trial", "--methods=fedavg"], "--methods=fedavg: must be two or more"),
+        ([LOG, "--trial", "--methods=x"], "--methods=x: algorithm x must be one of "),
         ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
         ([LOG, "--trial", "--availability=always"], "--availability=always: is set by the trial"),
         (
@@ -192,3 +193,22 @@ def test_clients_that_never_change(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["f3ast-tff", "advise", str(log)]) == 0
     out = capsys.readouterr().out
     assert "over time        no client changes its state\n" in out and "nan" not in out
+
+
+def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their length is given, or follows from times; a run of masks has no clock."""
+    log, timed = tmp_path / "masks.csv", tmp_path / "timed.csv"
+    rows = [f"{int(t % 8 < 4)},{int(t % 8 > 5)}" for t in range(48)]
+    log.write_text("ann,eve\n" + "\n".join(rows))
+    timed.write_text(
+        "time,ann,eve\n" + "\n".join(f"{3600 * 3 * t},{r}" for t, r in enumerate(rows))
+    )
+    pages = []
+    for arguments in ([str(log), "--round_seconds=10800"], [str(timed)]):
+        assert main(["f3ast-tff", "advise", *arguments]) == 0
+        pages.append(capsys.readouterr().out.replace(arguments[0], "LOG"))
+    assert pages[0] == pages[1]
+    assert "48 rounds of 3 h" in pages[0] and "over a day" in pages[0]
+    assert "table_round_seconds" not in pages[0]
+    assert main(["f3ast-tff", "advise", str(timed), "--round_seconds=600"]) == 2
+    assert "--round_seconds=600: must be 10800, the time from row" in capsys.readouterr().err

@@ -283,6 +283,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "strategy = LongestAbsent: weighs for the aggregation fedlaavg: must be sum or mean",
     ),
     "n": ({"num_clients": 0}, "num_clients = 0: must be at least 1"),
+    "p": ({"num_clients": 5}, "num_clients = 5: must be 4, the clients of the strategy"),
     "k": ({"clients_per_round": 0}, "clients_per_round = 0: must be at least 1"),
     "constraint": ({"clients_per_round": "3"}, "clients_per_round = 3: must be an integer or a"),
     "rate": ({"server_lr": 0.0}, "server_lr = 0.0: must be above 0 and finite"),

@@ -13,6 +13,7 @@ from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
@@ -153,3 +154,61 @@ def test_a_method_says_what_its_variant_may() -> None:
     few = Round(1, np.arange(N) == 0, RoundConstraint(3))
     assert select_clients(f3ast(True), few).tolist() == [0, 1, 2]
     assert select_clients(first, few).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        ([0, 0], "has client 0 more than once"),
+        ([11, -1], r"has client -1: must be in 0 \.\. 11"),
+        ([0], "has client 0, not available in this round"),
+        ([1, 2, 3, 4], "has 4 clients: must be at most 3"),
+        ([0.5], "has ids of dtype float64: must be integers"),
+    ],
+)
+def test_clients_that_were_not_selected_are_not_weighed(ids: list[Any], says: str) -> None:
+    """A retry or a late reply in a server of one's own; the rates stay."""
+    strategy = F3AST.start(P, 3)
+    before = strategy.state()
+    there = np.arange(N) > 0 if ids == [0] else np.ones(N, bool)
+    with pytest.raises(ParameterError, match=says):
+        weigh_updates(
+            strategy, Round(1, there, RoundConstraint(3)), np.array(ids), np.ones(len(ids), bool)
+        )
+    np.testing.assert_array_equal(strategy.state()["rates"], before["rates"])
+
+
+def test_losses_are_one_per_client_asked() -> None:
+    strategy = PowerOfChoice.start(P, 3)
+    for losses in (lambda ids: np.ones(N + 1), lambda ids: None, lambda ids: 1.0):
+        now = Round(1, np.ones(N, bool), RoundConstraint(3), losses)
+        with pytest.raises(ParameterError, match=r"losses = .*: must return an array of shape \["):
+            select_clients(strategy, now)
+
+
+@pytest.mark.parametrize(
+    ("p", "joined", "rate", "says"),
+    [
+        (P, [0], np.nan, "initial_rate = nan: must be in"),
+        (P, [0], 0.0, "initial_rate = 0.0: must be in"),
+        (P, [-1], 0.5, r"joined = .*: must be clients, 0 \.\. 11"),
+        (P[1:] / P[1:].sum(), [0], 0.5, r"p = shape \[11\]: must have the 12 clients of before"),
+    ],
+)
+def test_clients_join_with_shares_and_rates_that_make_sense(
+    p: np.ndarray, joined: list[int], rate: float, says: str
+) -> None:
+    with pytest.raises(ParameterError, match=says):
+        F3AST.start(P, 3).renewed(p, np.array(joined), rate)
+    assert isinstance(F3AST.start(P, 3).renewed(P.tolist(), np.array([2]), 0.5), F3AST)
+
+
+def test_sizes_are_one_per_client() -> None:
+    with pytest.raises(ParameterError, match=r"sizes = shape \[4\]: must be \[12\]"):
+        OortLoss.start(P, 3, sizes=np.ones(4))
+
+
+def test_a_state_of_more_than_the_method_keeps_is_refused() -> None:
+    saved = F3AST.start(P, 3, rates_follow="both").state()
+    with pytest.raises(ValueError, match="unexpected saved state: selected_"):
+        F3AST.start(P, 3).restore(saved)

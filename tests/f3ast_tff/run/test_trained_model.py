@@ -65,6 +65,13 @@ def test_what_cannot_predict_is_said(tmp_path: Path) -> None:
     assert found.predict(np.zeros((0, 6))).shape == (0,)
     with pytest.raises(ParameterError, match="must be an array: the run's features have no names"):
         found.predict(pd.DataFrame(np.eye(6)))
+    for given, says in (
+        ([[0, 1, np.nan, 0, 0, 0]], "examples = nan: must be finite, as in training: row 0"),
+        ([["a"] * 6], "examples = list of <U1: must be numbers"),
+        (None, "examples = NoneType of object: must be numbers"),
+    ):
+        with pytest.raises(ParameterError, match=says):
+            found.predict(given)
     with pytest.raises(RunFolderError, match="has no checkpoint, hence no weights"):
         _ = load_run(tmp_path / "a").trained
     simulate(data, **SMALL, folder=tmp_path / "b")
@@ -81,6 +88,7 @@ def test_the_rates_of_a_run_start_a_strategy(tmp_path: Path) -> None:
     simulate("synthetic", algorithm="f3ast", rounds=4, folder=tmp_path)
     run = load_run(tmp_path)
     learnt = {name[6:]: array for name, array in run.selection.items() if name.startswith("final_")}
-    strategy = F3AST.start(run.selection["p"], k=10)
+    own = {n: run.settings[n] for n in ("availability_objective", "rates_follow", "rate_step")}
+    strategy = F3AST.start(run.selection["p"], k=10, **own)
     strategy.restore(learnt)
     np.testing.assert_array_equal(strategy.participation_rates(), run.selection["final_rates"])

@@ -3,6 +3,7 @@
 import io
 import linecache
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,17 @@ def test_an_object_that_cannot_be_read_has_another_digest_each_time() -> None:
 
 def test_installed_code_counts_by_name() -> None:
     assert object_digest(Markov) == object_digest(Markov)
+
+
+def test_attributes_that_are_set_later_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = object_digest(Process(1))
+    monkeypatch.setattr(Process, "scale", MappingProxyType({"a": 1.0}), raising=False)
+    first = object_digest(Process(1))
+    monkeypatch.setattr(Process, "scale", MappingProxyType({"a": 5.0}))
+    assert len({before, first, object_digest(Process(1))}) == 3
+    assert object_digest(Process(1)) == object_digest(Process(1))
+
+
+def test_two_lambdas_of_one_line() -> None:
+    one, two, three = (lambda n: n + 1), (lambda n: n + 2), (lambda n: n + 1)  # noqa: E731
+    assert object_digest(one) == object_digest(three) != object_digest(two)
