@@ -156,11 +156,12 @@ def inverse_availability(p: np.ndarray, pi: np.ndarray, ids: np.ndarray) -> np.n
     """Returns p_k / pi_k of some clients, `float64 [m]` for ids `int [m]`.
 
     Raises:
-        ValueError: If a client among `ids` has a pi_k of 0.
+        ParameterError: If a client among `ids` has a pi_k of 0.
     """
     never = ids[pi[ids] <= 0]
     if len(never):
-        raise ValueError(f"client {never[0]} is available, but its pi is {pi[never[0]]}")
+        allowed = f"must be above 0 for client {never[0]}, who is available"
+        raise ParameterError("stationary", pi[never[0]], allowed)
     return p[ids] / pi[ids]
 
 

@@ -51,7 +51,7 @@ def test_a_share_of_0_takes_no_part() -> None:
 
 def test_bad_values() -> None:
     strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
-    with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
+    with pytest.raises(ValueError, match="stationary = 0.0: must be above 0 for client 1"):
         played(strategy, 1, np.ones(2, bool), 2)
     with pytest.raises(ValueError, match="sums to 0.9"):
         Unbiased(np.array([0.5, 0.4]), KnownAvailability(np.array([0.5, 0.5])))
