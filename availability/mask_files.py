@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from f3ast_tff.core.array_files import open_npy, read_npz, write_npz
+from f3ast_tff.core.array_files import load_npz, open_npy, write_npz
 from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import open_regular, read_text
+from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import DataError
 
 FORMS = (".csv", ".npy", ".npz")
@@ -139,8 +139,7 @@ def read_masks(path: Path) -> PackedMasks:
         raise DataError(f"{path}: there is no such file")
     try:
         if form == ".npz":
-            with open_regular(path) as file:
-                return _of_arrays(read_npz(file))
+            return _of_arrays(load_npz(path))
         table = open_npy(path) if form == ".npy" else _numbers(read_text(path))
     except (OSError, ValueError, OverflowError) as error:
         raise DataError(f"{path}: not a table of zeros and ones: {error}") from error

@@ -136,3 +136,9 @@ def test_a_finished_run_writes_what_it_lacks(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("masks.*"))
     run(tmp_path, STRATEGIES["f3ast"], write_masks="csv")
     assert len((tmp_path / "masks.csv").read_text().splitlines()) == ROUNDS
+
+
+def test_a_compressed_array_is_read(tmp_path: Path) -> None:
+    table = np.arange(600).reshape(100, 6) % 5 == 0
+    np.savez_compressed(tmp_path / "m.npz", online=table)
+    np.testing.assert_array_equal(read_masks(tmp_path / "m.npz").row(6), table[5])
