@@ -141,4 +141,4 @@ def test_a_finished_run_writes_what_it_lacks(tmp_path: Path) -> None:
 def test_a_compressed_array_is_read(tmp_path: Path) -> None:
     table = np.arange(600).reshape(100, 6) % 5 == 0
     np.savez_compressed(tmp_path / "m.npz", online=table)
-    np.testing.assert_array_equal(read_masks(tmp_path / "m.npz").row(6), table[5])
+    np.testing.assert_array_equal(Table(tmp_path / "m.npz").mask(6), table[5])
