@@ -63,7 +63,7 @@ def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_own_runs_stand_among_the_kept_ones(
     runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of 12 draws gives a row without a place or verdict. The short run is left out."""
+    """One of 12 draws gives a row without place, verdict or rounds to the target. The short run is left out."""
     out = tmp_path / "board"
     assert leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]) == 0
     said = capsys.readouterr()
@@ -78,8 +78,8 @@ def test_own_runs_stand_among_the_kept_ones(
     own = table[table["own"]]
     assert own["board"].tolist() == ["reading=paper,availability=home_devices"]
     assert own["place"].tolist() == ["–"]
-    # Both evaluations are kept, so the rounds to FedAvg's accuracy are known.
-    assert own["rounds_to_target"].iloc[0] == "by 500 (no clock)"
+    # FedAvg's accuracy is a mean over all draws.
+    assert own["rounds_to_target"].tolist() == ["–"]
     assert len(table) == 5 * 5 + 1
 
 

@@ -53,5 +53,5 @@ def test_equal_clients_go_by_id() -> None:
 
 def test_bad_values() -> None:
     activity = KnownAvailability(np.array([0.5, 0.0]))
-    with pytest.raises(ValueError, match="client 1 is available"):
+    with pytest.raises(ValueError, match="stationary = 0.0: must be above 0 for client 1"):
         played(F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0), 1, np.ones(2, bool), 2)
