@@ -63,7 +63,7 @@ def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_own_runs_stand_among_the_kept_ones(
     runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of 12 draws gives a row without place, verdict or rounds to the target. The short run is left out."""
+    """One of 12 draws gives no place, verdict or rounds to the target. The short run is out."""
     out = tmp_path / "board"
     assert leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]) == 0
     said = capsys.readouterr()
