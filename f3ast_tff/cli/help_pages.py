@@ -256,8 +256,7 @@ def _published(
     for task in registry.components["task"].values():
         value = task.config.published.get(name, default.fallback)
         if isinstance(value, Mapping):
-            sgd = value.get("sgd", default.fallback)
-            value = value.get(component.name, sgd) if component is not None else sgd
+            value = value.get("sgd" if component is None else component.name, default.fallback)
         tasks.setdefault(_number(value), []).append(task.name)
     if len(tasks) == 1:
         return next(iter(tasks))
