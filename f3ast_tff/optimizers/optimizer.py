@@ -39,11 +39,13 @@ class Optimizer:
     clip_norm: float | None = None
 
     def __post_init__(self) -> None:
-        """Checks the numbers.
+        """Checks the fields.
 
         Raises:
-            ParameterError: If one is out of range.
+            ParameterError: If a number is out of range, or the schedule is none.
         """
+        if not isinstance(self.schedule, Schedule):
+            raise ParameterError("schedule", self.schedule, "must be a Schedule, with factor(t)")
         for name in ("learning_rate", "clip_norm"):
             value = getattr(self, name)
             if value is not None and not 0 < value < np.inf:

@@ -179,11 +179,18 @@ def test_a_schedule_of_ones_own_counts() -> None:
     assert losses[0] == pytest.approx(losses[1], rel=1e-6) != losses[2]
 
 
-@pytest.mark.parametrize("given", [{"learning_rate": -0.05}, {"clip_norm": np.nan}])
-def test_numbers_of_an_optimizer_are_checked(given: dict[str, float]) -> None:
-    (name,) = given
-    with pytest.raises(ParameterError, match=f"{name} = .*: must be above 0 and finite"):
-        Sgd(**{"learning_rate": 0.1, **given})
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("learning_rate", -0.05, "must be above 0 and finite"),
+        ("clip_norm", np.nan, "must be above 0 and finite"),
+        ("schedule", lambda t: 1.0, "must be a Schedule"),
+    ],
+)
+def test_fields_of_an_optimizer_are_checked(name: str, value: Any, says: str) -> None:
+    given: dict[str, Any] = {"learning_rate": 0.1, name: value}
+    with pytest.raises(ParameterError, match=f"{name} = .*: {says}"):
+        Sgd(**given)
 
 
 def test_two_defaults_of_one_name_are_refused() -> None:
