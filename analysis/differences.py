@@ -223,10 +223,14 @@ def heading(
     alone = alone if more < 2 else [*alone[:_MAX_NAMED], f"and {more} more"]
     why = "Alone" if baseline is None else f"Without {baseline}"
     left_out = f" {why} under their settings, hence not compared: {', '.join(alone)}."
+    shares = {str(group.settings.get("client_share")) for group in methods.groups}
+    mixed = " Runs with p_k = 1 / N among them have the objective of --score=user_accuracy."
+    left_out = left_out if alone else ""
+    left_out += mixed if {"equal"} < shares and score == SCORES[0] else ""
     return (
         f"Differences in {score.replace('_', ' ')} on {scored_on(methods.groups)} {at}, over "
         f"runs of the same data draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
-        f"{left_out if alone else ''}"
+        f"{left_out}"
     )
 
 
@@ -290,8 +294,8 @@ def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> 
         return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {diverged}."
     taken = f"over {over(asked.found)}"
     if verdict == CLOSE:
-        between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
-        return f"{a} and {b}: {CLOSE}, {_signed(row['difference'])} {between} {taken}."
+        between = f"[{_signed(ends[0])}, {_signed(ends[1])}]"
+        return f"{a} and {b}: {CLOSE}, {_signed(size)} {between} {taken}."
     turn = 1 if verdict == BETTER else -1
     low, high = sorted(turn * end for end in ends)
     between = f"[{_short(low)}, {_short(high)}]"

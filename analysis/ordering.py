@@ -43,8 +43,9 @@ _ROUND = re.compile(r"[0-9]{1,18}")
 # Settings in which methods of one ranking may differ, besides their own settings.
 _RANKED_TOGETHER = ("reading", "clients_per_round", "constraint")
 _INTERVALS = """\
-differences are over the pairs of data draw and seed of both; their 95% intervals
-cover draws of the data, or, where seeds are counted, seeds of one draw"""
+differences are over the pairs of data draw and seed of both; their 95% intervals,
+not corrected for their number, cover draws of the data, or, where seeds are
+counted, seeds of one draw"""
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,9 @@ def render(ranking: Ranking, against: str | None) -> str:
 
 
 def _name(group: RunGroup, members: Sequence[RunGroup], free: Sequence[str]) -> str:
-    """Name of an algorithm, with the settings that differ between its forms."""
-    apart = varying([other for other in members if other.algorithm == group.algorithm], free)
+    """Name of an algorithm, with the settings that differ between its forms or set it apart."""
+    forms = [other for other in members if other.algorithm == group.algorithm]
+    apart = [n for n in free if n in {*varying(forms, free), *varying(members, _RANKED_TOGETHER)}]
     said = describe(group.condition(apart), apart)
     return f"{group.display} ({said})" if said else group.display
 

@@ -219,7 +219,9 @@ def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[Run
         group = found.setdefault(key, RunGroup(settings, own, {}))
         first = group.runs.setdefault(run.pair, run)
         if first is not run:
-            repeated.append(f"{run.path} and {first.path} are the same run: same settings and seed")
+            others = "" if run.metrics.equals(first.metrics) else ", but other results"
+            said = f"are the same run: same settings and seed{others}"
+            repeated.append(f"{run.path} and {first.path} {said}")
     return sorted(found.values(), key=_order), repeated
 
 

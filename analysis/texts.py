@@ -54,9 +54,14 @@ def interval(found: PairedDifference | None, decimals: int = 4) -> str:
 
 def p_text(found: PairedDifference | None) -> str:
     """Returns a p value."""
-    if found is None or math.isnan(found.p_value):
+    return p_value_text(math.nan if found is None else found.p_value)
+
+
+def p_value_text(value: float) -> str:
+    """Returns a p value with four decimals; NaN for none."""
+    if math.isnan(value):
         return NOTHING
-    return "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def over(found: PairedDifference | Score | None) -> str:

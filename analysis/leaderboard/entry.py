@@ -19,8 +19,8 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.configuration import Configuration
 
 Masks = Mapping[tuple[str, str], Mapping[Pair, Published]]
-# Settings that affect only the last digits.
-_IGNORED = {"device"}
+# Settings that affect only the last digits, or which evaluations are there.
+_IGNORED = {"device", "eval_every"}
 _TABLE = "table"
 _OPTIMIZERS = ("client_optimizer", "server_optimizer", *RATES)
 _MOST_NAMED = 4

@@ -23,7 +23,7 @@ from f3ast_tff.analysis.leaderboard.page import (
 from f3ast_tff.analysis.texts import broken, markdown_table
 from f3ast_tff.settings import REQUIRED, parameter
 
-_HEAD = ("regime", "first", "score", "not shown worse", "of", "FedAvg's place")
+_HEAD = ("regime", "first", "score", "others not shown worse", "of", "FedAvg's place")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ def _overview(board: Board, rows: Sequence[Standing]) -> list[str]:
     score = board.score.replace("_", " ")
     level = sum(row.cells["place"] == "1=" for row in rows[1:])
     fedavg = next(row for row in rows if row.cells["method"] == board.fedavg.name)
-    texts = [rows[0].cells["method"], f"{score} {rows[0].cells[score]}", str(level), str(len(rows))]
+    first, others = rows[0].cells, len(rows) - 1
+    texts = [first["method"], f"{score} {first[score]}", str(level), str(others)]
     return [board.title, *texts, fedavg.cells["place"]]
 
 

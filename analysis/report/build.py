@@ -59,8 +59,8 @@ def build(
     else:
         reading_tables = {}
     empty = tuple(section.title for section in sections if not section.blocks and of_papers)
-    score = score or score_of_objective(compared_groups)
-    compared, differences = differences_section(compared_groups, score, period, baseline)
+    score = score or score_of_objective(collected.groups)
+    compared, differences = differences_section(collected.groups, score, period, baseline)
     if compared.blocks and (left := len(collected.unfinished)):
         said = f"{left} unfinished run{'s are' if left > 1 else ' is'} left out: see Summary."
         compared = Section(compared.title, [*compared.blocks, Text(said)])

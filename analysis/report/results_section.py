@@ -26,7 +26,7 @@ from f3ast_tff.analysis.run_groups import (
     varying,
 )
 from f3ast_tff.analysis.runs import SCORES
-from f3ast_tff.analysis.texts import NOTHING, of_spread, over, spread_text
+from f3ast_tff.analysis.texts import NOTHING, of_spread, over, p_value_text, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
@@ -97,7 +97,7 @@ def _grid(table: pd.DataFrame, name: str) -> Grid:
             _number(row["difference"]),
             _number(row["low"]),
             _number(row["high"]),
-            NOTHING if math.isnan(row["p"]) else f"{row['p']:.4f}",
+            p_value_text(row["p"]),
             str(row["draws"]),
             str(row["pairs"]),
             row["verdict"],

@@ -74,12 +74,14 @@ def main(flags: Flags) -> None:
     names = [*methods.conditions, *dict.fromkeys([*methods.own, *([colour] if colour else [])])]
     table = final_table(methods.groups, names, methods.labels)
     score = flags.score or score_of_objective(methods.groups)
-    compared = differences(methods, score, PERIODS[0], flags.baseline)
+    # A colour draws other conditions in one panel; it does not make them equal.
+    equal = methods if colour is None else methods_of(collected.groups)
+    compared = differences(equal, score, PERIODS[0], flags.baseline)
     print(render(table, names[len(methods.conditions) :]))
     for where, part in compared.groupby("where", sort=False):
         print("", *filter(None, [where]), *part["sentence"], sep="\n")
-    if len(set(methods.labels.values())) > 1:
-        said = heading(methods, compared, score, PERIODS[0], flags.baseline)
+    if len(set(equal.labels.values())) > 1:
+        said = heading(equal, compared, score, PERIODS[0], flags.baseline)
         print("", textwrap.fill(said, _WIDTH), "", sep="\n")
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(

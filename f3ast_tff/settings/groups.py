@@ -117,7 +117,7 @@ class RunConfig:
     """Seed, folder and files of a run."""
 
     seed: int = parameter(0, "seed of everything but the data", minimum=0, maximum=MAX_SEED)
-    eval_every: int = parameter(10, "rounds between evaluations", minimum=1, method_specific=True)
+    eval_every: int = parameter(10, "rounds between evaluations", minimum=1)
     checkpoint_every: int = parameter(
         25, "rounds between checkpoints", minimum=1, decides_result=False
     )

@@ -109,7 +109,7 @@ def test_two_forms_of_an_algorithm_are_told_apart(make_run: MakeRun, order: Call
     three_seeds(make_run, "unbiased", [0.4, 0.4], clients_per_round=9)
     _, lines, _ = order()
     names = [line.split("  ")[0] for line in lines[3:6]]
-    assert names[0] == "Unbiased"
+    assert names[0] == "Unbiased (reading paper, 9 clients a round)"
     assert names[1].startswith("F3AST (reading paper")
     assert names[2].startswith("F3AST (reading released")
 

@@ -72,3 +72,28 @@ def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Pa
     assert "\nF3AST is better than FedAvg by .100 [.100, .100] over 5 draws.\n" in stdout
     code, _, stderr = compare(*flags, "--baseline=fedprox")
     assert (code, "--baseline=fedprox: must be a method of the runs: f" in stderr) == (2, True)
+
+
+def test_a_colour_does_not_make_conditions_equal(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    """Methods with other K, or other evaluations, are drawn together and not compared."""
+    given = ({"clients_per_round": 3}, {"clients_per_round": 10}, {"eval_every": 1})
+    for draw in range(5):
+        for n, (name, more) in enumerate(zip(("fedavg", "f3ast", "f3ast"), given)):
+            make_run(f"{n}{draw}", algorithm=name, seed=draw, data_seed=draw, **more)
+    for colour in ("clients_per_round", "eval_every"):
+        code, stdout, _ = compare(
+            "--runs", tmp_path / "runs", "--out", tmp_path / "a.svg", f"--colour={colour}"
+        )
+        assert code == 0
+        assert "No two methods ran under equal settings" in stdout
+
+
+def test_a_repeated_run_with_other_results_is_said(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    make_run("a", 0.5)
+    make_run("b", 0.1)
+    _, _, stderr = compare("--runs", tmp_path / "runs", "--out", tmp_path / "a.svg")
+    assert "same run: same settings and seed, but other results" in stderr

@@ -97,6 +97,18 @@ def test_what_cannot_be_called(
         assert math.isnan(row["low"]) == (len(ours) == 1 or None in ours)
 
 
+def test_a_loss_is_turned_too(make_run: MakeRun, tmp_path: Path) -> None:
+    """Losses of F3AST are lower by .1 on average: above 0, as a lower loss is better."""
+    for draw, (ours, theirs) in enumerate(
+        zip((1.0, 2.0, 0.5, 1.5, 0.5), (1.5, 1.0, 1.5, 1.0, 1.0))
+    ):
+        for name, loss in (("f3ast", ours), ("fedavg", theirs)):
+            make_run(f"{name}{draw}", loss=loss, algorithm=name, seed=draw, data_seed=draw)
+    (row,) = found(tmp_path, score="sample_loss").to_dict("records")
+    assert (row["a"], row["difference"]) == ("F3AST", pytest.approx(-0.1))
+    assert row["sentence"].startswith("F3AST and FedAvg: too close to call, +.100 [-")
+
+
 def test_seeds_of_one_draw_are_no_sample_of_draws(make_run: MakeRun, tmp_path: Path) -> None:
     """They are a sample if the task's data are the same for every seed."""
     for task in ("synthetic", "mnist"):
@@ -217,10 +229,15 @@ def test_methods_are_compared_by_the_accuracy_of_their_objective(
 def test_a_report_compares_methods_that_depart_from_a_preset_alike(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """Runs beside others with the preset's value are left out: they compare readings."""
+    """As `compare` does; runs beside others with the preset's value are named."""
     for algorithm in ("f3ast", "fedavg"):
         make(make_run, algorithm, LOW, algorithm=algorithm, client_share="equal")
     report = build(collect(tmp_path), "final")
     assert len(report.tables["differences"]) == 1
     make(make_run, "usual", HIGH, algorithm="f3ast", client_share="examples")
-    assert "differences" not in build(collect(tmp_path), "final").tables
+    report = build(collect(tmp_path), "final")
+    (row,) = report.tables["differences"].to_dict("records")
+    assert row["where"] == "client_share equal"
+    said = str(report.sections[0].blocks[0])
+    assert "not compared: F3AST (client_share examples)" in said
+    assert "Runs with p_k = 1 / N among them have the objective of --score=user_accuracy" in said
