@@ -86,7 +86,7 @@ class FusedEngine:
 
         Raises:
             ParameterError: If there is no such device, or an optimizer has no form in JAX.
-            ComponentError: If the model returns no logits of the data's classes.
+            ComponentError: If the model returns no logits for the data's classes.
         """
         self._parts = parts
         self._workers = workers
@@ -361,16 +361,17 @@ def _with_clients(
 
 
 def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
-    """Refuses a model whose logits are not one per class, for each label."""
+    """Refuses a model that has no logit for a class, or not one vector for each label."""
     some, apply = parts.data.train, parts.model.apply
     features, labels = some.features[:2], some.labels[:2]
-    wanted = [*labels.shape, parts.data.num_classes]
     found = jax.eval_shape(
         lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
     )
-    if not hasattr(found, "shape") or [*found.shape] != wanted:
-        said = f"shape {[*found.shape]}" if hasattr(found, "shape") else type(found).__name__
+    shape, classes = getattr(found, "shape", None), parts.data.num_classes
+    if shape is None or shape[:-1] != labels.shape or shape[-1] < classes:
+        said = type(found).__name__ if shape is None else f"shape {[*shape]}"
+        wanted = f"must be logits of shape {[*labels.shape, classes]}, at least one per class"
         raise ComponentError(
             f"model {type(parts.model).__name__}: apply returned {said} for {len(labels)} "
-            f"examples: must be logits of shape {wanted}, one per class"
+            f"examples: {wanted}"
         )
