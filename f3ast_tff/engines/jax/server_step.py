@@ -210,7 +210,8 @@ class ServerStep:
         """The aggregation's direction; `ComponentError` if it has other shapes than `delta`."""
         found, trees = self.aggregation.in_jax(delta), jax.tree_util
         returned, given = ([jnp.shape(x) for x in trees.tree_leaves(t)] for t in (found, delta))
-        if trees.tree_structure(found) != trees.tree_structure(delta) or returned != given:
+        structures: list[Any] = [trees.tree_structure(t) for t in (found, delta)]
+        if structures[0] != structures[1] or returned != given:
             raise ComponentError(
                 f"aggregation {type(self.aggregation).__name__}: in_jax returned "
                 f"{type(found).__name__} of shapes {returned}: must be a list of shapes {given}"
