@@ -10,7 +10,7 @@ from f3ast_tff.analysis.differences import methods_of
 from f3ast_tff.analysis.leaderboard.boards import Board, Method
 from f3ast_tff.analysis.leaderboard.masks import Published, masks_of_run
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
-from f3ast_tff.analysis.runs import Pair, Run
+from f3ast_tff.analysis.runs import PERIODS, Pair, Run
 from f3ast_tff.analysis.studies import RATES
 from f3ast_tff.availability.mask_files import masks_digest, read_masks
 from f3ast_tff.core.errors import DataError
@@ -19,8 +19,8 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.configuration import Configuration
 
 Masks = Mapping[tuple[str, str], Mapping[Pair, Published]]
-# Settings that affect only the last digits, or which evaluations are there.
-_IGNORED = {"device", "eval_every"}
+# Settings that affect only the last digits.
+_IGNORED = {"device"}
 _TABLE = "table"
 _OPTIMIZERS = ("client_optimizer", "server_optimizer", *RATES)
 _MOST_NAMED = 4
@@ -78,7 +78,9 @@ def _nearest(group: RunGroup, boards: Sequence[Board]) -> tuple[Board, list[str]
 
     def differing(board: Board) -> list[str]:
         ours, theirs = group.world, board.first.world
-        names = [n for n in {**theirs, **ours} if n not in _IGNORED]
+        # A score at the end does not depend on the evaluations before it.
+        ignored = _IGNORED | ({"eval_every"} if board.study.period == PERIODS[0] else set())
+        names = [n for n in {**theirs, **ours} if n not in ignored]
         different = [n for n in names if ours.get(n) != theirs.get(n)]
         # Task, regime and rounds first: they explain more than settings that follow from them.
         different.sort(key=lambda name: name not in ("task", "availability", "rounds"))

@@ -229,3 +229,13 @@ def test_a_method_has_one_pair_of_rates_where_rates_are_tuned() -> None:
     entered, said = enter(boards, runs, MASKS)
     assert not entered
     assert "2 pairs of client and server rate (0.1 and 1, 1.1 and 1)" in said[0]
+
+
+def test_evaluations_must_agree_where_several_make_the_score() -> None:
+    """A mean of the last evaluations is another one if there are more; a last score is not."""
+    entered, said = enter([home()], own_runs(home(), 0.05, eval_every=1), MASKS)
+    assert len(entered) == 1 and not said
+    board = boards_of("table3_small")[0]
+    entered, (line,) = enter([board], own_runs(board, 0.05, eval_every=1), MASKS)
+    assert not entered
+    assert "on no board" in line and "eval_every" in line
