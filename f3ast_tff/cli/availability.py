@@ -124,7 +124,8 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
             labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
         process = build_process(config, shares / shares.sum(), seed, labels)
         constraint = configs["constraint"].build(n, seed, 0)
-        check_repeats(process, n)
+        said = f"availability {type(process).__name__}: mask"
+        check_repeats(said, lambda t: available_clients(process, n, t))
     seen = preview(process, rounds, constraint if options.constraint else None)
     parts = getattr(config, "parts", ())
     names = ",".join(component_of(part).name for part in parts)

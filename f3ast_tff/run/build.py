@@ -26,9 +26,9 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
-from f3ast_tff.run.delivering import Payload, check_arrivals_repeat
+from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.selecting import check_limit_repeats, check_repeats
+from f3ast_tff.run.selecting import available_clients, check_repeats, constraint_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
@@ -180,9 +180,11 @@ class Builder:
             labels = [label_distribution(train, self.data.num_classes)]
         process = config.build(p, seed, *labels)
         KINDS["availability"].check_object(process)
-        check_repeats(process, len(p))
+        name = f"availability {type(process).__name__}: mask"
+        check_repeats(name, lambda t: available_clients(process, len(p), t))
         constraint = self._build("constraint", len(p), seed, self.payload.bytes_up)
-        check_limit_repeats(constraint)
+        name = f"constraint {type(constraint).__name__}: limit"
+        check_repeats(name, lambda t: constraint_of(constraint, t))
         return StrategyContext(
             p=p,
             sizes=sizes,
@@ -273,7 +275,9 @@ class Builder:
             seed=self.availability_seed,
         )
         delivery = self._build("delivery", of_delivery)
-        check_arrivals_repeat(delivery, np.arange(min(world.constraint.largest_k, len(world.p))))
+        ids = np.arange(min(world.constraint.largest_k, world.num_clients))
+        name = f"delivery {type(delivery).__name__}: arrivals"
+        check_repeats(name, lambda t: arrivals_of(delivery, t, ids))
         return delivery
 
     @cached_property

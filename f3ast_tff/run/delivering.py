@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.engines.engine import Flight, RoundOutcome
 from f3ast_tff.methods.parts.late import Taken, staleness_weight, taken_by
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
-from f3ast_tff.run.selecting import ASKED, TWO_RESULTS, refused, weigh_selected
+from f3ast_tff.run.selecting import refused, weigh_selected
 
 # Slot of an update that never arrives.
 _NOWHERE = -1
@@ -100,7 +100,7 @@ def deliver(
         ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
             returns another cohort than the delivered clients.
     """
-    arrivals = _arrivals(delivery, now.number, ids)
+    arrivals = arrivals_of(delivery, now.number, ids)
     delivered = arrivals.delivered & (not arrivals.failed)
     return Answers(
         asked=ids,
@@ -118,8 +118,12 @@ def _distinct(ids: Sequence[np.ndarray]) -> int:
     return len(np.unique(np.concatenate(ids)))
 
 
-def _arrivals(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
-    """Asks a delivery; `ComponentError` if it returns no `Arrivals` of the asked clients."""
+def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
+    """Returns the arrivals of the clients asked in round t.
+
+    Raises:
+        ComponentError: If the delivery returns no `Arrivals` of these clients.
+    """
     ids = ids.view()
     # A delivery that changed them would change who was selected.
     ids.flags.writeable = False
@@ -146,25 +150,6 @@ def _arrivals(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
         wrong = f"has a round of {seconds!r} s: must be finite and at least 0"
         raise ComponentError(f"{where} {wrong}")
     return arrivals
-
-
-def check_arrivals_repeat(delivery: Delivery, ids: np.ndarray) -> None:
-    """Refuses a delivery that is not a function of round and clients.
-
-    Raises:
-        ComponentError: If the arrivals of round 1 differ when asked for again, or after round 2.
-    """
-    found = [_arrivals(delivery, t, ids) for t in ASKED]
-    if not all(_same(found[0], found[n]) for n in (1, 3)):
-        raise ComponentError(f"delivery {type(delivery).__name__}: arrivals{TWO_RESULTS}")
-
-
-def _same(a: Arrivals, b: Arrivals) -> bool:
-    pairs = [(getattr(a, each.name), getattr(b, each.name)) for each in fields(a)]
-    return all(
-        np.array_equal(one, other, equal_nan=isinstance(one, (float, np.ndarray)))
-        for one, other in pairs
-    )
 
 
 def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
@@ -272,7 +257,7 @@ class InFlight:
             ComponentError: See `deliver`; also if the strategy's `taken` returns no `Taken`.
         """
         t = now.number
-        arrivals = _arrivals(delivery, t, ids)
+        arrivals = arrivals_of(delivery, t, ids)
         asked = self._asked(t, ids, arrivals)
         # Selected clients first, because a strategy may use only these.
         entries = asked.and_then(self.entries)

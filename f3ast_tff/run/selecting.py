@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Protocol
 
@@ -13,9 +13,6 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 _MAX_NAMED = 5
-# Rounds asked for, one by one, by checks of a function of the round.
-ASKED = (1, 1, 2, 1)
-TWO_RESULTS = "(1) returned two results: it must be a function of seed and round alone"
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
 
 
@@ -57,30 +54,27 @@ def available_clients(
     return mask
 
 
-def check_repeats(availability: Availability, num_clients: int) -> None:
-    """Refuses a process whose mask is not a function of the round.
+def check_repeats(name: str, ask: Callable[[int], Any]) -> None:
+    """Refuses a component that is no function of the round.
+
+    Args:
+        name: Component and method, for the error.
+        ask: Returns the result of a round: an array, or a dataclass of arrays and numbers.
 
     Raises:
-        ComponentError: If the mask of round 1 differs when asked for again, or after round 2.
+        ComponentError: If the result of round 1 differs when asked for again, or after round 2.
     """
-    masks = [available_clients(availability, num_clients, t).copy() for t in ASKED]
-    if not all(np.array_equal(masks[0], masks[n]) for n in (1, 3)):
-        raise ComponentError(f"availability {_name(availability)}: mask{TWO_RESULTS}")
+    first, again, _, later = (list(map(np.array, _parts(ask(t)))) for t in (1, 1, 2, 1))
+    for a, b in (*zip(first, again), *zip(first, later)):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+            says = "(1) returned two results: it must be a function of seed and round alone"
+            raise ComponentError(f"{name}{says}")
 
 
-def check_limit_repeats(constraint: Constraint) -> None:
-    """Refuses a constraint that is not a function of the round, or no constraint.
-
-    Raises:
-        ComponentError: If the limit of round 1 differs when asked for again, or after round 2.
-    """
-    limits = [constraint_of(constraint, t) for t in ASKED]
-    if not all(_same(limits[0], limits[n]) for n in (1, 3)):
-        raise ComponentError(f"constraint {_name(constraint)}: limit{TWO_RESULTS}")
-
-
-def _same(a: RoundConstraint, b: RoundConstraint) -> bool:
-    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+def _parts(found: Any) -> list[Any]:
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [getattr(found, each.name) for each in fields(found)]
 
 
 def check_observes(strategy: Strategy) -> None:

@@ -101,7 +101,7 @@ def test_masks_without_a_seed_are_refused() -> None:
     with pytest.raises(
         ComponentError, match="two results: it must be a function of seed and round"
     ):
-        check_repeats(process, 50)
+        check_repeats("mask", lambda t: available_clients(process, 50, t))
 
 
 def test_an_observe_that_nobody_would_call_is_refused() -> None:
