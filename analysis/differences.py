@@ -292,7 +292,9 @@ def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> 
     if math.isnan(row["low"]):
         words = {BETTER: f"{a} is better than {b}", WORSE: f"{a} is worse than {b}"}
         return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {diverged}."
-    taken = f"over {over(asked.found)}"
+    taken = f"over {over(asked.found)}" + (f"; the loss of {diverged}" if diverged else "")
+    if size == row["low"] == row["high"] == 0:
+        return f"{a} and {b} are equal in every run, {taken}."
     if verdict == CLOSE:
         between = f"[{_signed(ends[0])}, {_signed(ends[1])}]"
         return f"{a} and {b}: {CLOSE}, {_signed(size)} {between} {taken}."

@@ -178,7 +178,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     """Returns the finished runs at or below a folder.
 
     Raises:
-        RunsError: If there is no run, or a run is damaged.
+        RunsError: If there is no run, or a run is damaged or there twice.
 
     Examples:
         >>> import tempfile
@@ -200,7 +200,7 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         runs: Finished runs by the name of their method; `""` for names that follow from settings.
 
     Raises:
-        RunsError: If there are no runs.
+        RunsError: If there are no runs, or a run is there twice.
         ParameterError: If a name stands for several methods under equal settings.
     """
     if not any(runs.values()):
@@ -208,7 +208,10 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
     every = [run for members in runs.values() for run in members]
     labels: dict[RunGroup, str] = {}
     for label, members in runs.items():
-        labels.update(dict.fromkeys(group_runs(members, among=every)[0], label))
+        groups, repeated = group_runs(members, among=every)
+        if repeated:
+            raise RunsError(repeated[0])
+        labels.update(dict.fromkeys(groups, label))
     found = methods_of(list(labels))
     named = {group: labels[group] or found.labels[group] for group in found.groups}
     for cell in partition(found.groups, found.conditions):

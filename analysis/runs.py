@@ -77,6 +77,7 @@ class Run:
             components in use belong to methods.
         input_files: SHA-256 of the files that settings name, by setting.
         data_sha256: Digest of the data, including clients; `None` if not recorded.
+        version: Version of this library that made the run; `None` if not recorded.
     """
 
     path: Path
@@ -90,6 +91,7 @@ class Run:
     method_plugins: frozenset[str] = frozenset()
     input_files: Mapping[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
+    version: str | None = None
 
     @property
     def pair(self) -> Pair:
@@ -297,6 +299,7 @@ def described(config: Any) -> dict[str, Any]:
     try:
         plugins = config["plugins"]
         files, digest = config["input_files"], config.get("data_sha256")
+        version = config.get("packages", {}).get("f3ast-tff")
         return {
             "settings": _checked(settings),
             "components": {
@@ -310,6 +313,7 @@ def described(config: Any) -> dict[str, Any]:
             "method_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
+            "version": None if version is None else one_line(str(version)),
         }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"does not describe its components: {error!r}") from error

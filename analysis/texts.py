@@ -138,6 +138,17 @@ def one_availability(groups: Iterable[RunGroup]) -> bool:
     return any(group.setting("availability_draws") == "by_round_only" for group in groups)
 
 
+def several_versions(groups: Iterable[RunGroup]) -> str:
+    """Names the versions of this library that made the runs if they are several, else `""`."""
+    found = {run.version for group in groups for run in group.runs.values() if run.version}
+    if len(found) < 2:
+        return ""
+    return (
+        f"Versions {', '.join(sorted(found))} of this library made the runs; results of one "
+        "experiment may differ between versions, see CHANGELOG.md."
+    )
+
+
 def write_csv(table: pd.DataFrame, path: Path | str) -> None:
     """Writes a table as UTF-8, see `csv_text`; on an error an existing file stays."""
     with atomic_write(Path(path), encoding="utf-8", newline="") as file:

@@ -24,7 +24,13 @@ from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability, scored_on
+from f3ast_tff.analysis.texts import (
+    ONE_AVAILABILITY,
+    interval,
+    one_availability,
+    scored_on,
+    several_versions,
+)
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 
@@ -160,6 +166,8 @@ def summary(
         "Runs of one group differ by data draw and seed alone."
     )
     blocks: list[Block] = [Text(read)]
+    if versions := several_versions(collected.groups):
+        blocks.append(Text(versions))
     if lost := sum(group.num_guessing for group in collected.groups):
         text = f"{lost} of the runs end no better than a guess among the classes: sample loss at "
         blocks.append(Text(f"{text}least ln C; the last column of Runs counts them."))

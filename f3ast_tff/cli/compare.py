@@ -24,7 +24,7 @@ from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import RunGroup, collect, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
-from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -83,6 +83,8 @@ def main(flags: Flags) -> None:
     if len(set(equal.labels.values())) > 1:
         said = heading(equal, compared, score, PERIODS[0], flags.baseline)
         print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+    if versions := several_versions(collected.groups):
+        print(textwrap.fill(versions, _WIDTH))
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(
         methods.groups,

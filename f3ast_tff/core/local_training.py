@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import each_generator
 
 
@@ -127,3 +128,18 @@ def check_client_shares(p: np.ndarray) -> None:
         raise ValueError(f"p[{wrong[0]}] = {p[wrong[0]]}: must be at least 0")
     if not abs(p.sum() - 1) < 1e-6:
         raise ValueError(f"p sums to {p.sum()}: must sum to 1")
+
+
+def renewed_shares(p: np.ndarray, num_clients: int) -> np.ndarray:
+    """Returns client shares that replace those of before, checked, `float64 [N]`.
+
+    Raises:
+        ParameterError: If they are of another number of clients.
+        ValueError: If they are no distribution.
+    """
+    p = np.asarray(p, np.float64)
+    if p.shape != (num_clients,):
+        allowed = f"must have the {num_clients} clients of before, absent ones with 0"
+        raise ParameterError("p", f"shape {list(p.shape)}", allowed)
+    check_client_shares(p)
+    return p

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.parts.algorithm import (
@@ -154,14 +154,9 @@ class F3AST(BaseStrategy):
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
         """See `Renewable.renewed`; clients that stay keep their rates."""
         asked = self.selected_rates
-        p = np.asarray(p, np.float64)
-        if p.shape != self.p.shape:
-            allowed = f"must have the {len(self.p)} clients of before, absent ones with 0"
-            raise ParameterError("p", f"shape {list(p.shape)}", allowed)
-        check_client_shares(p)
         return replace(
             self,
-            p=p,
+            p=renewed_shares(p, len(self.p)),
             rates=self.rates.started(joined, initial_rate),
             selected_rates=None if asked is None else asked.started(joined, initial_rate),
         )

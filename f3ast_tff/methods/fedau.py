@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.local_training import renewed_shares
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
@@ -59,7 +60,7 @@ class FedAU(AllAvailable):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
         """See `Renewable.renewed`: the first interval of a client that joins starts now."""
-        renewed = replace(self, p=p)
+        renewed = replace(self, p=renewed_shares(p, len(self.p)))
         renewed.restore(self.state())
         renewed._mean[joined] = 1
         renewed._ended[joined] = 0

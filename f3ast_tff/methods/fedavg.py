@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
@@ -60,7 +60,7 @@ class Proportional(BaseStrategy):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
         """See `Renewable.renewed`."""
-        return replace(self, p=p)
+        return replace(self, p=renewed_shares(p, len(self.p)))
 
     @property
     def may_select(self) -> frozenset[str]:
@@ -112,7 +112,7 @@ class Uniform(BaseStrategy):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
         """See `Renewable.renewed`; uniform sampling takes all shares above 0 alike."""
-        return replace(self, candidates=p > 0)
+        return replace(self, candidates=renewed_shares(p, len(self.average_weights)) > 0)
 
     def select(self, now: Round) -> np.ndarray:
         rng = generator(self.seed, "selection", now.number)

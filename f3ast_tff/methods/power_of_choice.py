@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
@@ -68,7 +68,7 @@ class PowerOfChoice(BaseStrategy):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
         """See `Renewable.renewed`."""
-        return replace(self, p=p)
+        return replace(self, p=renewed_shares(p, len(self.p)))
 
     @property
     def may_select(self) -> frozenset[str]:

@@ -251,6 +251,8 @@ def simulate(
         seeds = list(seeds)
         if not seeds:
             raise ParameterError("seeds", seeds, "must hold at least one")
+        if len({*seeds}) < len(seeds):
+            raise ParameterError("seeds", seeds, "must differ: a repeated run has equal results")
         common = {"rounds": rounds, "engine": engine, "plugins": plugins, **settings}
         common.update(on_round=on_round, on_evaluation=on_evaluation)
         draws = "data_seed" not in settings and not isinstance(task, FederatedData)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.render import to_markdown
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
@@ -47,6 +50,20 @@ def test_what_cannot_be_used_is_left_out_with_a_line(
     assert out.read_text().startswith("<?xml")
     (row,) = csv.DictReader(table.read_text().splitlines())
     assert (row["algorithm"], row["runs"], row["final_sample_accuracy"]) == ("fedavg", "1", "0.5")
+
+
+def test_versions_of_the_library_are_named_if_several(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    """In `compare` and in the report; runs of unknown versions say nothing."""
+    args = (f"--runs={tmp_path}", f"--out={tmp_path}/x.png")
+    make_run("a", described={"packages": {"f3ast-tff": "0.2.0"}})
+    make_run("b", seed=1)
+    assert "Versions" not in compare(*args)[1]
+    make_run("c", seed=2, described={"packages": {"f3ast-tff": "0.1.9"}})
+    said = "Versions 0.1.9, 0.2.0 of this library made the runs;"
+    assert said in compare(*args)[1]
+    assert said in to_markdown(build(collect(tmp_path), "final"))
 
 
 def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_difference_has_interval_p_value_and_sentence(make_run: MakeRun, tmp_p
     (turned,) = found(tmp_path, baseline="f3ast").to_dict("records")
     assert turned["sentence"] == f"FedAvg is worse than F3AST by .180 {between} over 5 draws."
     (loss,) = found(tmp_path, score="sample_loss").to_dict("records")
-    assert loss["sentence"].endswith("too close to call, +.000 [+.000, +.000] over 5 draws.")
+    assert loss["sentence"] == "FedAvg and F3AST are equal in every run, over 5 draws."
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,15 @@ def test_what_cannot_be_called(
     for row in rows:
         assert sentence in row["sentence"]
         assert math.isnan(row["low"]) == (len(ours) == 1 or None in ours)
+
+
+def test_a_diverged_loss_is_said_with_an_accuracy(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "a", LOW, algorithm="fedavg")
+    make(make_run, "b", HIGH[:4], algorithm="f3ast")
+    make_run("b-4", HIGH[4], None, algorithm="f3ast", data_seed=4, seed=4)
+    (row,) = found(tmp_path).to_dict("records")
+    assert row["verdict"] == "better"
+    assert row["sentence"].endswith(" over 5 draws; the loss of F3AST diverged in 1 of 5 runs.")
 
 
 def test_a_loss_is_turned_too(make_run: MakeRun, tmp_path: Path) -> None:
@@ -185,6 +194,9 @@ def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
     assert "F3AST" in (tmp_path / "x.svg").read_text()
     with pytest.raises(RunsError, match="is not a folder"):
         read_results(tmp_path / "runs" / "a-0" / "nothing")
+    make_run("again", LOW[0], algorithm="fedavg", data_seed=0, seed=0)
+    with pytest.raises(RunsError, match="again and .*a-0 are the same run"):
+        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(

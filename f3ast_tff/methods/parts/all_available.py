@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import uniform_part
@@ -68,7 +68,7 @@ class AllAvailable(TakesAvailable):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> AllAvailable:
         """See `Renewable.renewed`."""
-        return replace(self, p=p)
+        return replace(self, p=renewed_shares(p, len(self.p)))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         return Cohort(ids[delivered], self.p[ids[delivered]])

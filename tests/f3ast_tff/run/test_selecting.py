@@ -11,9 +11,11 @@ import pytest
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
@@ -201,6 +203,15 @@ def test_clients_join_with_shares_and_rates_that_make_sense(
     with pytest.raises(ParameterError, match=says):
         F3AST.start(P, 3).renewed(p, np.array(joined), rate)
     assert isinstance(F3AST.start(P, 3).renewed(P.tolist(), np.array([2]), 0.5), F3AST)
+
+
+@pytest.mark.parametrize("method", [PowerOfChoice, Proportional, Uniform, AllAvailable, FedAU])
+def test_every_method_that_follows_shares_checks_them(method: Any) -> None:
+    before = method.start(P, 3)
+    with pytest.raises(ParameterError, match=r"p = shape \[2\]: must have the 12 clients"):
+        before.renewed(np.array([0.5, 0.5]), np.array([0]), 0.5)
+    with pytest.raises(ValueError, match="must sum to 1"):
+        before.renewed(P / 2, np.array([0]), 0.5)
 
 
 def test_sizes_are_one_per_client() -> None:

@@ -349,6 +349,8 @@ def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:
         simulate(seeds=range(2), seed=1, **SMALL)
     with pytest.raises(ParameterError, match="seeds = .*: must hold at least one"):
         simulate(seeds=[], **SMALL)
+    with pytest.raises(ParameterError, match="seeds = .*: must differ"):
+        simulate(seeds=[0, 1, 0])
     with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
         compare({})
     methods = {"A": "fedavg", "B": {"algorithm": "f3ast", "seeds": [0, 1]}}
