@@ -19,6 +19,7 @@ from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.conditions import MAX_VALUES, ValueRefused, integer_range
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import load_plugin
 from f3ast_tff.settings.resolve import applicable, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
 
@@ -148,9 +149,9 @@ def plan(
         CampaignError: On the first error in the file.
         ParameterError: On a wrong override.
     """
-    registry = registry or builtin_registry()
     overrides = dict(overrides)
     content = _without_overridden_seeds(read_grid_file(path), overrides)
+    registry = _with_plugins(registry or builtin_registry(), content)
     if "run_name" in overrides:
         allowed = "runs of a campaign are named by what varies"
         raise ParameterError("run_name", overrides["run_name"], allowed)
@@ -169,6 +170,14 @@ def plan(
     if where is not None:
         ordered = runs_where(ordered, where, types)
     return Campaign(content.name, content.about, folder, ordered)
+
+
+def _with_plugins(registry: Registry, content: GridFile) -> Registry:
+    common = [parameter.name for group in GROUPS.values() for parameter in parameters_of(group)]
+    try:
+        return registry.with_plugins([*map(load_plugin, content.plugins)], common)
+    except ParameterError as error:
+        raise CampaignError(f"{content.path}: {error}") from error
 
 
 def _without_overridden_seeds(content: GridFile, overrides: Mapping[str, Any]) -> GridFile:

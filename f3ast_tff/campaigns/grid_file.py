@@ -14,6 +14,7 @@ from f3ast_tff.core.data_files import read_toml
 from f3ast_tff.core.errors import ParameterError
 
 _FOLDER = Path(__file__).parent / "grids"
+_TEXTS = ("about", "plugins")
 _TABLES = ("settings", "grid", "variants", "value")
 LABEL = "name"
 _ALIAS = "same_runs_as"
@@ -35,6 +36,7 @@ class GridFile:
         settings: Settings of all runs, by name.
         grid: Lists of values, or a range such as `"0-9"`, by setting; every combination is run.
         variants: Tables of settings; the grid is run with each table. `name` is a label.
+        plugins: Plug-ins of the runs: files, whose paths are relative to this one, or modules.
         value: Tables of settings with a value or a list of values. Runs that match the first table
             are executed first, then runs that match the second, and so on, then all other runs.
     """
@@ -46,6 +48,7 @@ class GridFile:
     grid: Mapping[str, Any]
     variants: tuple[Mapping[str, Any], ...]
     value: tuple[Mapping[str, Any], ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 def built_in_campaigns() -> list[str]:
@@ -93,8 +96,8 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         shared = read_grid_file(_beside(path, content[_ALIAS]), may_refer=False)
         return replace(shared, about=str(content["about"]).strip())
     for key, value in content.items():
-        if key not in ("about", *_TABLES):
-            allowed = ", ".join(("about", *_TABLES)) + f", or about and {_ALIAS} alone"
+        if key not in (*_TEXTS, *_TABLES):
+            allowed = ", ".join((*_TEXTS, *_TABLES)) + f", or about and {_ALIAS} alone"
             raise CampaignError(f"{path}: {key} = {value!r}: must be one of {allowed}")
     about = content.get("about", "")
     if not isinstance(about, str):
@@ -109,7 +112,16 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         grid=grid,
         variants=variants,
         value=value,
+        plugins=_plugins(path, content.get("plugins", [])),
     )
+
+
+def _plugins(path: Path, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise CampaignError(f"{path}: plugins = {names!r}: must be a list of files or modules")
+    of_file = [name.endswith(".py") or "/" in name for name in names]
+    beside = [str(path.parent / os.path.expanduser(name)) for name in names]
+    return tuple(file if is_file else name for name, file, is_file in zip(names, beside, of_file))
 
 
 def _beside(path: Path, name: Any) -> Path:

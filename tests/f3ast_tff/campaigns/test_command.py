@@ -179,6 +179,21 @@ def test_plugins_reach_the_processes_that_run_them(
     assert "a plug-in in use is another, or has changed" in capsys.readouterr().err
 
 
+def test_a_campaign_names_its_plugins(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside its file, wherever the command runs; named on the command line too, it is the same."""
+    grid = write_grid(SMALL.replace('["fedavg", "f3ast"]', '["fedavg", "first_ones"]'))
+    grid.write_text('plugins = ["first.py"]\n' + grid.read_text())
+    plugin = grid.parent / "first.py"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path / 'out'}", "--seed=0"]
+    assert command(*arguments, "--processes=1", "--where=algorithm=first_ones") == 0
+    assert "1 of 1 runs finished" in capsys.readouterr().out
+    assert command(*arguments, f"--plugin={plugin}", "--first_weight=0.5", "--list") == 0
+    assert "first_ones-seed0  finished" in capsys.readouterr().out
+
+
 WRONG = {
     "no_campaign": (
         ["--processes=2"],

@@ -182,7 +182,9 @@ def test_a_file_may_stand_for_another(write_grid: WriteGrid) -> None:
 
 WRONG = {
     "not_toml": ("[grid\n", ["is not TOML"]),
-    "unknown_table": ("[gird]\n", ["gird = {}", "must be one of about, settings, grid, variants"]),
+    "plugins_text": ('plugins = "first.py"\n', ["plugins = 'first.py': must be a list"]),
+    "no_plugin": ('plugins = ["none.py"]\n', ["mine.toml: plugin = ", "none.py: not found"]),
+    "unknown_table": ("[gird]\n", ["gird = {}", "must be one of about, plugins, settings"]),
     "about_is_a_number": ("about = 3", ["about = 3: must be a text"]),
     "grid_is_a_number": ("grid = 3", ["grid = 3: must be a table, [grid]"]),
     "variants_is_a_table": ("[variants]\nseed = 1", ["variants", "[[variants]]"]),
