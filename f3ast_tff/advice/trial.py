@@ -160,7 +160,7 @@ def trial(
             if on_run is not None:
                 on_run(method, draw)
             own = {**settings_of(method, task, share), **common}
-            own.setdefault("eval_every", own["rounds"])
+            own.setdefault("eval_every", max(own["rounds"], 1))
             found = simulate(availability=availability, data_seed=draw, seed=draw, **own)
             last = found.metrics.iloc[-1]
             # The accuracy of a model that diverged is that of a guess.

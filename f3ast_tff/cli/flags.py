@@ -72,7 +72,8 @@ def parse(arguments: Sequence[str]) -> Parsed:
     given = parse_flags(words, {**parameters, **CAMPAIGN}, lists=parameters, plugins=True)
     of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
     if "draw" in of_campaign:
-        draws = _list_of(replace(parameters["seed"], name="draw"), of_campaign["draw"])
+        draw = replace(parameters["seed"], name="draw")
+        draws = [draw.checked(value) for value in _list_of(draw, of_campaign["draw"])]
         given["draw"] = draws if len(draws) > 1 else draws[0]
     return Parsed(given, of_campaign, registry)
 

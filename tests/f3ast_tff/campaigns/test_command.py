@@ -204,6 +204,7 @@ WRONG = {
     "processes_0": (["--campaign=fig2", "--processes=0"], ["--processes=0: must be at least 1"]),
     "seed": (["--campaign=fig2", "--seed=9-0"], ["--seed=9-0: must be a range such as 0-9"]),
     "draw": (["--campaign=fig2", "--draw=0,0"], ["--draw=0,0: names a value twice"]),
+    "draw_below_0": (["--campaign=fig2", "--draw=-1"], ["--draw=-1: must be at least 0"]),
     "rounds_0": (["--campaign=fig2", "--rounds=0"], ["--rounds=0: must be at least 1"]),
     "run_name": (["--campaign=fig2", "--run_name=x"], ["--run_name=x", "named by what varies"]),
     "in_the_file": (["--campaign=FILE"], ["mine.toml: [settings] rounds = -1: must be at least"]),

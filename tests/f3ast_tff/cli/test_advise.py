@@ -40,6 +40,10 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
         ([LOG, "--trial", "--methods=fedavg"], "--methods=fedavg: must be two or more"),
         ([LOG, "--trial", "--methods=x"], "--methods=x: algorithm x must be one of "),
+        (
+            [LOG, "--trial", "--task=synthetic", "--rounds=0", "--draws=2"],
+            "--rounds=0: must be at least 1",
+        ),
         ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
         ([LOG, "--trial", "--availability=always"], "--availability=always: is set by the trial"),
         (
