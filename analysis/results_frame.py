@@ -12,7 +12,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.curves import draw_curves
-from f3ast_tff.analysis.differences import Methods, differences, methods_of, score_of_objective
+from f3ast_tff.analysis.differences import (
+    Methods,
+    differences,
+    heading,
+    methods_of,
+    score_of_objective,
+)
 from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
@@ -143,10 +149,14 @@ class Results(pd.DataFrame):
 
         Raises:
             ParameterError: If no method is called `baseline`.
-            RunsError: If a run was not evaluated in the round.
+            RunsError: If a run was not evaluated in the round, or several methods are there, but no
+                two under equal settings.
         """
         score = score or score_of_objective(self.methods.groups)
-        return differences(self.methods, score=score, period=period, baseline=baseline)
+        table = differences(self.methods, score=score, period=period, baseline=baseline)
+        if table.empty and len(set(self.methods.labels.values())) > 1:
+            raise RunsError(heading(self.methods, table, score, period, baseline))
+        return table
 
     def plot(  # type: ignore[override]
         self, path: str | os.PathLike[str] | None = None, x: str = "rounds"

@@ -179,6 +179,14 @@ def test_many_methods_are_compared_with_one(make_run: MakeRun, tmp_path: Path) -
         found(tmp_path, baseline="fedprox")
 
 
+def test_no_frame_is_empty_without_a_reason(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("a", algorithm="fedavg")
+    assert read_results(tmp_path).differences().empty
+    make_run("b", algorithm="f3ast", availability="scarce")
+    with pytest.raises(RunsError, match="No two methods ran under equal settings: FedAvg .Always., F3AST"):
+        read_results(tmp_path).differences()
+
+
 def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
     """The frame has one row per run and evaluation; a part of it is a plain frame."""
     make(make_run, "a", LOW, algorithm="fedavg")
