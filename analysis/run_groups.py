@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.analysis.run_inputs import data_names, file_names, pairs_of
 from f3ast_tff.analysis.runs import (
     Pair,
     Run,
@@ -21,7 +21,6 @@ from f3ast_tff.analysis.runs import (
     run_folders,
     unfinished_line,
 )
-from f3ast_tff.settings import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (
@@ -191,7 +190,8 @@ def higher_is_better(metric: str) -> bool:
 def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[RunGroup], list[str]]:
     """Groups finished runs by all settings except data draw and seed.
 
-    A setting that names an input file stands for the file's content, not for its path.
+    A setting that names an input file stands for the file's content, not for its path. A draw of
+    the data is a data set: values of `data_seed` with the same data are one draw.
 
     Args:
         runs: The runs.
@@ -203,7 +203,8 @@ def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[Run
     found: dict[tuple[Any, ...], RunGroup] = {}
     repeated = []
     every = list(runs)
-    files, data = _file_names(among or every), _data_names(among or every)
+    known = among or every
+    files, data, pairs = file_names(known), data_names(known), pairs_of(known)
     for run in every:
         left_out = {*PAIR, *run.not_compared}
         settings = {n: v for n, v in run.settings.items() if v is not None and n not in left_out}
@@ -217,9 +218,12 @@ def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[Run
         of_method = [f"plugin {name}" for name in run.method_plugins]
         own = run.method_settings.union(of_method, ["algorithm"])
         group = found.setdefault(key, RunGroup(settings, own, {}))
-        first = group.runs.setdefault(run.pair, run)
+        first = group.runs.setdefault(pairs[run], run)
         if first is not run:
-            others = "" if run.metrics.equals(first.metrics) else ", but other results"
+            one, other = (
+                each.metrics.drop(columns="wall_seconds", errors="ignore") for each in (run, first)
+            )
+            others = "" if one.equals(other) else ", but other results"
             said = f"are the same run: same settings and seed{others}"
             repeated.append(f"{run.path} and {first.path} {said}")
     return sorted(found.values(), key=_order), repeated
@@ -309,38 +313,6 @@ def _further_settings(groups: Sequence[RunGroup]) -> list[str]:
         *varying_within(groups, CONDITION, world),
     }
     return [name for name in names if name in further]
-
-
-def _file_names(runs: Sequence[Run]) -> dict[str, str]:
-    """A name for each input file by its digest: its first name, and part of the digest."""
-    names: dict[str, str] = {}
-    for run in runs:
-        for setting, digest in run.input_files.items():
-            name = os.path.basename(str(run.settings.get(setting)))
-            names.setdefault(digest, f"{name} {digest[:8]}")
-    return names
-
-
-def _data_names(runs: Sequence[Run]) -> dict[Run, str]:
-    """Marks the data of tasks whose runs of one draw were made from different files.
-
-    Returns:
-        The digest for runs of a draw with several digests, "" for the task's remaining runs.
-        Generated data are left out, because settings identify them and their last digits depend on
-        the processor.
-    """
-    tasks = builtin_registry().components["task"]
-    by_draw: dict[tuple[Any, ...], dict[Run, str]] = {}
-    for run in runs:
-        task = tasks.get(run.settings["task"])
-        if task is not None and "data_dir" in run.settings and run.data_sha256 is not None:
-            names = [p.name for p in task.parameters if p.decides_result]
-            draw = (task.name, run.pooled, *map(run.settings.get, names))
-            by_draw.setdefault(draw, {})[run] = run.data_sha256[:8]
-    several = {draw: found for draw, found in by_draw.items() if len({*found.values()}) > 1}
-    digests = {run: digest for found in several.values() for run, digest in found.items()}
-    concerned = {task for task, *_ in several}
-    return {run: digests.get(run, "") for run in runs if run.settings["task"] in concerned}
 
 
 def sortable(value: Any) -> tuple[int, float, str]:

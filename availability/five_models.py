@@ -155,14 +155,15 @@ class SmartphonesConfig(LognormalConfig):
     "availability",
     "uneven",
     "Uneven",
-    about="q_k proportional to 1 / p_k: the more data, the rarer",
+    about="q_k proportional to 1 / n_k: the more data, the rarer",
     order=4,
 )
 @dataclass(frozen=True)
 class UnevenConfig(AvailabilityConfig):
-    """Model 5: the client with the least data is always available.
+    """Model 5: q_k proportional to 1 / p_k; the client with the least data is always available.
 
-    If shares are equal, such as CIFAR-100's, all clients are always available.
+    These p_k are shares of the data in each objective, see `AvailabilityConfig.build`. If clients
+    hold equally much, such as CIFAR-100's, all are always available.
 
     Examples:
         >>> import numpy as np

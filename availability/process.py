@@ -115,7 +115,8 @@ class AvailabilityConfig:
         """Returns the process.
 
         Args:
-            p: Client shares p_k, `float64 [N]`, of sum 1; most processes use only N.
+            p: Client shares p_k of the data, `float64 [N]`, of sum 1, also where the objective's
+                are 1 / N; most processes use only N.
             seed: Seed of all draws.
 
         Raises:

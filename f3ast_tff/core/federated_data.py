@@ -21,14 +21,15 @@ class ClientExamples:
     """Examples of all clients, in the order of clients.
 
     Attributes:
-        features: `[num_examples, ...]`, any dtype.
+        features: Numbers, `[num_examples, ...]`; integers must fit `int32`.
         labels: Integer class ids, `[num_examples]`, or `[num_examples, length]` for sequences.
             Negative labels (the pads of a sequence) count neither in losses nor in accuracies.
         offsets: `int64 [num_clients + 1]`; client k holds rows `offsets[k]:offsets[k + 1]`.
         names: Name of each client, `[num_clients]`; `None` if clients are only numbered.
 
     Raises:
-        ValueError: If the arrays contradict each other, or labels are not integers.
+        ValueError: If the arrays contradict each other, features are not numbers, labels are not
+            integers, integers do not fit `int32`, or a name is there twice.
 
     Examples:
         >>> import numpy as np
@@ -50,6 +51,12 @@ class ClientExamples:
             raise ValueError(f"{rows} rows of features but {len(self.labels)} of labels")
         if self.labels.dtype.kind not in "iu":
             raise ValueError(f"labels must be integers, not {self.labels.dtype}")
+        if self.features.dtype.kind not in "biuf":
+            raise ValueError(f"features must be numbers, not {self.features.dtype}")
+        # Larger integers would wrap around in a program without 64-bit integers.
+        for what, array in (("features", self.features), ("labels", self.labels)):
+            if array.dtype.kind in "iu" and not _fits_int32(array):
+                raise ValueError(f"{what} must be integers that fit int32, or floats")
         offsets = self.offsets
         if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
             raise ValueError(f"offsets must be integers [num_clients + 1], not {offsets.dtype}")
@@ -57,6 +64,8 @@ class ClientExamples:
             raise ValueError(f"offsets must rise from 0 to {rows}, the number of examples")
         if self.names is not None and len(self.names) != self.num_clients:
             raise ValueError(f"{len(self.names)} names for {self.num_clients} clients")
+        if self.names is not None and len(np.unique(self.names)) < self.num_clients:
+            raise ValueError("names must differ")
 
     @property
     def num_clients(self) -> int:
@@ -136,8 +145,8 @@ class FederatedData:
         if self.num_classes < 1:
             raise ValueError(f"num_classes {self.num_classes}: must be at least 1")
         for part, examples in (("training", self.train), ("test", self.test)):
-            if examples.labels.max(initial=-1) >= self.num_classes:
-                flat = examples.labels.reshape(len(examples.labels), -1).max(axis=1, initial=-1)
+            if examples.labels.max(initial=0) >= self.num_classes:
+                flat = examples.labels.reshape(len(examples.labels), -1).max(axis=1, initial=0)
                 row = int(np.argmax(flat >= self.num_classes))
                 raise ValueError(
                     f"labels must be below {self.num_classes}, the number of classes: client "
@@ -173,7 +182,7 @@ class FederatedData:
         labels: Any,
         clients: Any,
         *,
-        test: float | np.ndarray | None = 0.1,
+        test: float | Sequence[bool] | np.ndarray | None = 0.1,
         num_classes: int | None = None,
         seed: int = 0,
     ) -> FederatedData:
@@ -186,7 +195,7 @@ class FederatedData:
             labels: Integers, `[n]`, or `[n, length]` with negative labels for pads.
             clients: Integers or texts, `[n]`.
             test: Share of each client's examples for testing, rounded; a client keeps at least
-                one example for training. Or `bool [n]`, true for test examples. Or `None`: the
+                one example for training. Or booleans `[n]`, true for test examples. Or `None`: the
                 training examples are also the test examples.
             num_classes: Number of classes; by default the largest label plus one.
             seed: Seed of the choice of test examples.
@@ -219,12 +228,12 @@ class FederatedData:
         if num_classes is None:
             num_classes = int(labels.max()) + 1
         tested = np.zeros(len(clients), bool)
-        if isinstance(test, np.ndarray):
-            if test.shape != clients.shape or test.dtype != bool:
-                raise ValueError(f"test must be bool [{len(clients)}], not {_form(test)}")
-            tested = test
-        elif test is not None:
+        if isinstance(test, (int, float)):
             tested = _drawn(clients, test, seed)
+        elif test is not None:
+            tested = np.asarray(test)
+            if tested.shape != clients.shape or tested.dtype != bool:
+                raise ValueError(f"test must be bool [{len(clients)}], not {_form(tested)}")
         train = _by_client(features, labels, clients, ~tested)
         if test is None:
             return cls(train, train, num_classes)

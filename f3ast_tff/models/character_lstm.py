@@ -116,3 +116,12 @@ class CharacterLSTMConfig(ModelConfig):
         if len(input_shape) != 1:
             raise unreadable("sequences of character ids, [length]", input_shape)
         return CharacterLSTM(num_classes, units=self.lstm_units)
+
+    def check_inputs(self, features: np.ndarray, num_classes: int) -> None:
+        """See `ModelConfig.check_inputs`: an id outside the vocabulary would be read as another."""
+        wrong = features[(features < 0) | (features >= num_classes)]
+        if len(wrong):
+            raise ValueError(
+                f"reads ids from 0 to {num_classes - 1}, the classes that it predicts; "
+                f"the examples have {wrong[0]}"
+            )

@@ -92,6 +92,13 @@ class ModelConfig:
         """
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
+    def check_inputs(self, features: np.ndarray, num_classes: int) -> None:
+        """Checks the values of features as stored, `[n, ...]`; by default any will do.
+
+        Raises:
+            ValueError: If the model cannot read a value.
+        """
+
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
         engine = settings["engine"]

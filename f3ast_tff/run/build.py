@@ -83,7 +83,10 @@ class Builder:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
         scored = self._drawn_clients("test_clients", there, there)
-        return data if scored is None else replace(data, test=data.test.take(scored))
+        data = data if scored is None else replace(data, test=data.test.take(scored))
+        if not len(data.test.labels):
+            raise ParameterError("task", self._settings["task"], "has no test examples")
+        return data
 
     def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
         """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
@@ -116,6 +119,8 @@ class Builder:
             raise ParameterError("model", name, f"does not fit: this data has {labels} as label")
         shape = self.preprocessing.output_shape(train.features.shape[1:])
         try:
+            for part in (train, self.data.test):
+                config.check_inputs(part.features, self.data.num_classes)
             return self._build("model", shape, self.data.num_classes)
         except ParameterError:
             raise
@@ -178,7 +183,10 @@ class Builder:
         labels = []
         if config.needs_labels:
             labels = [label_distribution(train, self.data.num_classes)]
-        process = config.build(p, seed, *labels)
+        # An objective of equal shares does not change who is there.
+        equal = settings["client_share"] == "equal"
+        shares_of_data = client_share(sizes, work, "examples") if equal else p
+        process = config.build(shares_of_data, seed, *labels)
         KINDS["availability"].check_object(process)
         name = f"availability {type(process).__name__}: mask"
         check_repeats(name, lambda t: available_clients(process, len(p), t))

@@ -63,11 +63,13 @@ class TrainedModel:
         import jax
 
         stored = self._stored(examples)
-        model = self._model(stored.shape[1:])
-        apply = jax.jit(lambda rows: jax.nn.softmax(model.apply(list(self.weights), rows)))
+        model = self._model(stored)
+        apply = jax.jit(lambda weights, rows: jax.nn.softmax(model.apply(weights, rows)))
         size = max(1, model.examples_at_once)
+        # Not NumPy arrays, which rows of the program cannot index.
+        weights = [jax.numpy.asarray(weight) for weight in self.weights]
         parts = [
-            apply(self.preprocessing.in_jax(stored[first : first + size], None))
+            apply(weights, self.preprocessing.in_jax(stored[first : first + size], None))
             for first in range(0, len(stored), size)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
@@ -103,10 +105,12 @@ class TrainedModel:
             raise ParameterError("examples", value, f"must be finite, as in training: row {row}")
         return stored
 
-    def _model(self, shape: tuple[int, ...]) -> Model:
+    def _model(self, stored: np.ndarray) -> Model:
+        shape = stored.shape[1:]
         try:
             inputs = self.preprocessing.output_shape(shape)
             model: Model = self.config.build(inputs, self.num_classes)
+            self.config.check_inputs(stored, self.num_classes)
             wanted = [weight.shape for weight in model.initial_weights(0)]
         except (TypeError, ValueError, IndexError) as error:
             raise ParameterError("examples", f"shape [n, {_said(shape)}]", str(error)) from error

@@ -183,7 +183,9 @@ def test_no_frame_is_empty_without_a_reason(make_run: MakeRun, tmp_path: Path) -
     make_run("a", algorithm="fedavg")
     assert read_results(tmp_path).differences().empty
     make_run("b", algorithm="f3ast", availability="scarce")
-    with pytest.raises(RunsError, match="No two methods ran under equal settings: FedAvg .Always., F3AST"):
+    with pytest.raises(
+        RunsError, match="No two methods ran under equal settings: FedAvg .Always., F3AST"
+    ):
         read_results(tmp_path).differences()
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.results_frame import results_of
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, group_runs
-from f3ast_tff.analysis.runs import Pair, load_runs
+from f3ast_tff.analysis.runs import Pair, RunsError, load_runs
 from f3ast_tff.analysis.tidy_scores import tidy_scores
 from tests.analysis.conftest import MakeRun, described
 
@@ -156,4 +157,24 @@ def test_methods_on_other_data_files_are_not_compared(of_files: MakeRun, tmp_pat
     runs = load_runs(tmp_path / "runs")
     names = ("fedavg", "f3ast")
     by_name = {n: [run for run in runs if run.settings["algorithm"] == n] for n in names}
-    assert results_of(by_name).differences().empty
+    with pytest.raises(RunsError, match="No two methods ran under equal settings"):
+        results_of(by_name).differences()
+
+
+def test_equal_data_are_one_draw_whatever_the_seed(make_run: MakeRun, grouped: Grouped) -> None:
+    """Copies under another `data_seed` repeat a run; data of their own are draws."""
+    for draw, digest in ((0, ONE), (1, ONE), (2, TWO)):
+        about = {**described(), "data_sha256": digest}
+        make_run(f"a{draw}", described=about, data_seed=draw, seed=draw)
+    (group,) = grouped()
+    assert list(group.runs) == [Pair(0, 0), Pair(0, 1), Pair(2, 2)]
+
+
+def test_a_copy_differs_by_no_more_than_its_time(make_run: MakeRun, tmp_path: Path) -> None:
+    for draw, accuracy in ((0, 0.5), (1, 0.5), (2, 0.6)):
+        about = {**described(), "data_sha256": ONE}
+        folder = make_run(f"a{draw}", accuracy, described=about, data_seed=draw)
+        metrics = pd.read_csv(folder / "metrics.csv")
+        metrics.assign(wall_seconds=float(draw)).to_csv(folder / "metrics.csv", index=False)
+    said = group_runs(load_runs(tmp_path))[1]
+    assert [line.endswith("but other results") for line in said] == [False, True]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from f3ast_tff.cli.availability import main
@@ -189,7 +190,9 @@ def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
 def test_masks_of_a_task_are_those_of_its_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Uneven follows p_k, which differ by draw of the data; masks equal the run's to the byte.
+    """Uneven follows the data, which differ by draw; masks equal the run's to the byte.
+
+    An objective of equal shares has the same masks.
 
     The digest is the .csv file's, whatever form is written.
     """
@@ -203,6 +206,10 @@ def test_masks_of_a_task_are_those_of_its_runs(
         assert main(["preview", *flags, f"--write={out}"]) == 0
         assert f"SHA-256 of the masks as .csv: {said}" in capsys.readouterr().out
     assert (tmp_path / "masks.csv").read_bytes() == expected
+    equal = Builder(resolve({**settings, "client_share": "equal"})).world.availability
+    table = np.loadtxt(tmp_path / "masks.csv", delimiter=",", dtype=int)
+    assert not table.all()
+    np.testing.assert_array_equal([equal.mask(1), equal.mask(2)], table)
     assert main(["preview", *flags, "--task=nothing"]) == BAD_INPUT
     assert main(["preview", "--data_seed=3"]) == BAD_INPUT
 

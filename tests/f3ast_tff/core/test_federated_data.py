@@ -72,6 +72,29 @@ def test_taken_clients_keep_their_names() -> None:
     assert taken.features.tolist() == [[3], [1]]
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i8"])
+def test_labels_may_be_of_any_integer_type(dtype: str) -> None:
+    part = ClientExamples(np.zeros((3, 1)), np.array([0, 1, 1], dtype), np.array([0, 3]))
+    FederatedData(part, part, 2)
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "names", "says"),
+    [
+        (np.array([[0], [2**32]]), np.array([0, 1]), None, "features must be .* fit int32"),
+        (np.zeros((2, 1)), np.array([0, -(2**40)]), None, "labels must be .* fit int32"),
+        (np.array([["a"], ["b"]]), np.array([0, 1]), None, "features must be numbers, not <U1"),
+        (np.zeros((2, 1)), np.array([0, 1]), np.array(["a", "a"]), "names must differ"),
+    ],
+)
+def test_arrays_that_no_engine_can_hold_are_refused(
+    features: np.ndarray, labels: np.ndarray, names: np.ndarray | None, says: str
+) -> None:
+    """Integers of 64 bits would wrap around without a word."""
+    with pytest.raises(ValueError, match=says):
+        ClientExamples(features, labels, np.array([0, 1, 2]), names)
+
+
 def test_labels_out_of_range_are_refused_with_client_and_row() -> None:
     train, test = examples([0, 2, 2, 5]), examples([0, 1, 5])
     FederatedData(train, test, 5)

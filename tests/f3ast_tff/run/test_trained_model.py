@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import F3AST, FederatedData, load_run, simulate
+from f3ast_tff import F3AST, ClientExamples, FederatedData, load_run, simulate
 from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.run.build import Builder
@@ -55,6 +55,19 @@ def test_predictions_have_the_accuracy_of_the_run(tmp_path: Path) -> None:
     test = Builder(resolve({**SMALL, "task": "synthetic", "num_clients": 10})).data.test
     right = load_run(tmp_path).trained.predict(test.features) == test.labels
     assert right.mean() == pytest.approx(run.summary["final"]["test_sample_accuracy"])
+
+
+def test_a_model_of_ids_predicts_and_knows_its_vocabulary() -> None:
+    ids = np.arange(48).reshape(8, 6) % 5
+    part = ClientExamples(ids, ids, np.array([0, 4, 8]))
+    given = {**SMALL, "clients_per_round": 2, "model": "character_lstm", "lstm_units": 4}
+    trained = simulate(FederatedData(part, part, 5), algorithm="fedavg", **given).trained
+    assert trained.predict(ids[:2]).shape == (2, 6)
+    with pytest.raises(ParameterError, match="reads ids from 0 to 4, .* the examples have 5"):
+        trained.predict(ids + 1)
+    other = ClientExamples(ids - 1, ids, part.offsets)
+    with pytest.raises(ParameterError, match="model = character_lstm: .* the examples have -1"):
+        simulate(FederatedData(part, other, 5), algorithm="fedavg", **given)
 
 
 def test_what_cannot_predict_is_said(tmp_path: Path) -> None:
