@@ -274,10 +274,9 @@ def _where(group: RunGroup, names: Sequence[str]) -> str:
 
 
 def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> str:
-    """The verdict in words; a difference above 0 means that a is better, also for losses."""
+    """The verdict in words: by how much a is better or worse, else the number a - b."""
     a, b, verdict = row["a"], row["b"], row["verdict"]
-    ends = sorted((asked.sign * row["low"], asked.sign * row["high"]))
-    size = asked.sign * row["difference"]
+    between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
     diverged = asked.divergence.said(a, b)
     if not row["pairs"]:
         return f"{a} and {b} have no run in common."
@@ -287,21 +286,19 @@ def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> 
         if math.isnan(row["low"]):
             one = f"one {'draw' if row['draws'] == 1 and generates_data else 'run each'}"
             return f"{a} minus {b}: {_signed(row['difference'])}; {one}: no interval."
-        between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
         return f"{a} minus {b}: {_signed(row['difference'])} {between}; {asked.obstacle}."
     if math.isnan(row["low"]):
         words = {BETTER: f"{a} is better than {b}", WORSE: f"{a} is worse than {b}"}
         return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {diverged}."
     taken = f"over {over(asked.found)}" + (f"; the loss of {diverged}" if diverged else "")
-    if size == row["low"] == row["high"] == 0:
+    if row["difference"] == row["low"] == row["high"] == 0:
         return f"{a} and {b} are equal in every run, {taken}."
     if verdict == CLOSE:
-        between = f"[{_signed(ends[0])}, {_signed(ends[1])}]"
-        return f"{a} and {b}: {CLOSE}, {_signed(size)} {between} {taken}."
-    turn = 1 if verdict == BETTER else -1
-    low, high = sorted(turn * end for end in ends)
-    between = f"[{_short(low)}, {_short(high)}]"
-    return f"{a} is {verdict} than {b} by {_short(turn * size)} {between} {taken}."
+        return f"{a} and {b}: {CLOSE}, {_signed(row['difference'])} {between} {taken}."
+    turn = asked.sign if verdict == BETTER else -asked.sign
+    low, high = sorted(turn * row[end] for end in ("low", "high"))
+    size = _short(turn * row["difference"])
+    return f"{a} is {verdict} than {b} by {size} [{_short(low)}, {_short(high)}] {taken}."
 
 
 def _short(value: float) -> str:

@@ -40,7 +40,8 @@ def advise(
 
     Raises:
         DataError: If the log cannot be read, or no client is ever online.
-        ParameterError: If p does not fit the log, or a K is not in 1..N.
+        ParameterError: If p does not fit the log, a K is no integer in 1..N, or `rounds_per_day` is
+            below 1.
 
     Examples:
         >>> import numpy as np
@@ -58,9 +59,12 @@ def advise(
         raise ParameterError("shares", f"shape {shares.shape}", allowed)
     if ks is None:
         ks = [k for k in _USUAL_KS if k <= n] or [n]
-    if not len(ks) or min(ks) < 1 or max(ks) > n:
-        given, allowed = ",".join(map(str, ks)), f"must be in 1..{n}, the clients of the log"
-        raise ParameterError("clients_per_round", given, allowed)
+    wanted = np.unique(ks)
+    if wanted.dtype.kind not in "iu" or not len(wanted) or wanted[0] < 1 or wanted[-1] > n:
+        allowed = f"must be in 1..{n}, whole numbers up to the clients of the log"
+        raise ParameterError("clients_per_round", ",".join(map(str, np.ravel(ks))), allowed)
+    if rounds_per_day is not None and rounds_per_day < 1:
+        raise ParameterError("rounds_per_day", rounds_per_day, "must be at least 1")
     there = table.any(axis=0)
     if not there.any():
         raise DataError("the log: nobody is online in any round")
@@ -69,9 +73,7 @@ def advise(
     first = int((log.start or 0) // (log.round_seconds or 1))
     measures = measure_log(table, day, first)
     reachable, of_these = table[:, there], shares[there] / shares[there].sum()
-    plans = tuple(
-        plan(reachable, of_these, int(k), measures.together.objective) for k in sorted(set(ks))
-    )
+    plans = tuple(plan(reachable, of_these, int(k), measures.together.objective) for k in wanted)
     return Advice(
         measures,
         p=shares,

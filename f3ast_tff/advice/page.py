@@ -197,6 +197,10 @@ def _plans(advice: Advice) -> list[str]:
         f"  K = {advice.k}: H(r*) is {dear:.2f} times what it would be if all were always online",
         "  (at first: rounds 1 to 1000; later: after 4000 rounds, its rates being settled)",
     ]
+    if chosen.rounds_used < (rounds := advice.measures.num_rounds):
+        lines.append(
+            f"  (r*, H(r*) and p / r* are estimates from {chosen.rounds_used} of {rounds} rounds)"
+        )
     return lines
 
 

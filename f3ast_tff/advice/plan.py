@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates, best_if_all_available, variance_bound
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
+from f3ast_tff.rate_region import AvailabilityStates, StatesOracle, optimal_rates, sampled_states
 
 # Rounds until rates have settled, in units of 1 / beta.
 _SETTLING = 4
 # Relative gap of H(r*); the page shows three digits.
 _TOLERANCE = 1e-3
 _MAX_STEPS = 3000
-# Limit on rounds times clients for the best rates; longer logs use evenly spaced rounds.
-_MAX_STATES = 2_000_000
+# Limit on rounds times clients for the best rates; of longer logs rounds are drawn.
+_MAX_STATES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Plan:
         short_rounds: Share of the rounds with fewer than K clients online.
         rates: r*, the best participation rates, `float64 [N]`.
         bound: H(r*), which bounds the sampling variance (eq. 3).
-        gap: Largest distance of H(r*) from the least H.
+        gap: Largest distance of H(r*) from the least H, for the rounds used.
+        rounds_used: Number of rounds that r* was computed from.
         bound_if_always: Least H if all clients were always online.
         largest_weight: Largest weight of an update, max of p_k / r*_k.
         bias_at_first: Total variation between p and the weights of F3AST's updates in rounds 1 to
@@ -43,6 +45,7 @@ class Plan:
     rates: np.ndarray
     bound: float
     gap: float
+    rounds_used: int
     bound_if_always: float
     largest_weight: float
     bias_at_first: float
@@ -80,16 +83,9 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         k: K, at least 1.
         objective: `"p"` or `"p_squared"`, the case of eq. (3).
     """
-    spaced = np.unique(np.linspace(0, len(masks) - 1, max(_MAX_STATES // len(p), 1)).astype(int))
-    # For each client absent from these rounds, add the client's first round.
-    unseen = ~masks[spaced].any(axis=0)
-    rounds = np.union1d(spaced, masks[:, unseen].argmax(axis=0))
+    states = _states(masks, k)
     found = optimal_rates(
-        p,
-        objective,
-        StatesOracle(sampled_states(masks[rounds], k)),
-        tolerance=_TOLERANCE,
-        max_steps=_MAX_STEPS,
+        p, objective, StatesOracle(states), tolerance=_TOLERANCE, max_steps=_MAX_STEPS
     )
     at_first, later = _trained_by_f3ast(masks, p, k, objective)
     ideal, scale = best_if_all_available(p, k, objective)
@@ -99,11 +95,33 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         rates=found.rates,
         bound=found.value,
         gap=found.gap,
+        rounds_used=len(states.masks),
         bound_if_always=variance_bound(np.minimum(ideal * scale, 1), p, objective),
         largest_weight=float(np.max(p / found.rates)),
         bias_at_first=total_variation(p, at_first),
         bias_later=total_variation(p, later),
     )
+
+
+def _states(masks: np.ndarray, k: int) -> AvailabilityStates:
+    """The rounds of a log as states; of a long log drawn ones, and all of clients in none of these.
+
+    The latter have their own chance, so that a rare client's best rate is within its share of
+    rounds online; the drawn ones share the others' chance.
+    """
+    rounds, n = masks.shape
+    if masks.size <= _MAX_STATES:
+        return sampled_states(masks, k)
+    rng = generator(0, "rounds of a plan")
+    drawn = np.sort(rng.choice(rounds, max(_MAX_STATES // n, 1), replace=False))
+    whole = masks[:, ~masks[drawn].any(axis=0)].any(axis=1)
+    others = drawn[~whole[drawn]]
+    if not len(others):
+        return sampled_states(masks, k)
+    chosen = np.concatenate([np.flatnonzero(whole), others])
+    chances = np.full(len(chosen), 1 / rounds)
+    chances[whole.sum() :] = (rounds - whole.sum()) / rounds / len(others)
+    return AvailabilityStates(masks[chosen], chances, np.full(len(chosen), k, np.int64))
 
 
 def _trained_by_f3ast(

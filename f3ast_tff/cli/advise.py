@@ -109,6 +109,7 @@ def main(argv: Sequence[str]) -> int:
         if options.shares and given.get("task") == "file":
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)
+        _check_share(given, options.shares)
         with warnings_said():
             _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
@@ -116,6 +117,15 @@ def main(argv: Sequence[str]) -> int:
     except EngineError as error:
         return fail(error, 1)
     return 0
+
+
+def _check_share(given: Mapping[str, Any], shares: str) -> None:
+    """Refuses a client share that the page's numbers cannot have."""
+    share = given.get("client_share")
+    if share is None or given.get("task") == "file" or share == ("examples" if shares else "equal"):
+        return
+    allowed = f"contradicts --shares={shares}" if shares else "is of your data: give --task=file"
+    raise ParameterError("client_share", share, allowed)
 
 
 def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
@@ -184,6 +194,8 @@ def _trial(
 ) -> None:
     from f3ast_tff.advice.trial import trial
 
+    if options.shares:
+        say("the trial takes p from its task's data, not from --shares")
     methods = [each.strip() for each in options.methods.split(",") if each.strip()]
     settings = {name: value for name, value in given.items() if name != "client_share"}
     say(f"trial with K = {found.k}: {len(methods) * options.draws} runs")
@@ -214,17 +226,17 @@ def _with_data(
     """The log of the clients in the user's data, and their shares."""
     if given.get("task") != "file":
         return log, p
+    from f3ast_tff.core.local_training import client_share
     from f3ast_tff.run.build import Builder
     from f3ast_tff.settings.resolve import resolve
 
-    train = Builder(resolve({**given, "availability": "always"}, registry_with(plugins))).data.train
+    builder = Builder(resolve({**given, "availability": "always"}, registry_with(plugins)))
+    train = builder.data.train
     log = log.of_clients([train.name(k) for k in range(train.num_clients)])
     if log.masks.shape[1] != train.num_clients:
         many = f"the log has {log.masks.shape[1]} clients, the data {train.num_clients}"
         raise DataError(f"{many}, and they share no name")
-    if given.get("client_share") == "examples":
-        p = train.sizes / train.sizes.sum()
-    return log, p
+    return log, client_share(train.sizes, builder.work, given.get("client_share", "equal"))
 
 
 def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.parts.policies import GreedyMixture
 from f3ast_tff.methods.parts.rates import numerators
 from f3ast_tff.rate_region.oracle import AvailabilityStates, RegionOracle, greedy_selections
@@ -215,7 +216,8 @@ def optimal_rates(
         r*, H(r*), the gap, and the mixture of greedy choices that achieves r*.
 
     Raises:
-        ValueError: If a client with p_k > 0 is never available, so that H is infinite.
+        ValueError: If p are no shares of the oracle's clients, or a client with p_k > 0 is never
+            available, so that H is infinite.
 
     Examples:
         >>> import numpy as np
@@ -225,7 +227,11 @@ def optimal_rates(
         >>> found.rates.round(2).tolist()  # Client 0 whenever it is available.
         [0.3, 0.42, 0.28]
     """
-    c = np.asarray(numerators(np.asarray(p, np.float64), objective))
+    p = np.asarray(p, np.float64)
+    check_client_shares(p)
+    if len(p) != oracle.num_clients:
+        raise ValueError(f"{len(p)} shares p for an oracle of {oracle.num_clients} clients")
+    c = np.asarray(numerators(p, objective))
     start = _covering_start(c, oracle)
     function = _VarianceBound(c)
     return minimise(function, oracle, start, relative=tolerance, max_steps=max_steps)

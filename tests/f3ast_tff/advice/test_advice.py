@@ -98,6 +98,8 @@ def test_what_a_short_log_does_not_tell_is_left_out() -> None:
         ({"p": np.ones(3)}, ParameterError, "shares = shape .3,.: must be 30 numbers above 0"),
         ({"p": np.zeros(30)}, ParameterError, "must be 30 numbers above 0"),
         ({"ks": []}, ParameterError, "clients_per_round = : must be in 1..30"),
+        ({"ks": [2.5]}, ParameterError, "clients_per_round = 2.5: must be in 1..30"),
+        ({"rounds_per_day": -5}, ParameterError, "rounds_per_day = -5: must be at least 1"),
         ({"ks": [3, 0]}, ParameterError, "clients_per_round = 3,0: must be in 1..30"),
         ({"ks": [3, 31]}, ParameterError, "clients_per_round = 3,31: must be in 1..30"),
         ({"masks": np.zeros((3, 2), bool)}, DataError, "nobody is online"),

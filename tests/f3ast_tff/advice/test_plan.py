@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,20 @@ def test_f3ast_removes_the_bias_of_fedavg() -> None:
     assert found.bias_later < 0.02
     assert found.rates.sum() == pytest.approx(3, abs=0.05)
     assert plan(masks, p, 15, "p_squared").short_rounds > 0.5
+
+
+@pytest.mark.parametrize("most", [10**6, 5000])
+def test_a_rare_client_of_a_long_log_keeps_its_share_of_rounds(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """With K = N every r*_k is k's share of rounds online, also if most rounds are left out.
+
+    `most` limits rounds times clients.
+    """
+    monkeypatch.setattr(sys.modules[plan.__module__], "_MAX_STATES", most)
+    masks = np.ones((1000, 20), bool)
+    masks[:, 0] = False
+    masks[[501, 777], 0] = True
+    found = plan(masks, np.full(20, 0.05), 20, "p_squared")
+    np.testing.assert_allclose(found.rates, masks.mean(axis=0))
+    assert found.rounds_used == (1000 if most == 10**6 else pytest.approx(251, abs=1))

@@ -44,6 +44,7 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
             [LOG, "--trial", "--task=synthetic", "--rounds=0", "--draws=2"],
             "--rounds=0: must be at least 1",
         ),
+        ([LOG, "--trial", "--client_share=examples"], "--client_share=examples: is of your data"),
         ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
         ([LOG, "--trial", "--availability=always"], "--availability=always: is set by the trial"),
         (
@@ -153,14 +154,22 @@ def test_a_trial_on_own_data_knows_the_plug_ins(
 def test_the_objective_of_a_trial_is_that_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = tmp_path / "log.csv"
-    log.write_text("device,start,end\n" + "".join(f"d{k},0,7200\n" for k in range(60)))
-    given = ["--trial", "--client_share=batches", "--methods=fedavg,f3ast", "--draws=2"]
-    small = ["--rounds=2", "--clients_per_round=2"]
-    assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
-    out = capsys.readouterr().out
-    assert "--client_share=batches" in out.partition("Run it")[2]
-    assert "Trial: sample accuracy" in out
+    """Client a has one batch of 20, b two of them: with K = N the best rates are the shares online.
+
+    FedAvg's weight of b is 5 / 6 then, where p is 2 / 3, or 1 / 2.
+    """
+    log, data = tmp_path / "log.csv", tmp_path / "data.csv"
+    log.write_text("a,b\n" + "1,1\n0,1\n" * 12)
+    rows = [f"{name},{k % 2},{k}\n" for name, n in (("a", 20), ("b", 44)) for k in range(n)]
+    data.write_text("client,label,x\n" + "".join(rows))
+    given = ["--trial", "--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
+    given += ["--rounds=2", "--draws=2", "--clients_per_round=2", "--batch_size=20"]
+    for share, bias in (("batches", 5 / 6 - 2 / 3), ("equal", 3 / 4 - 1 / 2)):
+        assert main(["f3ast-tff", "advise", str(log), *given, f"--client_share={share}"]) == 0
+        out = capsys.readouterr().out
+        assert f"--client_share={share}" in out.partition("Run it")[2]
+        assert f"{bias:.3f}" in out.partition("Bias of FedAvg")[2].partition("Best rates")[0]
+    assert "Trial: user accuracy" in out
 
 
 def test_a_trace_with_several_lists_asks_for_one(
