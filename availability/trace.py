@@ -214,22 +214,38 @@ class TraceConfig(AvailabilityConfig):
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
-        """See `AvailabilityConfig.measured`: measures all devices, without shifts."""
+        """See `AvailabilityConfig.measured`: measures all devices, without shifts.
+
+        Clients that share a device are measured themselves, as they come and go together.
+        """
         path = Path(known["trace_file"])
         settings = {p.name: known[p.name] for p in parameters_of(cls)}
-        settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")
+        clients = known.get("num_clients") if settings["trace_shift"] == "none" else None
         try:
-            return _measured(cls(**settings), *file_state(path))
+            config = cls(**settings)
+            if clients is None or not config.shares_devices(clients):
+                clients = None
+                settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")
+                config = cls(**settings)
+            return _measured(config, clients, *file_state(path))
         except (DataError, ParameterError):
             # The run will report the error.
             return None
 
-    def masks(self) -> PackedMasks:
-        """Returns the masks of the file's devices."""
+    def shares_devices(self, num_clients: int) -> bool:
+        """Whether several of the clients have one device for sure."""
+        if self.trace_clients is None:
+            return num_clients > self._traces().num_devices
+        names = read_clients(Path(self.trace_clients))[:num_clients]
+        return len({*names}) < len(names)
+
+    def masks(self, num_clients: int | None = None) -> PackedMasks:
+        """Returns the masks of clients, by default one for each of the file's devices."""
         traces = self._traces()
-        trace = self.follow(traces, traces.num_devices, 0)
+        n = traces.num_devices if num_clients is None else num_clients
+        trace = self.follow(traces, n, 0)
         masks = (trace.mask(t) for t in range(1, trace.rounds_per_cycle + 1))
-        return PackedMasks.of(masks, (trace.rounds_per_cycle, traces.num_devices))
+        return PackedMasks.of(masks, (trace.rounds_per_cycle, n))
 
     def follow(self, traces: DeviceTraces, num_clients: int, seed: int) -> Trace:
         """Resamples traces to rounds.
@@ -297,9 +313,9 @@ def _read(path: Path, states: str, eligible: str, *_: int) -> DeviceTraces:
 
 
 @lru_cache(maxsize=16)
-def _measured(config: TraceConfig, *_: int) -> Together:
+def _measured(config: TraceConfig, num_clients: int | None, *_: int) -> Together:
     """The measure, logged once per file."""
-    return measured_and_said(config.masks(), config.trace_file)
+    return measured_and_said(config.masks(num_clients), config.trace_file)
 
 
 def _check_length(end: float, start: float, days: float) -> None:

@@ -161,7 +161,10 @@ def test_more_states_than_memory_are_refused_before_they_are_made() -> None:
 
 
 def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
-    """Devices in three groups that take turns all day, and independently available devices."""
+    """Devices in three groups that take turns all day, and independently available devices.
+
+    Clients that share a device come together, unless each starts on a day of its own.
+    """
     draws = np.random.default_rng(0).random((240, 40)) < 0.4
     turns = (np.arange(240)[:, None] // 4 + np.arange(40)) % 3 == 0
     for objective, table in (("p", turns), ("p_squared", draws)):
@@ -173,7 +176,14 @@ def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
         path = tmp_path / f"{objective}.csv"
         path.write_text("\n".join(["device,time,state", *rows]))
         given = {"availability": "trace", "trace_file": str(path), "trace_start": 0.0}
-        assert resolve(given).settings["availability_objective"] == objective
+
+        def found(num_clients: int, **more: Any) -> object:
+            settings = resolve({**given, "num_clients": num_clients, **more}).settings
+            return settings["availability_objective"]
+
+        assert found(40) == objective
+        assert found(200) == "p"
+        assert found(200, trace_shift="days") == objective
 
 
 def from_file(path: Path, **given: Any) -> Trace:
