@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,16 @@ class FileTask(TaskConfig):
         None, "column of data_file that says train or test; not given: test_fraction, by data_seed"
     )
     test_fraction: float = parameter(
-        0.1, "share of each client's examples that is for testing", above=0, below=1
+        0.1,
+        "share of each client's examples that is for testing, without data_split",
+        above=0,
+        below=1,
     )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        if self.data_split is not None and self.test_fraction != FileTask.test_fraction:
+            allowed = f"must not be given with data_split={self.data_split}"
+            raise ParameterError("test_fraction", self.test_fraction, allowed)
 
     def build(self) -> FederatedData:
         frame = self._read()

@@ -13,8 +13,9 @@ from typing import Any
 
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
+from f3ast_tff.run.extension import shorter_run
 from f3ast_tff.run.results import DamagedResult, sound_summary
-from f3ast_tff.run.run_folder import read_config, refuse_other_run
+from f3ast_tff.run.run_folder import is_without_rounds, read_config, refuse_other_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.conditions import conditions
@@ -109,10 +110,14 @@ def is_finished(run: PlannedRun) -> bool:
     """Returns whether a run has finished with unchanged results.
 
     Raises:
-        RunFolderError: If the folder holds another run, or a damaged `config.json`.
+        RunFolderError: If the folder holds another run with a checkpoint, which is not this one
+            with fewer rounds, or a damaged `config.json`.
     """
     config = read_config(run.folder)
     if config is None:
+        return False
+    shorter = shorter_run(run.folder, run.configuration, _ADVICE)
+    if is_without_rounds(run.folder) or shorter is not None:
         return False
     identity = json.loads(json.dumps(run.identity))
     refuse_other_run(run.folder, config, identity, advice=_ADVICE)

@@ -130,10 +130,18 @@ def parse_flags(
         raise UsageError(str(error)) from error
     if rest:
         raise UsageError(f"{rest[0]!r} is not a flag; see --help")
+    for name in _ONCE:
+        if name in parameters and values[name].present > 1:
+            raise UsageError(f"flag --{name} is given more than once; {_ONCE[name]}")
     given = {name: values[name].value for name in parameters}
     return {name: value for name, value in given.items() if value is not None}
 
 
+# Flags of which the last value alone would silently be another question, with what to give instead.
+_ONCE = {
+    "where": "conditions go into one, with commas between",
+    "runs": "it is one folder, searched at any depth",
+}
 _PARSERS: dict[type, flags.ArgumentParser] = {
     str: flags.ArgumentParser(),
     int: flags.IntegerParser(),

@@ -337,16 +337,17 @@ class Builder:
         # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
         settings, world = self._settings, self.world
-        looks_ahead = self._configs["delivery"].looks_ahead
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         names = self.data.train.names
         if names is None and isinstance(world.availability, Table):
             # Generated data have no names; their client k is the log's client k.
-            names = np.array(world.availability.log.clients, str)
-            names = names if len(names) else None
+            listed = world.availability.log.clients
+            names = np.array(listed, str) if listed else None
         return Experiment(
-            availability=self.masks if looks_ahead else world.availability,
+            availability=self.masks
+            if self._configs["delivery"].looks_ahead
+            else world.availability,
             constraint=self.asked_world.constraint,
             strategy=strategy,
             engine=self.engine,
@@ -359,6 +360,7 @@ class Builder:
             payload=self.payload,
             p=world.p,
             client_names=names,
+            test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             checkpoint_seconds=settings["checkpoint_seconds"],
             client_scores=settings["client_scores"],

@@ -33,6 +33,7 @@ class Experiment:
         payload: Bytes that a client receives and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
+        test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
         client_scores: Whether each evaluation writes the scores of every client.
@@ -55,6 +56,7 @@ class Experiment:
     payload: Payload = Payload()
     p: np.ndarray | None = None
     client_names: np.ndarray | None = None
+    test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
     checkpoint_seconds: float = math.inf
     client_scores: bool = False

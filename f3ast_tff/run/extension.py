@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
 
 
-def shorter_run(path: Path, configuration: Configuration) -> dict[str, Any] | None:
+def shorter_run(
+    path: Path, configuration: Configuration, advice: str = ADVICE
+) -> dict[str, Any] | None:
     """Returns the identity of the run in a folder, if it is the given run with fewer rounds.
 
     Args:
         path: The run's folder, which need not exist.
         configuration: The run with its new number of rounds.
+        advice: The end of an error.
 
     Raises:
         RunFolderError: If the folder holds the given run with more rounds, or the run cannot be
@@ -41,16 +44,18 @@ def shorter_run(path: Path, configuration: Configuration) -> dict[str, Any] | No
     if rounds == wanted or {**before, "rounds": wanted} != now:
         return None
     if rounds > wanted:
-        raise _refused(path, rounds, wanted, "a run can only be made longer")
+        raise _refused(path, rounds, wanted, "a run can only be made longer", advice)
     reason = _why_not(configuration)
     if reason:
-        raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}")
+        raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}", advice)
     return before
 
 
-def _refused(path: Path, rounds: int, wanted: int, reason: str) -> RunFolderError:
+def _refused(
+    path: Path, rounds: int, wanted: int, reason: str, advice: str = ADVICE
+) -> RunFolderError:
     holds = f"{path} holds a run of {rounds} rounds, now {wanted}"
-    return RunFolderError(f"{holds}: {reason}. {ADVICE}")
+    return RunFolderError(f"{holds}: {reason}. {advice}")
 
 
 def _why_not(configuration: Configuration) -> str:

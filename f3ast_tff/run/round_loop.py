@@ -245,6 +245,8 @@ class _Run:
         p, names = self.experiment.p, self.experiment.client_names
         clients = {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
+        tested = self.experiment.test_client_names if self.experiment.client_scores else None
+        clients |= {} if tested is None else {"test_client_names": np.asarray(tested, str)}
         selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
         folder = self.folder
         if folder is None:

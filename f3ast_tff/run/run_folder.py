@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from f3ast_tff.core.messages import LineFormatter
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.results import (
     CLIENT_SCORES,
+    ERROR_FILE,
     SUMMARY,
     DamagedResult,
     first_lost_scores,
@@ -52,7 +54,7 @@ class RunFolder:
 
         Raises:
             RunFolderError: If the folder cannot be written, is in use, or holds a run with other
-                settings; names the differences.
+                settings that has a checkpoint; names the differences.
         """
         self.path = path
         as_json = json.loads(json.dumps(identity))
@@ -61,7 +63,10 @@ class RunFolder:
         self._lock = lock_folder(path, patience_s)
         try:
             config = self.config()
-            if config is not None:
+            before = None if config is None else config.get("identity")
+            if isinstance(before, dict) and before != as_json and is_without_rounds(path):
+                _clear(path)
+            elif config is not None:
                 refuse_other_run(path, config, as_json, advice=ADVICE)
         except RunFolderError:
             self.close()
@@ -181,6 +186,20 @@ def read_config(folder: Path) -> dict[str, Any] | None:
             says = f"{name} is {settings[name]!r} in its settings, {value!r} in its identity"
             raise RunFolderError(f"{path} is damaged: {says}")
     return content
+
+
+def is_without_rounds(folder: Path) -> bool:
+    """Whether a run, if any, has neither finished nor written a checkpoint to go on from."""
+    begun = (folder / SUMMARY).exists() or any((folder / "checkpoints").glob("round_*"))
+    return not begun
+
+
+def _clear(folder: Path) -> None:
+    """Removes what a run wrote before its first checkpoint, except its log."""
+    for pattern in ("config.json", "metrics.csv", ERROR_FILE, "masks.*", "events.out.tfevents.*"):
+        for file in folder.glob(pattern):
+            file.unlink()
+    shutil.rmtree(folder / CLIENT_SCORES, ignore_errors=True)
 
 
 def refuse_other_run(

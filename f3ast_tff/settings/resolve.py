@@ -67,6 +67,9 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
             allowed = "must not be given with clients_per_round"
             raise ParameterError("constraint", text, allowed)
         given["clients_per_round"] = int(given.pop("constraint"))
+    if "local_steps" in given and given.get("local_epochs", 1) != 1:
+        allowed = f"must not be given with local_steps={given['local_steps']}, which replaces it"
+        raise ParameterError("local_epochs", given["local_epochs"], allowed)
     return given
 
 

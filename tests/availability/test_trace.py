@@ -177,13 +177,13 @@ def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
         path.write_text("\n".join(["device,time,state", *rows]))
         given = {"availability": "trace", "trace_file": str(path), "trace_start": 0.0}
 
-        def found(num_clients: int, **more: Any) -> object:
-            settings = resolve({**given, "num_clients": num_clients, **more}).settings
-            return settings["availability_objective"]
-
-        assert found(40) == objective
-        assert found(200) == "p"
-        assert found(200, trace_shift="days") == objective
+        for num_clients, shift, expected in (
+            (40, "none", objective),
+            (200, "none", "p"),
+            (200, "days", objective),
+        ):
+            settings = {**given, "num_clients": num_clients, "trace_shift": shift}
+            assert resolve(settings).settings["availability_objective"] == expected
 
 
 def from_file(path: Path, **given: Any) -> Trace:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from f3ast_tff.campaigns.grid import plan
@@ -103,9 +104,9 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert "mine: poc" not in again.err
     assert (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns == written
 
-    assert command(*arguments, "--seed=3", "--rounds=13") == 2
+    assert command(*arguments, "--seed=3", "--batch_size=7") == 2
     refused = capsys.readouterr().err
-    assert "holds a run with other settings: rounds 12, now 13. Give another" in refused
+    assert "holds a run with other settings: batch_size 20, now 7. Give another" in refused
 
 
 def test_finished_runs_get_what_they_lack(
@@ -194,6 +195,24 @@ def test_a_campaign_names_its_plugins(
     assert "first_ones-seed0  finished" in capsys.readouterr().out
 
 
+def test_a_campaign_is_made_longer(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each run goes on, and ends as if it had been of that length at once; shorter is refused."""
+    grid = write_grid(SMALL)
+    arguments = [f"--campaign={grid}", "--seed=0", "--where=algorithm=fedavg", "--processes=1"]
+    for folder, rounds in (("a", 4), ("a", 8), ("b", 8)):
+        assert command(*arguments, f"--output_dir={tmp_path / folder}", f"--rounds={rounds}") == 0
+    longer, whole = (
+        pd.read_csv(tmp_path / folder / "mine/runs/fedavg-seed0/metrics.csv") for folder in "ab"
+    )
+    pd.testing.assert_frame_equal(
+        longer.drop(columns="wall_seconds"), whole.drop(columns="wall_seconds")
+    )
+    assert command(*arguments, f"--output_dir={tmp_path / 'b'}", "--rounds=6") == 2
+    assert "can only be made longer. Give another output_dir" in capsys.readouterr().err
+
+
 WRONG = {
     "no_campaign": (
         ["--processes=2"],
@@ -205,6 +224,10 @@ WRONG = {
     "seed": (["--campaign=fig2", "--seed=9-0"], ["--seed=9-0: must be a range such as 0-9"]),
     "draw": (["--campaign=fig2", "--draw=0,0"], ["--draw=0,0: names a value twice"]),
     "draw_below_0": (["--campaign=fig2", "--draw=-1"], ["--draw=-1: must be at least 0"]),
+    "where_twice": (
+        ["--campaign=fig2", "--where=algorithm=fedavg", "--where=draw=0"],
+        ["flag --where is given more than once; conditions go into one, with commas between"],
+    ),
     "rounds_0": (["--campaign=fig2", "--rounds=0"], ["--rounds=0: must be at least 1"]),
     "run_name": (["--campaign=fig2", "--run_name=x"], ["--run_name=x", "named by what varies"]),
     "in_the_file": (["--campaign=FILE"], ["mine.toml: [settings] rounds = -1: must be at least"]),

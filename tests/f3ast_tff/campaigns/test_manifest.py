@@ -167,9 +167,9 @@ def test_without_a_manifest_the_folders_say_what_is_done(campaign: Campaign) -> 
 def test_a_folder_of_another_run_is_refused(campaign: Campaign) -> None:
     (run, _) = campaign.runs
     finish(run)
-    other = PlannedRun("a", resolve({"run_name": "a", "rounds": 7, "output_dir": "x"}))
+    other = PlannedRun("a", resolve({"run_name": "a", "batch_size": 7, "output_dir": "x"}))
     write_config(run, other)
-    with pytest.raises(RunFolderError, match="other settings: rounds 7, now 1000.*output_dir"):
+    with pytest.raises(RunFolderError, match="other settings: batch_size 7, now 20.*output_dir"):
         Manifest(campaign, {})
     (run.folder / "config.json").write_text(json.dumps({"settings": dict(run.settings)}))
     with pytest.raises(RunFolderError, match="config.json is of a run .* by an older version"):

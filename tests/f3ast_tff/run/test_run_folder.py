@@ -26,7 +26,22 @@ def finished(path: Path, **identity: Any) -> None:
     now = {**IDENTITY, **identity}
     settings = {**now, "output_dir": "runs"}
     folder.write_json("config.json", {"settings": settings, "identity": now})
+    folder.write_json("summary.json", {})
     folder.close()
+
+
+def test_a_run_without_a_checkpoint_does_not_block_its_folder(tmp_path: Path) -> None:
+    """It may have failed by a fault in a plug-in, which is then mended: another run."""
+    finished(tmp_path)
+    (tmp_path / "metrics.csv").write_text("round\n")
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(RunFolderError, match="holds a run with other settings"):
+        RunFolder(tmp_path, {**IDENTITY, "rounds": 20})
+    (tmp_path / "summary.json").unlink()
+    RunFolder(tmp_path, IDENTITY).close()
+    assert (tmp_path / "metrics.csv").exists()
+    RunFolder(tmp_path, {**IDENTITY, "rounds": 20}).close()
+    assert {path.name for path in tmp_path.iterdir()} <= {"notes.txt", ".lock"}
 
 
 def test_same_settings_are_the_same_run(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.models import PureModel
 from f3ast_tff.run.metrics import COLUMNS
+from f3ast_tff.run.outputs import read_client_scores
 from f3ast_tff.run.run_folder import json_values
 
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
@@ -178,6 +179,17 @@ def test_a_log_is_matched_with_data_by_the_clients_names(form: str, tmp_path: Pa
     found = simulate(task=data, rounds=2, clients_per_round=1, **settings)
     assert found.selection["selected"].tolist() == [[1], [1]]
     assert found.selection["client_names"].tolist() == ["a", "b"]
+
+
+def test_scores_of_clients_have_their_names(tmp_path: Path) -> None:
+    """Client b has no test example, so that the files have a value less than training clients."""
+    owners, tested = np.array(["a", "b", "c", "a", "c"]), [False, False, False, True, True]
+    data = FederatedData.from_arrays(np.eye(5), [0, 1, 0, 1, 0], owners, test=tested)
+    given = {"rounds": 2, "clients_per_round": 1, "folder": tmp_path, "client_scores": True}
+    found = simulate(task=data, **given).selection
+    assert found["client_names"].tolist() == ["a", "b", "c"]
+    (scores,) = read_client_scores(tmp_path).values()
+    assert found["test_client_names"].tolist() == ["a", "c"] and len(scores["loss"]) == 2
 
 
 def test_callbacks_come_in_order() -> None:

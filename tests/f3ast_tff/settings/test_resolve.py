@@ -294,3 +294,12 @@ def test_a_published_value_that_no_setting_reads_is_refused(name: str) -> None:
 
     with pytest.raises(ComponentError, match=f"task own_task: published has '{name}': must be am"):
         resolve(*settings_of({"task": OwnTask()}, builtin_registry()))
+
+
+def test_one_of_two_settings_is_given() -> None:
+    """The other would be dropped without a word, and be part of the run's identity."""
+    with pytest.raises(ParameterError, match="local_epochs = 3: must not be given with local_step"):
+        resolve({"local_epochs": 3, "local_steps": 2})
+    file = {"task": "file", "data_file": "a.csv", "data_split": "part", "num_clients": 10}
+    with pytest.raises(ParameterError, match="test_fraction = 0.5: .* with data_split=part"):
+        resolve({**file, "test_fraction": 0.5})
