@@ -125,8 +125,8 @@ def _online(advice: Advice) -> list[str]:
         ),
         _row(
             "a client",
-            f"half of them more than {middle:.1%} of the time; 5% less than {low:.1%}, 5% "
-            f"more than {high:.1%}",
+            f"half of them at least {middle:.1%} of the time; 5% at most {low:.1%}, 5% "
+            f"at least {high:.1%}",
         ),
     ]
     if never := len(advice.unreachable):
