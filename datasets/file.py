@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.table_files import read_csv, read_parquet
@@ -61,7 +63,7 @@ class FileTask(TaskConfig):
                 there = ", ".join(map(str, frame.columns))
                 raise ParameterError(name, column, f"must be a column of the file: {there}")
         try:
-            return FederatedData.from_frame(
+            data = FederatedData.from_frame(
                 frame,
                 client=self.data_client,
                 label=self.data_label,
@@ -71,6 +73,8 @@ class FileTask(TaskConfig):
             )
         except ValueError as error:
             raise ParameterError("data_file", self.data_file, str(error)) from error
+        _warn_of_empty_classes(data)
+        return data
 
     def _read(self) -> Any:
         is_parquet = Path(self.data_file).suffix.lower() in (".parquet", ".pq")
@@ -107,3 +111,17 @@ class FileTask(TaskConfig):
             if not (numbers.isna() & labels.notna()).any():
                 frame[self.data_label] = numbers
         return frame
+
+
+def _warn_of_empty_classes(data: FederatedData) -> None:
+    """Integer labels that do not begin at 0, or leave numbers out, make a larger model."""
+    labels = np.concatenate([data.train.labels.ravel(), data.test.labels.ravel()])
+    empty = np.setdiff1d(np.arange(data.num_classes), labels)
+    if len(empty):
+        some = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5)
+        logging.warning(
+            "labels are classes from 0: %d classes, of which %d have no example: %s",
+            data.num_classes,
+            len(empty),
+            some,
+        )

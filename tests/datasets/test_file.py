@@ -172,6 +172,15 @@ def test_labels_that_are_no_class_ids_are_refused(tmp_path: Path, label: str, wh
     assert caught.value.name == "data_file"
 
 
+def test_classes_without_an_example_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "x.csv").write_text("client,label,x\n" + "a,3,1\na,5,2\nb,3,1\n" * 4)
+    assert FileTask(data_file=str(tmp_path / "x.csv")).build().num_classes == 6
+    (record,) = caplog.records
+    assert record.getMessage().endswith("6 classes, of which 4 have no example: 0, 1, 2, 4")
+
+
 def test_num_clients_is_optional() -> None:
     component = builtin_registry().components["task"]["file"]
     (parameter,) = (p for p in component.parameters if p.name == "num_clients")
