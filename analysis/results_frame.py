@@ -148,11 +148,15 @@ class Results(pd.DataFrame):
             period: `"final"`, `"mean_of_last_10_percent"`, or a round that was evaluated.
 
         Raises:
-            ParameterError: If no method is called `baseline`.
+            ParameterError: If no method is called `baseline`, or there is no such score or period.
             RunsError: If a run was not evaluated in the round, or several methods are there, but no
                 two under equal settings.
         """
         score = score or score_of_objective(self.methods.groups)
+        if score not in SCORES:
+            raise ParameterError("score", score, f"must be one of {', '.join(SCORES)}")
+        if not isinstance(period, int) and period not in PERIODS:
+            raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
         table = differences(self.methods, score=score, period=period, baseline=baseline)
         if table.empty and len(set(self.methods.labels.values())) > 1:
             raise RunsError(heading(self.methods, table, score, period, baseline))

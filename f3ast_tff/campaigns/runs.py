@@ -116,8 +116,9 @@ def is_finished(run: PlannedRun) -> bool:
     config = read_config(run.folder)
     if config is None:
         return False
-    shorter = shorter_run(run.folder, run.configuration, _ADVICE)
-    if is_without_rounds(run.folder) or shorter is not None:
+    if is_without_rounds(run.folder):
+        return False
+    if shorter_run(run.folder, run.configuration, _ADVICE) is not None:
         return False
     identity = json.loads(json.dumps(run.identity))
     refuse_other_run(run.folder, config, identity, advice=_ADVICE)

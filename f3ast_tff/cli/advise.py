@@ -105,7 +105,9 @@ def main(argv: Sequence[str]) -> int:
             raise ParameterError(name, value, "only applies with --trial")
         if set_by_trial := [name for name in given if name in _OF_THE_TRIAL]:
             name = set_by_trial[0]
-            raise ParameterError(name, given[name], "is set by the trial: see LOG, --methods, --draws")
+            raise ParameterError(
+                name, given[name], "is set by the trial: see LOG, --methods, --draws"
+            )
         if options.shares and given.get("task") == "file":
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)

@@ -16,7 +16,7 @@ from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
 from f3ast_tff.run.outputs import scores_file
 from f3ast_tff.run.results import SUMMARY, first_lost_scores
-from f3ast_tff.run.run_folder import ADVICE, RunFolder, read_config, run_id_of
+from f3ast_tff.run.run_folder import ADVICE, RunFolder, is_without_rounds, read_config, run_id_of
 
 if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
@@ -37,7 +37,8 @@ def shorter_run(
             made longer exactly; says why. `RunFolder` reports other differences.
     """
     now = json.loads(json.dumps(configuration.identity))
-    before = (read_config(path) or {}).get("identity")
+    # Without a round there is nothing to make longer.
+    before = None if is_without_rounds(path) else (read_config(path) or {}).get("identity")
     if not isinstance(before, dict) or not isinstance(before.get("rounds"), int):
         return None
     rounds, wanted = before["rounds"], now["rounds"]
@@ -48,6 +49,9 @@ def shorter_run(
     reason = _why_not(configuration)
     if reason:
         raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}", advice)
+    if not any((path / "checkpoints").glob("round_*")):
+        kept = "cannot be made longer, as it has kept no checkpoint (keep_checkpoints)"
+        raise _refused(path, rounds, wanted, kept, advice)
     return before
 
 

@@ -20,12 +20,11 @@ from f3ast_tff.core.messages import one_line_of
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.metrics import Row
+from f3ast_tff.run.results import LOGGER_ID
 
 # Project in Weights & Biases and MLflow; environment variables set the addresses of both.
 _PROJECT = "f3ast-tff"
 _ID_TAG = "f3ast_tff.id"
-# File in a run's folder with its name in the services: a run that is started over is a new one.
-_ID_FILE = "logger_id"
 # Package that each logger needs; `csv` is `metrics.csv`, which every run has.
 NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
 OPTIONAL = ("wandb", "mlflow")
@@ -276,7 +275,7 @@ class MlflowRun:
 
 def _key(folder: Path) -> str:
     """Id of a run in the service, made at its first start."""
-    path = folder / _ID_FILE
+    path = folder / LOGGER_ID
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:

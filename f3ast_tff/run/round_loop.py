@@ -30,7 +30,7 @@ from f3ast_tff.run.metrics_loggers import (
     scalars_of,
 )
 from f3ast_tff.run.outputs import complete_masks, write_client_scores
-from f3ast_tff.run.results import RunResult, finished_summary
+from f3ast_tff.run.results import CLIENT_SCORES, RunResult, finished_summary
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.run.selecting import (
     available_clients,
@@ -245,7 +245,8 @@ class _Run:
         p, names = self.experiment.p, self.experiment.client_names
         clients = {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
-        tested = self.experiment.test_client_names if self.experiment.client_scores else None
+        scored = self.folder is not None and self.folder.file(CLIENT_SCORES).exists()
+        tested = self.experiment.test_client_names if scored else None
         clients |= {} if tested is None else {"test_client_names": np.asarray(tested, str)}
         selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
         folder = self.folder

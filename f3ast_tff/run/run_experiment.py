@@ -17,7 +17,7 @@ from f3ast_tff.run.extension import extend_run, shorter_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
 from f3ast_tff.run.results import RunResult, finished_summary, read_summary, without_seal
-from f3ast_tff.run.run_folder import ADVICE, RunFolder, run_log
+from f3ast_tff.run.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -180,8 +180,9 @@ def write_config(
         RunFolderError: If the run began with other data, or cannot be made longer.
     """
     before = folder.config()
-    if before is not None:
-        if before.get("data_sha256", data_sha256) != data_sha256:
+    other_data = before is not None and before.get("data_sha256", data_sha256) != data_sha256
+    if before is not None and not (other_data and is_without_rounds(folder.path)):
+        if other_data:
             place = configuration.settings.get("data_dir")
             where = f"the files in {place}" if place else f"task {configuration.settings['task']}"
             raise RunFolderError(

@@ -23,6 +23,7 @@ from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.results import (
     CLIENT_SCORES,
     ERROR_FILE,
+    LOGGER_ID,
     SUMMARY,
     DamagedResult,
     first_lost_scores,
@@ -64,6 +65,9 @@ class RunFolder:
         try:
             config = self.config()
             before = None if config is None else config.get("identity")
+            own = sorted(path.glob("masks.*")) if config is None and is_without_rounds(path) else []
+            if own:
+                raise RunFolderError(f"{own[0]} would be overwritten by the run's masks: move it")
             if isinstance(before, dict) and before != as_json and is_without_rounds(path):
                 _clear(path)
             elif config is not None:
@@ -196,10 +200,11 @@ def is_without_rounds(folder: Path) -> bool:
 
 def _clear(folder: Path) -> None:
     """Removes what a run wrote before its first checkpoint, except its log."""
-    for pattern in ("config.json", "metrics.csv", ERROR_FILE, "masks.*", "events.out.tfevents.*"):
-        for file in folder.glob(pattern):
-            file.unlink()
     shutil.rmtree(folder / CLIENT_SCORES, ignore_errors=True)
+    # The settings last: after a kill in between, the next start clears the rest.
+    patterns = ("metrics.csv", ERROR_FILE, LOGGER_ID, "events.out.tfevents.*", "config.json")
+    for file in (found for pattern in patterns for found in folder.glob(pattern)):
+        file.unlink()
 
 
 def refuse_other_run(

@@ -329,6 +329,8 @@ def compare(
             found[name] = given
         else:
             own = given if isinstance(given, Mapping) else {"algorithm": given}
+            if folder is not None and (Path(name).name != name or name == ".."):
+                raise ParameterError("methods", name, "must be the name of one folder")
             place = {} if folder is None else {"folder": Path(folder) / name}
             found[name] = simulate(**{"seeds": each, **settings, **place, **own})
     return _results(found)

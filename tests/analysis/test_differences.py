@@ -181,6 +181,10 @@ def test_many_methods_are_compared_with_one(make_run: MakeRun, tmp_path: Path) -
 
 def test_no_frame_is_empty_without_a_reason(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("a", algorithm="fedavg")
+    with pytest.raises(ParameterError, match="score = x: must be one of sample_accuracy"):
+        read_results(tmp_path).differences(score="x")
+    with pytest.raises(ParameterError, match="period = last: must be a round, final or mean"):
+        read_results(tmp_path).differences(period="last")
     assert read_results(tmp_path).differences().empty
     make_run("b", algorithm="f3ast", availability="scarce")
     with pytest.raises(

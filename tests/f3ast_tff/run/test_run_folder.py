@@ -34,14 +34,23 @@ def test_a_run_without_a_checkpoint_does_not_block_its_folder(tmp_path: Path) ->
     """It may have failed by a fault in a plug-in, which is then mended: another run."""
     finished(tmp_path)
     (tmp_path / "metrics.csv").write_text("round\n")
-    (tmp_path / "notes.txt").write_text("mine")
+    for name in ("notes.txt", "masks.csv"):
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "logger_id").write_text("the old run's name in a service")
     with pytest.raises(RunFolderError, match="holds a run with other settings"):
         RunFolder(tmp_path, {**IDENTITY, "rounds": 20})
     (tmp_path / "summary.json").unlink()
     RunFolder(tmp_path, IDENTITY).close()
     assert (tmp_path / "metrics.csv").exists()
     RunFolder(tmp_path, {**IDENTITY, "rounds": 20}).close()
-    assert {path.name for path in tmp_path.iterdir()} <= {"notes.txt", ".lock"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"notes.txt", "masks.csv", ".lock"}
+
+
+def test_masks_of_the_user_are_not_overwritten(tmp_path: Path) -> None:
+    """A new run would write its own masks under the name of those that it may read."""
+    (tmp_path / "masks.npy").write_text("mine")
+    with pytest.raises(RunFolderError, match=r"masks.npy would be overwritten .*: move it"):
+        RunFolder(tmp_path, IDENTITY)
 
 
 def test_same_settings_are_the_same_run(tmp_path: Path) -> None:
