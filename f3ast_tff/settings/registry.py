@@ -246,6 +246,9 @@ def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     # Before the code runs, because dataclasses look up their module.
     sys.modules[name] = module
+    # Modules beside it are found last, so that none hides a library's.
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     try:
         # Not the loader's code: a compiled file of the same second and size may be older.
         code = compile(content, str(path), "exec", dont_inherit=True)

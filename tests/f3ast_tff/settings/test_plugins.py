@@ -91,6 +91,19 @@ def test_a_file_counts_with_the_modules_beside_it_that_it_imports(
     assert load_plugin(source).sha256 != before
 
 
+def test_a_file_imports_the_modules_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them hides a library's."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "beside_this_plugin.py").write_text("q = 0.75\n")
+    (tmp_path / "colorsys.py").write_text("raise ImportError\n")
+    source = write(tmp_path / "mine.py", default="beside_this_plugin.q")
+    head = "import beside_this_plugin, colorsys\n"
+    Path(source).write_text(head + Path(source).read_text())
+    assert load_plugin(source).components[0].parameters[0].default == 0.75
+
+
 def test_what_runs_is_what_the_digest_is_of(tmp_path: Path) -> None:
     """A compiled file of earlier content, with the same second and size, is not used."""
     source = write(tmp_path / "mine.py")
