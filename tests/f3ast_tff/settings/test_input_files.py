@@ -68,11 +68,17 @@ def test_a_file_that_cannot_be_read_is_refused_by_its_flag(tmp_path: Path) -> No
 
 
 def test_a_run_goes_on_with_the_same_data_alone(tmp_path: Path) -> None:
-    """The hash changes, as if a distributor's file or its prepared data had changed."""
+    """The hash changes, as if a distributor's file or its prepared data had changed.
+
+    A run without a checkpoint starts over, so that other data are its first.
+    """
     configuration = resolve({"rounds": 3})
     folder, data = RunFolder(tmp_path / "run", configuration.identity), Builder(configuration).data
-    write_config(folder, configuration, {}, "a" * 64, data)
-    write_config(folder, configuration, {}, "a" * 64, data)
+    for digest in ("b" * 64, "a" * 64, "a" * 64):
+        write_config(folder, configuration, {}, digest, data)
+    assert (folder.config() or {})["data_sha256"] == "a" * 64
+    folder.file("checkpoints").mkdir()
+    folder.file("checkpoints/round_00000001.npz").touch()
     with pytest.raises(RunFolderError, match="the data of task synthetic have changed"):
         write_config(folder, configuration, {}, "b" * 64, data)
     folder.close()
