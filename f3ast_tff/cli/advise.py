@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Settings of a run that vary within a trial, or that the log sets.
 _OF_THE_TRIAL = frozenset(
-    {"aggregation", "algorithm", "availability", "data_seed", "num_clients", "seed", "table_file"}
+    {"aggregation", "algorithm", "availability", "data_seed", "seed", "table_file"}
 )
 
 USAGE = """
@@ -105,9 +105,7 @@ def main(argv: Sequence[str]) -> int:
             raise ParameterError(name, value, "only applies with --trial")
         if set_by_trial := [name for name in given if name in _OF_THE_TRIAL]:
             name = set_by_trial[0]
-            raise ParameterError(
-                name, given[name], "is set by the trial: see LOG, --methods, --draws"
-            )
+            raise ParameterError(name, given[name], "is set by the trial: see --methods, --draws")
         if options.shares and given.get("task") == "file":
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)
@@ -150,6 +148,8 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
         log, p = _with_shares(Path(options.shares), log)
     if options.trial:
         log, p = _with_data(log, p, given, plugins)
+    if given.get("num_clients") not in (None, n := log.masks.shape[1]):
+        raise ParameterError("num_clients", given["num_clients"], f"must be {n}, as in the log")
     text = options.clients_per_round
     ks = None if text is None else _numbers(text)
     found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)

@@ -184,9 +184,8 @@ class Builder:
         if config.needs_labels:
             labels = [label_distribution(train, self.data.num_classes)]
         # An objective of equal shares does not change who is there.
-        equal = settings["client_share"] == "equal"
-        shares_of_data = client_share(sizes, work, "examples") if equal else p
-        process = config.build(shares_of_data, seed, *labels)
+        unit = "examples" if settings["client_share"] == "equal" else settings["client_share"]
+        process = config.build(client_share(sizes, work, unit), seed, *labels)
         KINDS["availability"].check_object(process)
         name = f"availability {type(process).__name__}: mask"
         check_repeats(name, lambda t: available_clients(process, len(p), t))
@@ -337,6 +336,7 @@ class Builder:
         # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
         settings, world = self._settings, self.world
+        looks_ahead = self._configs["delivery"].looks_ahead
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         names = self.data.train.names
@@ -345,9 +345,7 @@ class Builder:
             listed = world.availability.log.clients
             names = np.array(listed, str) if listed else None
         return Experiment(
-            availability=self.masks
-            if self._configs["delivery"].looks_ahead
-            else world.availability,
+            availability=self.masks if looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
             strategy=strategy,
             engine=self.engine,

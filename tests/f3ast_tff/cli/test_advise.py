@@ -45,7 +45,7 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
             "--rounds=0: must be at least 1",
         ),
         ([LOG, "--trial", "--client_share=examples"], "--client_share=examples: is of your data"),
-        ([LOG, "--trial", "--num_clients=3"], "--num_clients=3: is set by the trial: see LOG"),
+        ([LOG, "--trial", "--num_clients=3"], "--num_clients=3: must be 40, as in the log"),
         ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
         ([LOG, "--trial", "--availability=always"], "--availability=always: is set by the trial"),
         (
