@@ -223,6 +223,7 @@ class TraceConfig(AvailabilityConfig):
         clients = known.get("num_clients") if settings["trace_shift"] == "none" else None
         try:
             config = cls(**settings)
+            config.check(settings)
             if clients is None or not config.shares_devices(clients):
                 clients = None
                 settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")

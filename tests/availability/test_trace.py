@@ -186,6 +186,15 @@ def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
             assert resolve(settings).settings["availability_objective"] == expected
 
 
+@pytest.mark.parametrize("given", [{"trace_days": 2e-38}, {"trace_round_seconds": 2147483647}])
+def test_a_part_without_a_round_is_refused_before_it_is_measured(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    path = write(tmp_path, FEDSCALE)
+    with pytest.raises(ParameterError, match="trace_round_seconds = .*: must divide trace_days"):
+        resolve({"availability": "trace", "trace_file": str(path), **given})
+
+
 def from_file(path: Path, **given: Any) -> Trace:
     values = {"trace_start": 0.0, "trace_days": 1.0, "trace_assignment": "in_order", **given}
     return TraceConfig(trace_file=str(path), **values).build(np.full(2, 0.5), 0)
