@@ -61,7 +61,7 @@ def advise(
         ks = [k for k in _USUAL_KS if k <= n] or [n]
     wanted = np.unique(ks)
     if wanted.dtype.kind not in "iu" or not len(wanted) or wanted[0] < 1 or wanted[-1] > n:
-        allowed = f"must be in 1..{n}, whole numbers up to the clients of the log"
+        allowed = f"must be in 1..{n}, the clients of the log, as whole numbers"
         raise ParameterError("clients_per_round", ",".join(map(str, np.ravel(ks))), allowed)
     if rounds_per_day is not None and rounds_per_day < 1:
         raise ParameterError("rounds_per_day", rounds_per_day, "must be at least 1")

@@ -111,7 +111,7 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
     if lists and "run_name" in given:
         allowed = f"must not be given with several values of {', '.join(lists)}"
         return fail(ParameterError("run_name", given["run_name"], allowed))
-    code = 0
+    code, said = 0, set[str]()
     with warnings_said():
         try:
             # Resolve all runs before the first starts, because a later run may be refused.
@@ -119,7 +119,7 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
         except (ComponentError, ParameterError) as error:
             return fail(error, BAD_INPUT, names)
         for number, configuration in enumerate(configurations, start=1):
-            code_of_run = _run(configuration, names, signals)
+            code_of_run = _run(configuration, names, signals, said)
             code = code or code_of_run
             if signals.requested():
                 left = len(configurations) - number
@@ -187,7 +187,9 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
         return signals.exit_code
 
 
-def _run(configuration: Configuration, names: Container[str], signals: Signals) -> int:
+def _run(
+    configuration: Configuration, names: Container[str], signals: Signals, said: set[str]
+) -> int:
     from f3ast_tff.run.run_experiment import run_experiment
 
     settings = configuration.settings
@@ -199,6 +201,10 @@ def _run(configuration: Configuration, names: Container[str], signals: Signals) 
                 configuration, configuration.folder, progress=progress, stop=signals
             )
     except (CheckpointError, ComponentError, DataError, ParameterError, RunFolderError) as error:
+        if str(error) in said:
+            # Another run of the command is refused alike.
+            return BAD_INPUT
+        said.add(str(error))
         return fail(error, BAD_INPUT, names)
     except (EngineError, LoggerError, PluginError) as error:
         return fail(error, FAILED)

@@ -16,7 +16,14 @@ from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
 from f3ast_tff.run.outputs import scores_file
 from f3ast_tff.run.results import SUMMARY, first_lost_scores
-from f3ast_tff.run.run_folder import ADVICE, RunFolder, is_without_rounds, read_config, run_id_of
+from f3ast_tff.run.run_folder import (
+    ADVICE,
+    RunFolder,
+    has_checkpoint,
+    is_without_rounds,
+    read_config,
+    run_id_of,
+)
 
 if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
@@ -49,7 +56,7 @@ def shorter_run(
     reason = _why_not(configuration)
     if reason:
         raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}", advice)
-    if not any((path / "checkpoints").glob("round_*")):
+    if not has_checkpoint(path):
         kept = "cannot be made longer, as it has kept no checkpoint (keep_checkpoints)"
         raise _refused(path, rounds, wanted, kept, advice)
     return before

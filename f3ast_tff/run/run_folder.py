@@ -194,8 +194,12 @@ def read_config(folder: Path) -> dict[str, Any] | None:
 
 def is_without_rounds(folder: Path) -> bool:
     """Whether a run, if any, has neither finished nor written a checkpoint to go on from."""
-    begun = (folder / SUMMARY).exists() or any((folder / "checkpoints").glob("round_*"))
-    return not begun
+    return not (folder / SUMMARY).exists() and not has_checkpoint(folder)
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Whether there is a checkpoint in a run's folder, sound or not."""
+    return any((folder / "checkpoints").glob("round_*"))
 
 
 def _clear(folder: Path) -> None:

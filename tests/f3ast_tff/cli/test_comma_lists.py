@@ -21,7 +21,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Settings of the started runs; runs with seed 2 fail."""
     found: list[dict[str, Any]] = []
 
-    def run(configuration: Configuration, names: Any, signals: Signals) -> int:
+    def run(configuration: Configuration, names: Any, signals: Signals, said: set[str]) -> int:
         found.append(dict(configuration.settings))
         return 2 * (configuration.settings["seed"] == 2)
 
@@ -93,6 +93,15 @@ def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
         ("poc", 2, 5),
         ("poc", 3, 5),
     ]
+
+
+def test_runs_that_are_refused_alike_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = {"model": "resnet18", "availability": ["scarce", "always"], "output_dir": str(tmp_path)}
+    assert module.run(given, builtin_registry()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: --model=resnet18: reads square images")
 
 
 def test_a_signal_in_the_last_block_leaves_the_other_runs(
