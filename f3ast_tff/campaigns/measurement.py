@@ -137,13 +137,15 @@ def _measure(configuration: Configuration) -> StepCost:
         first_evaluation = clock.seconds()
         clock.on_cpu = _is_on_cpu(engine)
         short = _mean_seconds(clock, lambda: engine.run_rounds(1, [_ONE_STEP] * _BLOCK)) / _BLOCK
+        one = _mean_seconds(clock, lambda: engine.run_rounds(1, [_ONE_STEP]))
         long = _mean_seconds(clock, lambda: engine.run_rounds(1, [_MANY_STEPS]))
         evaluation = _mean_seconds(clock, engine.evaluate)
         state_bytes = sum(value.nbytes for value in engine.state().values())
         num_weights = sum(weight.size for weight in engine.weights())
     finally:
         engine.close()
-    step = max(0.0, (long - short) / (_STEPS - 1))
+    # Both are blocks of one round: a block's own cost, shared by five in `short`, is no step's.
+    step = max(0.0, (long - one) / (_STEPS - 1))
     examples = sum(shape.client_sizes) / len(shape.client_sizes) * shape.num_clients
     of_data = (examples + shape.test_examples) * parts.data.train.features[:1].nbytes
     return StepCost(
