@@ -127,7 +127,7 @@ class AlternatingConfig(AvailabilityConfig):
     In the paper's experiment one group has the clients of the first five classes, and the second
     group all other clients; Table 3 takes E from 1 to 15. The text available to us lacks the
     formulas of Sec. 5.1. In the authors' code (`diurnal_available`) the first group has E rounds
-    and the second alpha E, here ratio E; the defaults are E = 10 and alpha = 0.5.
+    and the second alpha E rounded down, here ratio E; the defaults are E = 10 and alpha = 0.5.
 
     Examples:
         >>> import numpy as np
@@ -154,13 +154,12 @@ class AlternatingConfig(AvailabilityConfig):
 
     def check(self, settings: Mapping[str, Any]) -> None:
         if self._second_turn() < 1:
-            allowed = (
-                f"must, times alternating_period, {self.alternating_period}, round to 1 or more"
-            )
+            allowed = f"must, times alternating_period, {self.alternating_period}, be 1 or more"
             raise ParameterError("alternating_ratio", self.alternating_ratio, allowed)
 
     def _second_turn(self) -> int:
-        return round(self.alternating_ratio * self.alternating_period)
+        # Whole rounds, as in the authors' code; 0.29 * 100 is 29 nonetheless.
+        return int(round(self.alternating_ratio * self.alternating_period, 9))
 
 
 @register(

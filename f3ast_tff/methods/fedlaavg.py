@@ -183,7 +183,6 @@ class FedLaAvgConfig(TiesConfig):
     """Configuration of `LongestAbsent`."""
 
     aggregation: ClassVar[str] = "fedlaavg"
-    client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: StrategyContext) -> Strategy:
@@ -202,7 +201,6 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
     """Configuration of `Switching`."""
 
     aggregation: ClassVar[str] = "fedlaavg"
-    client_share: ClassVar[str] = "equal"
 
     switch_round: int = parameter(
         Derived(lambda known: known["rounds"] // 2 + 1, "half-way", from_rounds=True),

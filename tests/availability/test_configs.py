@@ -217,7 +217,7 @@ WRONG = {
     ),
     "no_second_turn": (
         AlternatingConfig(alternating_ratio=0.01),
-        "alternating_ratio = 0.01: must, times alternating_period, 10, round to 1 or more",
+        "alternating_ratio = 0.01: must, times alternating_period, 10, be 1 or more",
     ),
     "least_above_most": (
         MinimumSeparationConfig(separation_most_q=0.05),

@@ -36,20 +36,20 @@ def test_table_2(algorithm: str, world: str) -> None:
 
 
 def test_methods_of_figure_2_train_alike() -> None:
-    names = [
-        "table2_sequential_sgd",
+    federated = [
         "fig2_fedavg_then_fedlaavg",
         *(f"table2_{algorithm}_{world}" for algorithm, world in TABLE_2),
     ]
-    of_training = {
-        tuple(
-            getattr(resolved(f"fedlaavg_{name}"), training)
-            for training in ("batch_size", "local_steps", "client_lr", "client_lr_decay", "rounds")
-        )
-        for name in names
-    }
+    settings = [resolved(f"fedlaavg_{name}") for name in ("table2_sequential_sgd", *federated)]
     # Batches are from Sec. 5.1; steps, rate and decay are the defaults of the authors' code.
-    assert of_training == {(5, 10, 0.01, 0.9999, 40_000)}
+    assert {(s.batch_size, s.client_lr, s.client_lr_decay, s.rounds) for s in settings} == {
+        (5, 0.01, 0.9999, 40_000)
+    }
+    pooled, *others = settings
+    assert {(s.local_steps, s.clients_per_round, s.client_share) for s in others} == {
+        (10, 100, "examples")
+    }
+    assert pooled.local_steps == 10 * 100
 
 
 def test_figure_3_varies_one_setting() -> None:
