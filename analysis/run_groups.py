@@ -121,7 +121,9 @@ class RunGroup:
 
         Args:
             metric: A score of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over
-                all evaluations; `converged_<score>` for the mean of the last 10%.
+                all evaluations; `change_<score>` for the mean size of its change from one
+                evaluation to the next, over the second half of the evaluations;
+                `converged_<score>` for the mean of the last 10%.
             at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
 
         Returns:
@@ -131,7 +133,7 @@ class RunGroup:
             RunsError: If a run was not evaluated in that round.
         """
         kind, _, score = metric.partition("_")
-        if kind not in ("best", "converged"):
+        if kind not in ("best", "change", "converged"):
             kind, score = "", metric
         column = f"test_{score}"
         values = {}
@@ -139,6 +141,9 @@ class RunGroup:
             if kind == "best":
                 scores = run.metrics[column]
                 values[pair] = float(scores.max() if higher_is_better(score) else scores.min())
+            elif kind == "change":
+                late = run.metrics[column].to_numpy()[len(run.metrics) // 2 :]
+                values[pair] = float(np.abs(np.diff(late)).mean())
             else:
                 values[pair] = run.score(column, "mean_of_last_10_percent" if kind else at)
         return values

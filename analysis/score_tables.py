@@ -18,7 +18,7 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, display_of, without_own_aggregation
+from f3ast_tff.analysis.runs import SCORES, Pair, display_of, without_own_aggregation
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -30,6 +30,8 @@ from f3ast_tff.analysis.texts import (
 )
 from f3ast_tff.analysis.tidy_scores import (
     BEST,
+    CHANGE,
+    KEPT_PERIODS,
     Key,
     When,
     chosen,
@@ -76,9 +78,9 @@ class Flags:
     round: int | None = parameter(None, "round to show, in place of a period", minimum=1)
     period: str = parameter(
         "final",
-        "each run's last round, the mean of the last 10% of the evaluations in the file, or the "
-        "best of them",
-        choices=(*PERIODS, BEST),
+        "each run's last round, the mean of the last 10% of the evaluations in the file, the best "
+        "of them, or the mean size of the change from one to the next in their second half",
+        choices=KEPT_PERIODS,
     )
     unstable: bool = parameter(False, "also show the share of unstable runs")
     loss_above: float = parameter(
@@ -96,7 +98,7 @@ class Layout:
         columns: Settings whose values are the columns; empty for a column a score.
         by: Settings with a separate table for each value.
         minus: Pairs of rows, the first minus the second; `EACH` for every other row.
-        when: A round, one of `PERIODS`, or `BEST`.
+        when: A round, or one of `KEPT_PERIODS`.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
     """
 
@@ -305,6 +307,8 @@ def _when(groups: Sequence[RunGroup], when: When) -> str:
     every = {tuple(run.metrics["round"]) for group in groups for run in group.runs.values()}
     if when == BEST:
         return f"at the best of {max(map(len, every))} evaluations"
+    if when == CHANGE:
+        return "by mean size of change between evaluations, over their second half"
     if when == "mean_of_last_10_percent":
         last = {rounds[-count_of_last_10_percent(len(rounds)) :] for rounds in every}
         if len(last) > 1:

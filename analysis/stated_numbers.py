@@ -32,9 +32,16 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.kept_pages import without_tables
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import RunGroup, summarised, varying
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
+from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.analysis.tidy_scores import BEST, When, chosen, kept_groups, read_scores, scores_at
+from f3ast_tff.analysis.tidy_scores import (
+    KEPT_PERIODS,
+    When,
+    chosen,
+    kept_groups,
+    read_scores,
+    scores_at,
+)
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import parameter
@@ -58,7 +65,7 @@ class Phrase:
         text: The phrase, which occurs once on the page; white space counts as one blank.
         scores: Path of the file of scores.
         score: Score to read, of `SCORES`.
-        when: A round, one of `PERIODS`, or `BEST`.
+        when: A round, or one of `KEPT_PERIODS`.
         where: Cells that the runs have.
         a: Further cells of A.
         b: Further cells of B; `None` for the score of A, else A - B paired over draws and seeds.
@@ -284,9 +291,9 @@ def _check(path: Path, phrase: Phrase) -> None:
     what = f"{path}: {phrase.text!r}"
     if phrase.score not in SCORES:
         raise RunsError(f"{what}: score {phrase.score!r} must be of {', '.join(SCORES)}")
-    periods = (*PERIODS, BEST)
-    if isinstance(phrase.when, str) and phrase.when not in periods:
-        raise RunsError(f"{what}: when {phrase.when!r} must be a round or of {', '.join(periods)}")
+    if isinstance(phrase.when, str) and phrase.when not in KEPT_PERIODS:
+        allowed = f"must be a round or of {', '.join(KEPT_PERIODS)}"
+        raise RunsError(f"{what}: when {phrase.when!r} {allowed}")
     if not any(set(phrase.of) <= {*allowed} for allowed in (OF_A_CASE, OVER_CASES)):
         allowed = f"of {', '.join(OF_A_CASE)}, or of {', '.join(OVER_CASES)}"
         raise RunsError(f"{what}: of {list(phrase.of)} must be {allowed}")

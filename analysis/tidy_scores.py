@@ -21,7 +21,7 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError, order_of
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, Run, RunsError, order_of
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
@@ -31,9 +31,11 @@ from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 
-# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it.
-BEST = "best"
-# A round, one of `runs.PERIODS`, or `BEST`.
+# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it; mean size of its
+# change between them, in their second half.
+BEST, CHANGE = "best", "change"
+KEPT_PERIODS = (*PERIODS, BEST, CHANGE)
+# A round, or one of `KEPT_PERIODS`.
 When = Union[int, str]
 # Values of settings, in the order of the settings' names.
 Key = tuple[str, ...]
@@ -201,17 +203,19 @@ def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
 
 
 def scores_at(group: RunGroup, score: str, when: When) -> dict[Pair, float]:
-    """Returns a score of kept runs by pair: of a round, over a period, or the best.
+    """Returns a score of kept runs by pair: of a round, over a period, the best, or its change.
 
     Raises:
-        RunsError: If the file does not have that round of a run.
+        RunsError: If the file does not have that round of a run, or too few rounds for a change.
     """
-    if isinstance(when, int):
-        for pair, run in group.runs.items():
-            if when not in run.metrics[_ROUND].to_numpy():
-                what = ", ".join(f"{name} {text}" for name, text in group.settings.items() if text)
-                raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
-    return group.scores(f"best_{score}" if when == BEST else score, when)
+    for pair, run in group.runs.items():
+        what = ", ".join(f"{name} {text}" for name, text in group.settings.items() if text)
+        if isinstance(when, int) and when not in run.metrics[_ROUND].to_numpy():
+            raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
+        if when == CHANGE and len(run.metrics) < 3:
+            few = f"needs 3 evaluations or more, has {len(run.metrics)} of the run {what}, {pair}"
+            raise RunsError(f"period {when} {few}")
+    return group.scores(f"{when}_{score}" if when in (BEST, CHANGE) else score, when)
 
 
 def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:

@@ -68,8 +68,8 @@ class ScarceConfig(AvailabilityConfig):
 class LognormalConfig(AvailabilityConfig):
     """Base of models 3 and 4: q_k = t_k / max t with t_k ~ lognormal(0, s).
 
-    In the paper s is in the place of the variance of log t_k; the released code passes s as the
-    standard deviation (reading R4).
+    The paper does not say what s is. It stands where the variance of log t_k does in the usual
+    notation; the released code passes it as the standard deviation (reading R4).
     """
 
     lognormal_spread: str = parameter(

@@ -34,7 +34,7 @@ _IMAGE = (32, 32, 3)
 )
 @dataclass(frozen=True)
 class CIFAR100(ResplitTaskConfig):
-    """CIFAR-100 over 500 clients by Pachinko allocation (F3AST, App. C; see `pachinko`).
+    """CIFAR-100 over 500 clients by Pachinko allocation (F3AST, Sec. IV-a; see `pachinko`).
 
     Test clients and training clients are different clients. All training clients have the same
     number of images, 100 by default, as have all test clients, and every image is used once. The

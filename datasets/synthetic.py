@@ -59,7 +59,7 @@ class AlphaBetaTaskConfig(TaskConfig):
 )
 @dataclass(frozen=True)
 class Synthetic(AlphaBetaTaskConfig):
-    """Synthetic(alpha, beta) by FedProx's generator (F3AST, App. C).
+    """Synthetic(alpha, beta) by FedProx's generator (F3AST, Sec. IV-a; reading R6).
 
     Client k has n_k = int(lognormal(4, 2)) + 50 examples; x ~ N(v_k, diag(j^-1.2)) with
     v_k ~ N(B_k, 1), B_k ~ N(0, beta); y = argmax(x W_k + b_k) with W_k, b_k ~ N(u_k, 1),

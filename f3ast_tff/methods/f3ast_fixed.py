@@ -23,7 +23,7 @@ from f3ast_tff.settings import parameter, register
 class FixedPolicy(BaseStrategy):
     """Selects by a policy f^r and weighs each update by p_k / r_k, r its long-term rate (line 8).
 
-    The weights are meant for a SUM, which is unbiased (Lemma C.1) if the policy achieves r.
+    The weights are meant for a SUM, which is unbiased (Lemma B.1) if the policy achieves r.
     `f3ast_tff.rate_region` gives a policy for a target rate or for the best rate.
 
     Attributes:

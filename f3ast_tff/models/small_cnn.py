@@ -183,7 +183,7 @@ def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 
     "model",
     "cafed_cnn",
     "CA-Fed's CNN",
-    about="two convolutions and a layer of 2048 units (CA-Fed, App. G1)",
+    about="two convolutions and a layer of 2048 units (CA-Fed's code)",
     order=4,
 )
 @dataclass(frozen=True)

@@ -232,6 +232,18 @@ def test_the_best_evaluation_of_each_run(write: Write, capsys: pytest.CaptureFix
     assert lines[5] == "| F3AST | 0.7000 | 2.0000 |"
 
 
+def test_change_between_evaluations(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of five evaluations the last three count: |.2 - .5| and |.6 - .2|."""
+    accuracies = {5: 0.1, 10: 0.9, 15: 0.5, 20: 0.2, 25: 0.6}
+    rows = [f"f3ast,0,{t},{accuracy},.1,2.0,2.0" for t, accuracy in accuracies.items()]
+    scores = write("algorithm,seed,round", *rows)
+    lines = printed(capsys, scores, "--period=change", "--score=sample_accuracy")
+    assert lines[0] == "By mean size of change between evaluations, over their second half:"
+    assert lines[4] == "| F3AST | 0.3500 |"
+    few = write("algorithm,seed,round", *rows[:2])
+    assert "needs 3 evaluations or more, has 2" in refused(capsys, few, "--period=change")
+
+
 def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,5,0.1", "f3ast,0,9,0.5", "fedavg,0,8,0.2")
     assert printed(capsys, scores)[0] == "At the last round of each run:"

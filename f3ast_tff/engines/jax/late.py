@@ -136,7 +136,9 @@ class LateRound:
             update, loss, count = (values[arrived.slot[i]][None] for values in kept)
             sent = update
             if rules is not None and so_far.clients is not None:
-                sent = rules.sent(i, so_far.clients, update)
+                # As gradients: at this round's rate, like the updates that are remembered.
+                at_rate = update * (arrived.learning_rate / arrived.rates[i])
+                sent = rules.sent(i, so_far.clients, at_rate)
             return with_wave(
                 so_far,
                 i,

@@ -89,11 +89,17 @@ class LateTffEngine(TffEngine):
         parts, memory = self._parts, self._memory
         updates, losses, finite = (rows[flight.entering] for rows in self._late)
         steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
+        rates = np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in])
         correction: Any = np.float32(0)
         if memory is not None and now is not None:
             mean, correction = memory.mean(mean, now), memory.correction(now)
             starts = memory.starts(cohort.ids, steps, now)
-            sent = np.array([_contribution(d, start) for d, start in zip(updates, starts)])
+            # As gradients: at this round's rate, like the updates that are remembered.
+            factors = np.float32(parts.client_optimizer.rate(round_number)) / rates.astype(
+                np.float32
+            )
+            at_rate = factors[:, None] * updates if memory.rules.by_client else updates
+            sent = np.array([_contribution(d, start) for d, start in zip(at_rate, starts)])
         delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
         weights = cohort.weights.astype(np.float32)
         order = np.argsort(flight.entering, kind="stable")
@@ -113,7 +119,7 @@ class LateTffEngine(TffEngine):
             finite=finite,
             updates=updates,
             steps=steps,
-            rates=np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in]),
+            rates=rates,
         )
 
     def _stepped(self, state: Any, delta: np.ndarray, step: np.float32) -> Any:

@@ -21,7 +21,7 @@ TRADE_OFF = ("unbiased", "more_available", "ca_fed")
 FIGURES: dict[str, tuple[str, int, int, tuple[str, ...], int]] = {
     "cafed_fig1a": ("leaf_synthetic", 200, 2, ALL, 7),
     "cafed_fig1b": ("mnist", 100, 5, ALL, 7),
-    "cafed_fig1c": ("cifar10", 200, 5, ALL, 6),
+    "cafed_fig1c": ("cifar10", 200, 2, ALL, 6),
     "cafed_fig2": ("leaf_synthetic", 500, 2, TRADE_OFF, 2 + 5),
     "cafed_fig3": ("leaf_synthetic", 200, 2, TRADE_OFF, 5 * (2 + 4)),
     # F3AST with its own rule does not estimate availability.
