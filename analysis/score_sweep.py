@@ -57,6 +57,13 @@ def main(flags: Flags) -> None:
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
     require_setting("x", flags.x, table)
     lines = sweep(kept_groups(table), flags.x, flags.score, flags.period)
+    for name, line in lines.items():
+        for value, found in line.items():
+            if flags.log and value <= 0:
+                raise ParameterError("log", True, f"must not be given with {flags.x} {value:g}")
+            if not math.isfinite(found.mean):
+                where = "" if math.isnan(value) else f" at {flags.x} {value:g}"
+                print(f"{name}{where}: a {flags.score} is not finite, no point", file=sys.stderr)
     save(draw(lines, flags.x, flags.score, log=flags.log), Path(flags.out), _DPI)
     print(flags.out)
 
@@ -119,12 +126,14 @@ def draw(
             means,
             color=look.color,
             linestyle=look.dashes,
-            marker="" if level else look.marker,
+            marker="" if level and len(values) > 1 else look.marker,
             markersize=5,
             linewidth=1.6,
             label=literal(look.label),
         )
         panel.fill_between(places, low, high, color=look.color, alpha=0.18, linewidth=0)
+        if len(places) == 1:
+            panel.vlines(places, low, high, color=look.color, alpha=0.5)
     if log:
         panel.set_xscale("log")
     panel.set_xlabel(x.replace("_", " "))

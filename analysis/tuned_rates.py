@@ -7,7 +7,7 @@ at the last evaluation, over all held-out runs (regime, draw, seed). The accurac
 with p_k = n_k / n, over users with p_k = 1 / N. A run whose accuracy or loss of that kind is not
 finite counts as accuracy 0. Of equal means the smaller client rate wins, then the smaller server
 rate. All methods begin with the same grid and have the same held-out runs. Where a choice lies on
-the edge of the pairs that were run, the pairs beside it are run too (`--edges`), until it does not.
+the edge of the pairs that were run, `--edges` names the pairs beside it, to be run too.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 DEFAULT_RATES = (0.01, 1.0)
 BESIDE = "beside"
 TASK = "task"
+# Rates that differ by a smaller factor count as equal: 0.0316 is 0.03.
+_ABOUT = 1.1
 # Decimals of means of six-decimal scores; means that differ by less are equal.
 _DECIMALS = 12
 
@@ -148,7 +150,9 @@ def _choice(table: pd.DataFrame) -> dict[str, Any]:
     ran = {_pair(pair) for pair in table.columns}
     tried = [{each[place] for each in ran} for place in (0, 1)]
     # A rate that has one value only is not tuned.
-    steps = [_steps(rate) if len(values) > 1 else (rate,) for rate, values in zip(best, tried)]
+    steps = [
+        _steps(rate, values) if len(values) > 1 else (rate,) for rate, values in zip(best, tried)
+    ]
     at_edge = [
         name
         for name, pairs in (
@@ -173,12 +177,18 @@ def _pair(label: Any) -> tuple[float, float]:
     return float(client), float(server)
 
 
-def _steps(rate: float) -> tuple[float, float, float]:
-    """A rate with its neighbours in ..., 0.1, 0.3, 1, 3, 10, ..."""
+def _steps(rate: float, tried: set[float]) -> tuple[float, float, float]:
+    """A rate with its neighbours in ..., 0.1, 0.3, 1, 3, 10, ..., or tried ones that are near."""
     power = int(f"{rate:e}".split("e")[1])
     ladder = [float(f"{step}e{power + up}") for up in (-1, 0, 1) for step in (1, 3)]
-    below = max(each for each in ladder if each < rate)
-    return below, rate, min(each for each in ladder if each > rate)
+    # A ladder's rate that is about the given one is not its neighbour.
+    below = max(each for each in ladder if each * _ABOUT < rate)
+    above = min(each for each in ladder if each > rate * _ABOUT)
+    near = [
+        next((other for other in sorted(tried) if 1 / _ABOUT < other / each < _ABOUT), each)
+        for each in (below, above)
+    ]
+    return near[0], rate, near[1]
 
 
 def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:

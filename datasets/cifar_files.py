@@ -106,7 +106,8 @@ class CifarFiles:
         """Returns the identity of the images, a part of the key of prepared data.
 
         If a batch may be missing, the identity is a hash over the files in `data_dir`; without
-        such files, over the distributor's, which the archive holds.
+        such files, over the distributor's, which the archive holds. A notice, in every run, says
+        which batch is missing.
 
         Raises:
             DataError: If a file cannot be read.
@@ -120,6 +121,10 @@ class CifarFiles:
         try:
             if batches[0] in present:
                 hashes = [hash_of(paths[b], "md5", most=b.most_bytes) for b in present]
+                for batch in (b for b in self.train.batches if b.optional and b not in present):
+                    total = self.train.num_images
+                    some = f"{total - batch.num_images} of the {total} images of {self.title}"
+                    notice(f"{paths[batch]} is not there: {some} are used")
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {self.title} in {data_dir}: {error}") from error
         return {"source": hashlib.sha256(" ".join(hashes).encode()).hexdigest()}
@@ -214,10 +219,6 @@ def _read_part(
         path = place / batch.name
         content = _read_file(path, batch, files) if archive is None else archive.pop(batch.name)
         if content is None:
-            notice(
-                f"{path} is not there: {part.num_images - batch.num_images} of the "
-                f"{part.num_images} images of {files.title} are used"
-            )
             continue
         if hashlib.md5(content, usedforsecurity=False).hexdigest() != batch.md5:
             unofficial.append(path)

@@ -133,9 +133,9 @@ class SyntheticLinear(TaskConfig):
 
     The paper does not define classes. y_i is near N(0, |b|^2) with |b| near 10: integers from about
     -38 to 38. Here every integer from the least to the greatest y_i is a class, and the least is
-    class 0. No value is clipped, so `num_classes` depends on the seed (75 to 90), and an outer
-    class may have no example. The paper does not mention a test set either. Here 90% of each
-    client's examples (rounded down) are for training, as in Synthetic(1, 1).
+    class 0. No value is clipped, so `num_classes` depends on the seed (66 to 101 with seeds 0 to
+    99), and an outer class may have no example. The paper does not mention a test set either. Here
+    90% of each client's examples (rounded down) are for training, as in Synthetic(1, 1).
     """
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED

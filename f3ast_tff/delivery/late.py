@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +18,20 @@ from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
 from f3ast_tff.settings import parameter, register
 
+_LOGGER = logging.getLogger(__name__)
+
 # Sources of tau.
 SOURCES = ("clock", "geometric", "uniform", "fixed")
+_OF_THE_CLOCK = (
+    "late_round_seconds",
+    "late_round_quantile",
+    "device_file",
+    "device_example_ms",
+    "device_example_spread",
+    "device_kbps",
+    "device_kbps_spread",
+    "device_jitter",
+)
 
 
 def geometric(u: np.ndarray, mean: float) -> np.ndarray:
@@ -71,9 +84,9 @@ class Late(TimedConfig):
         "uniform on 0 .. 2 late_rounds, or the same for all",
         choices=SOURCES,
     )
-    late_rounds: float = parameter(
-        2.0,
-        "mean of tau; for late_by geometric, uniform and fixed",
+    late_rounds: float | None = parameter(
+        None,
+        "mean of tau, 2 by default; for late_by geometric, uniform and fixed",
         minimum=0,
         maximum=1000,
         units="rounds",
@@ -97,6 +110,19 @@ class Late(TimedConfig):
         choices=STALENESS_WEIGHTS,
         method_specific=True,
     )
+
+    def prepare(self) -> None:
+        """See `DeliveryConfig.prepare`; warns of settings that `late_by` leaves without effect."""
+        super().prepare()
+        for name in ("late_rounds",) if self.late_by == "clock" else _OF_THE_CLOCK:
+            value = getattr(self, name)
+            if value != getattr(Late, name):
+                _LOGGER.warning("%s=%s has no effect with late_by=%s", name, value, self.late_by)
+
+    @property
+    def mean_rounds(self) -> float:
+        """Mean of tau, if it is drawn."""
+        return 2.0 if self.late_rounds is None else self.late_rounds
 
     @cached_property
     def round_seconds(self) -> float:
@@ -126,17 +152,17 @@ class Late(TimedConfig):
             return np.maximum(rounds.astype(np.int64) - 1, 0), seconds
         unknown = np.full(len(ids), math.nan)
         if self.late_by == "fixed":
-            return np.full(len(ids), int(self.late_rounds), np.int64), unknown
+            return np.full(len(ids), int(self.mean_rounds), np.int64), unknown
         u = uniforms(self.world.seed, "late", ids, round_number)
         if self.late_by == "geometric":
-            return geometric(u, self.late_rounds), unknown
-        return np.floor(u * (2 * self.late_rounds + 1)).astype(np.int64), unknown
+            return geometric(u, self.mean_rounds), unknown
+        return np.floor(u * (2 * self.mean_rounds + 1)).astype(np.int64), unknown
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        if self.late_by == "fixed" and self.late_rounds != int(self.late_rounds):
+        if self.late_by == "fixed" and self.mean_rounds != int(self.mean_rounds):
             allowed = "must be a whole number with late_by=fixed"
             raise ParameterError("late_rounds", self.late_rounds, allowed)
-        if self.late_by == "uniform" and 2 * self.late_rounds != int(2 * self.late_rounds):
+        if self.late_by == "uniform" and 2 * self.mean_rounds != int(2 * self.mean_rounds):
             allowed = "twice it must be a whole number with late_by=uniform"
             raise ParameterError("late_rounds", self.late_rounds, allowed)
         if settings.get("num_workers") is not None:

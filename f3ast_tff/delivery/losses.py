@@ -19,6 +19,8 @@ from f3ast_tff.settings import parameter, register
 
 FOLLOWS = ("none", "size", "availability")
 _MAX_SLOTS = 100
+# Standard deviations above a client's typical time; 3e-7 of the times are longer.
+_FARTHEST_JITTER = 5
 
 
 @register("delivery", "certain", "Certain", about="every client asked delivers; no clock", order=1)
@@ -238,12 +240,23 @@ class TraceDelivery(LossyConfig):
         units="seconds",
     )
 
-    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `LossyConfig.sent`.
+    def prepare(self) -> None:
+        """See `DeliveryConfig.prepare`.
 
         Raises:
-            ParameterError: If a client needs more than 100 slots.
+            ParameterError: If a client may need more than 100 slots.
         """
+        super().prepare()
+        if self.slot_seconds is None:
+            return
+        typical = self.typical(np.flatnonzero(self.world.examples > 0))
+        longest = float(typical.max(initial=0)) * math.exp(_FARTHEST_JITTER * self.device_jitter)
+        if longest > _MAX_SLOTS * self.slot_seconds:
+            least = longest / _MAX_SLOTS
+            allowed = f"a client may take {longest:.4g} s; must be at least {least:.4g}"
+            raise ParameterError("slot_seconds", self.slot_seconds, allowed)
+
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
         masks = self.world.masks
         masks.forget_before(round_number)
         seconds = self.seconds(round_number, ids)
@@ -251,10 +264,6 @@ class TraceDelivery(LossyConfig):
             return until_slowest(masks.mask(round_number + 1)[ids], seconds)
         slots = seconds / self.slot_seconds
         longest = float(slots.max(initial=0))
-        if longest > _MAX_SLOTS:
-            least = seconds.max() / _MAX_SLOTS
-            allowed = f"a client takes {seconds.max():.4g} s; must be at least {least:.4g}"
-            raise ParameterError("slot_seconds", self.slot_seconds, allowed)
         part = uniforms(self.world.seed, "leaving", ids, round_number)
         delivered, there = np.ones(len(ids), bool), np.ones(len(ids), bool)
         for j in range(1, int(np.ceil(longest)) + 1):

@@ -146,7 +146,9 @@ class PowerOfChoiceConfig(AlgorithmConfig):
 
     def build(self, world: StrategyContext) -> Strategy:
         # A mean such as 1.1 x 10 exceeds 11 by rounding.
-        self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")
+        self._check_candidates(
+            math.ceil(world.constraint.mean_k - 1e-9), "the mean number of clients asked"
+        )
         n_k = world.sizes.astype(np.float64)
         replace = self.poc_pool == "with_replacement"
         if replace:

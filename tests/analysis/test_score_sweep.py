@@ -98,3 +98,15 @@ def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[s
     words = [f"--scores={path}", "--x=availability_history", f"--out={tmp_path}/x.png"]
     assert main(["score_sweep", *words]) == 2
     assert "adafed, availability_history 10: one run" in capsys.readouterr().err
+
+
+def test_what_cannot_be_drawn_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A logarithm of 0, and a mean with a score that is not finite."""
+    rows = {("adafed", "0", "0.1"): (0.5, 0.5), ("adafed", "10", "0.1"): (0.2, math.nan)}
+    path, out = write(tmp_path, rows), tmp_path / "sweep.svg"
+    words = [f"--scores={path}", "--x=availability_history", f"--out={out}"]
+    assert main(["score_sweep", *words, "--log"]) == 2
+    assert "must not be given with availability_history 0" in capsys.readouterr().err
+    assert main(["score_sweep", *words]) == 0
+    said = "adafed at availability_history 10: a sample_accuracy is not finite, no point"
+    assert said in capsys.readouterr().err

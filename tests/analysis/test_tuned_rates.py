@@ -152,6 +152,18 @@ def test_a_choice_with_its_neighbours_run_is_on_no_edge(scores: Path) -> None:
     assert edges.read_text() == ""
 
 
+def test_steps_may_be_those_of_another_ladder(scores: Path) -> None:
+    """The best of .0316, .1, .316 and .316, 1, 3.16 is the middle, whose neighbours were run."""
+    lines = []
+    for client, server in itertools.product((0.0316, 0.1, 0.316), (0.316, 1.0, 3.16)):
+        accuracy = 0.5 if (client, server) == (0.1, 1.0) else 0.4
+        given = f"fedavg,always,mean,uniform,examples,{client},{server},100,100,9"
+        lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
+    scores.write_text("\n".join([HEADER, *lines]) + "\n")
+    (row,) = chosen(scores).to_dict("records")
+    assert (row["client_lr"], row["server_lr"], row["edge"]) == (0.1, 1.0, "")
+
+
 @pytest.mark.parametrize("name", ["client_share", "server_lr"])
 def test_a_missing_column_is_named(
     scores: Path, name: str, capsys: pytest.CaptureFixture[str]

@@ -240,3 +240,11 @@ def test_masks_are_made_once_and_in_order() -> None:
     np.testing.assert_array_equal(masks.mask(5), IndependentAvailability(Q, seed=3).mask(5))
     masks.forget_before(9)
     assert masks.mask(8).any() and asked[-1] == 8
+
+
+def test_slots_that_are_too_short_are_refused_before_the_first_round() -> None:
+    """The longest typical time, times e^(5/4) for a jitter of 1/4, is 100 slots at most."""
+    longest = trace(None).typical(EVERYBODY).max() * np.exp(5 / 4)
+    with pytest.raises(ParameterError, match="slot_seconds = .*: a client may take .* s; must be"):
+        trace(longest / 101, device_jitter=0.25)
+    assert trace(longest / 99, device_jitter=0.25).arrivals(1, EVERYBODY).delivered.any()

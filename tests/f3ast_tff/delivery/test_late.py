@@ -70,6 +70,23 @@ def test_each_client_and_round_has_a_fate_of_its_own() -> None:
     assert alone is not None and alone.tolist() == one[[7, 3, 7]].tolist()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"late_rounds": 5.0}, ["late_rounds=5.0 has no effect with late_by=clock"]),
+        ({"late_by": "fixed", "device_jitter": 1.0}, ["device_jitter=1.0 has no effect"]),
+        ({"late_by": "fixed", "late_rounds": 5.0}, []),
+        ({"device_jitter": 1.0}, []),
+    ],
+)
+def test_settings_without_effect_are_named(
+    given: dict[str, Any], said: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Late(**given).build(world(np.array([100, 200])))
+    assert len(caplog.messages) == len(said)
+    assert all(part in message for part, message in zip(said, caplog.messages))
+
+
 TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "delivery": "late"}
 
 

@@ -96,7 +96,7 @@ def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[...,
 
 @ENGINES
 def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
-    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8; Delta is the round's rate times the sum of p_k g_k.
+    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8. Delta is the round's rate times sum_k p_k g_k.
 
     Round 1: both at a = 0, g = (1/2, -1/2); client 0 enters, Delta = 1/2 * 1/4 * 1/2 = 1/16.
     Round 2: client 1 enters, Delta = 1/4 (1/4 * 1/2 - 3/4 * 1/2) = -1/16.
