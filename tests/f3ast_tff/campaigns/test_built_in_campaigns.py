@@ -79,7 +79,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("sensitivity_synthetic", 12 * 3 * 6),
         ("baseline_forms", (6 + 3) * 4 * 5),
         ("released_legacy", 3 * 5 * 3),
-        ("seeds_synthetic", 10),
+        ("seeds_synthetic", 30),
         ("cafed_fig1a", 7 * 12),
         ("tune_methods_synthetic", 24 * 2 * 3 * 12),
         ("tune_methods_edges", 131 * 3),
