@@ -26,7 +26,7 @@ from f3ast_tff.cli.flags import (
     wants_help,
 )
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
-from f3ast_tff.core.messages import print_any_character
+from f3ast_tff.core.messages import NO_READER, discard_output, print_any_character
 from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
 
 _Flags = TypeVar("_Flags")
@@ -39,7 +39,7 @@ def command(
 
     The function's result is the exit code, `None` for 0. It raises `OSError` only if `flags.out`
     cannot be written. `main` prints errors in one line on stderr, with exit code `BAD_INPUT`, or
-    `FAILED` if the disk is full.
+    `FAILED` if the disk is full. If nobody reads its output any more, the code is `NO_READER`.
 
     Args:
         flags: A dataclass with a field made by `f3ast_tff.settings.parameter` for each flag.
@@ -56,11 +56,16 @@ def command(
                 if values is None:
                     return 0
                 out = getattr(values, "out", None)
-                return execute(values) or 0
+                code = execute(values) or 0
+                print(end="", flush=True)
+                return code
+            except BrokenPipeError:
+                discard_output()
+                return NO_READER
             except (ParameterError, RunsError, UsageError) as error:
                 return fail(error)
             except OSError as error:
-                if out is None or isinstance(error, BrokenPipeError):
+                if out is None:
                     raise
                 code = BAD_INPUT if is_of_a_path(error) else FAILED
                 return fail(f"--out={out}: cannot write: {error.strerror or error}", code)

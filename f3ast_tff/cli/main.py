@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
 import f3ast_tff
 from f3ast_tff.core.errors import PluginError
-from f3ast_tff.core.messages import print_any_character
+from f3ast_tff.core.messages import NO_READER, discard_output, print_any_character
 from f3ast_tff.core.plugin_errors import plugins_named
 from f3ast_tff.core.signals import Signals
 
@@ -63,13 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         # For example after `| head`.
-        _discard_output()
-        code = 128 + signal.SIGPIPE
+        discard_output()
+        code = NO_READER
     except (MemoryError, OSError) as error:
         from f3ast_tff.cli.flags import fail_of_machine
 
         # Commands report unwritable files themselves, so this is stdout on a full disk.
-        _discard_output()
+        discard_output()
         code = fail_of_machine(error)
     except PluginError as error:
         from f3ast_tff.cli.flags import FAILED, fail
@@ -77,11 +76,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = fail(error, FAILED)
     signals.ignore()
     return code
-
-
-def _discard_output() -> None:
-    """Discards output that is not yet flushed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(argv: Sequence[str], signals: Signals) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import re
+import signal
 import sys
 import unicodedata
 
+# Exit code of a command whose output nobody reads any more, as after `| head`.
+NO_READER = 128 + signal.SIGPIPE
 _LONGEST = 2000
 _LONGEST_WORD = 300
 # Controls (and so escape sequences), surrogates, and formats, which can reverse the reading order.
@@ -22,6 +26,11 @@ def print_any_character() -> None:
     """
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")
+
+
+def discard_output() -> None:
+    """Discards output that is not yet flushed, so that Python's end does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_line(text: object) -> str:

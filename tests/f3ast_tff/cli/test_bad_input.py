@@ -180,9 +180,12 @@ def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_pat
     assert f"runs/{shown}/runs/run  new, 1 rounds\n1 runs\n" in done.stdout
 
 
-def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:
+@pytest.mark.parametrize(
+    "words", [("f3ast_tff", "run", "--help"), ("f3ast_tff.analysis.score_tables", "--help")]
+)
+def test_a_reader_that_has_gone_ends_the_command_without_a_trace(words: tuple[str, ...]) -> None:
     """This happens in `f3ast-tff run --help | head -1`."""
-    command = [sys.executable, "-m", "f3ast_tff.cli.main", "run", "--help"]
+    command = [sys.executable, "-m", *words]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
     ) as process:
