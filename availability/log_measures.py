@@ -77,7 +77,7 @@ def _lagged(masks: np.ndarray, lag: int) -> float:
     """Correlation of a client's states `lag` rounds apart, over all clients together."""
     masks = masks[:, shown_clients(masks.shape[1])]
     x = masks - masks.mean(axis=0, dtype=np.float32)
-    variance = float(np.mean(x * x))
-    if len(x) <= lag or variance == 0:
-        return np.nan
-    return float(np.mean(x[lag:] * x[:-lag])) / variance
+    now, before = x[lag:], x[:-lag]
+    # Of these rounds alone, so that the correlation is within [-1, 1] in a short log too.
+    scale = float(np.sqrt(np.mean(now * now) * np.mean(before * before))) if len(now) else 0.0
+    return float(np.mean(now * before)) / scale if scale else np.nan
