@@ -24,8 +24,8 @@ class ParticipationConfig(LabelledConfig):
     """Base of the three processes: pi_k = min(max(C mean sum_c nu_kc kappa_c, least), 1).
 
     kappa ~ Dirichlet(alpha, .., alpha). The mean of kappa_c is 1 / C, so before the bounds pi_k has
-    the mean `mean`. The public code has no upper bound, because there C mean is 1. Equal seeds give
-    the three processes equal pi.
+    the mean `mean`. The public code has no upper bound; with 10 classes C mean is 1
+    there. Equal seeds give the three processes equal pi.
     """
 
     participation_alpha: float = parameter(

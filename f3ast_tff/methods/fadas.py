@@ -20,7 +20,7 @@ class Fadas(FedBuff):
 
     tau_max is the largest staleness among the updates that enter, in steps of the server. This is
     the rule of the released code. Descriptions of the paper have min(eta, 1 / tau_max) instead; at
-    the code's eta of 0.001 that is eta.
+    the code's eta of 0.001 that is eta up to tau_max = 1000.
     """
 
     method: ClassVar[str] = "fadas"
@@ -61,7 +61,7 @@ class Fadas(FedBuff):
 )
 @dataclass(frozen=True)
 class FadasConfig(BufferedConfig):
-    """Configuration of `Fadas`; the defaults are the released code's."""
+    """Configuration of `Fadas`; tau_c is the released code's."""
 
     server_optimizer: ClassVar[str] = "amsgrad"
 

@@ -15,7 +15,8 @@ from f3ast_tff.methods.parts.choosing import draw_by_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
-# Utilities are clipped at this quantile, as in the released code.
+# Utilities are clipped at this quantile, the default of the released code's function; its runs
+# pass 0.98.
 _CLIP = 0.95
 _SMALLEST_SPREAD = 1e-4
 
@@ -32,8 +33,9 @@ class OortLoss(BaseStrategy):
       Oort's eq. (1), from its last participation. The losses are taken over all of its examples
       at the model that it starts from; Oort takes the losses in the first pass of its training.
     - The score of a client is U_k, clipped at the 95% quantile and scaled to [0, 1] by the range
-      among available known clients, as in the released code, plus sqrt(0.1 log t / L_k), with L_k
-      the round of its last participation.
+      among available known clients, plus sqrt(0.1 log t / L_k), with L_k the round of its last
+      participation. The released code takes quantile and range over new clients too, whose utility
+      is their size.
     - The bar is `cutoff` times the score that would take the last place. Clients with a score of
       at least the bar are drawn with chances proportional to their scores, without replacement.
 
