@@ -1,7 +1,9 @@
 """Adam (Kingma and Ba 2015), Yogi (Zaheer et al. 2018) and Adagrad (Duchi et al. 2011).
 
-On the server they make FedAdam, FedYogi and FedAdagrad (Reddi et al. 2021) as TFF has them: beta_2
-is 0.999 and moments are corrected for their start, where Reddi et al. have 0.99 and no correction. AMSGrad (Reddi et al., ICLR 2018) is only for the server, as in FADAS (Wang et al., ICML 2024).
+On the server they make FedAdam, FedYogi and FedAdagrad (Reddi et al. 2021) as TFF has them: epsilon
+is placed as there, beta_2 is 0.999 and moments are corrected for their start, where Reddi et al.
+have 0.99 and no correction. AMSGrad (Reddi et al., ICLR 2018) is only for the server, as in FADAS
+(Wang et al., ICML 2024).
 """
 
 from __future__ import annotations
