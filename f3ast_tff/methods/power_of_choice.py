@@ -147,7 +147,7 @@ class PowerOfChoiceConfig(AlgorithmConfig):
     def build(self, world: StrategyContext) -> Strategy:
         # A mean such as 1.1 x 10 exceeds 11 by rounding.
         self._check_candidates(
-            math.ceil(world.constraint.mean_k - 1e-9), "the mean number of clients asked"
+            math.ceil(world.constraint.mean_k - 1e-9), "the mean of the asked K_t"
         )
         n_k = world.sizes.astype(np.float64)
         replace = self.poc_pool == "with_replacement"
