@@ -82,20 +82,20 @@ _TABLE_9 = ("f3ast_arxiv_table9_heterogeneity.csv", "alpha")
 GROUPS = (
     Group(
         "F3AST, Fig. 2: Synthetic(1,1), home devices, round 1000",
-        "table3_synthetic.csv",
+        "fig2_48_draws.csv",
         pairs=(("f3ast", "fedavg"), ("f3ast", "poc")),
-        where="reading=paper,availability=home_devices",
+        where="reading=paper",
     ),
     Group(
         "F3AST, Fig. 4: Synthetic(1,1), home devices, K clients per round",
-        "fig4_vary_k.csv",
+        "fig4_48_draws.csv",
+        where="reading=paper",
         across="clients_per_round",
         labels=tuple((k, f"K = {k}") for k in ("2", "5", "10", "20")),
     ),
     Group(
         "F3AST, Table IX: Synthetic(alpha, alpha), smartphones",
-        "table9.csv",
-        where="reading=paper",
+        "table9_48_draws.csv",
         across="synthetic_alpha",
         labels=(("0.0", "alpha = 0"), ("0.5", "alpha = .5"), ("1.0", "alpha = 1")),
         printed=_TABLE_9,
