@@ -16,7 +16,7 @@ from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings import parameter, parameters_of, register
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -25,12 +25,7 @@ SOURCES = ("clock", "geometric", "uniform", "fixed")
 _OF_THE_CLOCK = (
     "late_round_seconds",
     "late_round_quantile",
-    "device_file",
-    "device_example_ms",
-    "device_example_spread",
-    "device_kbps",
-    "device_kbps_spread",
-    "device_jitter",
+    *(each.name for each in parameters_of(TimedConfig)),
 )
 
 

@@ -138,30 +138,25 @@ def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
     assert sorted(found["mifa"]) == [pair for pair in around if pair not in run]
 
 
-def test_a_choice_with_its_neighbours_run_is_on_no_edge(scores: Path) -> None:
-    """All steps .003, .01, .03 and .3, 1, 3 were run; (.01, 1) has .5, each other pair .4."""
-    lines = []
-    for client, server in itertools.product((0.003, 0.01, 0.03), (0.3, 1.0, 3.0)):
-        accuracy = 0.5 if (client, server) == (0.01, 1.0) else 0.4
+@pytest.mark.parametrize(
+    ("clients", "servers"),
+    [((0.003, 0.01, 0.03), (0.3, 1.0, 3.0)), ((0.0316, 0.1, 0.316), (0.316, 1.0, 3.16))],
+    ids=["the ladder", "rates near it"],
+)
+def test_a_choice_with_its_neighbours_run_is_on_no_edge(
+    scores: Path, clients: tuple[float, ...], servers: tuple[float, ...]
+) -> None:
+    """All pairs were run; that of the middle rates has .5, each other pair .4."""
+    best, lines = (clients[1], servers[1]), []
+    for client, server in itertools.product(clients, servers):
+        accuracy = 0.5 if (client, server) == best else 0.4
         given = f"fedavg,always,mean,uniform,examples,{client},{server},100,100,9"
         lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
     scores.write_text("\n".join([HEADER, *lines]) + "\n")
     edges = scores.with_name("edges.toml")
     (row,) = chosen(scores, f"--edges={edges}").to_dict("records")
-    assert (row["client_lr"], row["server_lr"], row["edge"]) == (0.01, 1.0, "")
+    assert (row["client_lr"], row["server_lr"], row["edge"]) == (*best, "")
     assert edges.read_text() == ""
-
-
-def test_steps_may_be_those_of_another_ladder(scores: Path) -> None:
-    """The best of .0316, .1, .316 and .316, 1, 3.16 is the middle, whose neighbours were run."""
-    lines = []
-    for client, server in itertools.product((0.0316, 0.1, 0.316), (0.316, 1.0, 3.16)):
-        accuracy = 0.5 if (client, server) == (0.1, 1.0) else 0.4
-        given = f"fedavg,always,mean,uniform,examples,{client},{server},100,100,9"
-        lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
-    scores.write_text("\n".join([HEADER, *lines]) + "\n")
-    (row,) = chosen(scores).to_dict("records")
-    assert (row["client_lr"], row["server_lr"], row["edge"]) == (0.1, 1.0, "")
 
 
 @pytest.mark.parametrize("name", ["client_share", "server_lr"])

@@ -95,9 +95,8 @@ class LateTffEngine(TffEngine):
             mean, correction = memory.mean(mean, now), memory.correction(now)
             starts = memory.starts(cohort.ids, steps, now)
             # As gradients: at this round's rate, like the updates that are remembered.
-            factors = np.float32(parts.client_optimizer.rate(round_number)) / rates.astype(
-                np.float32
-            )
+            rate = np.float32(parts.client_optimizer.rate(round_number))
+            factors = rate / rates.astype(np.float32)
             at_rate = factors[:, None] * updates if memory.rules.by_client else updates
             sent = np.array([_contribution(d, start) for d, start in zip(at_rate, starts)])
         delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
