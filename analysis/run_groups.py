@@ -123,7 +123,8 @@ class RunGroup:
             metric: A score of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over
                 all evaluations; `change_<score>` for the mean size of its change from one
                 evaluation to the next, over the second half of the evaluations;
-                `converged_<score>` for the mean of the last 10%.
+                `second_half_<score>` for its mean over that half; `converged_<score>` for the mean
+                of the last 10%.
             at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
 
         Returns:
@@ -132,18 +133,18 @@ class RunGroup:
         Raises:
             RunsError: If a run was not evaluated in that round.
         """
-        kind, _, score = metric.partition("_")
-        if kind not in ("best", "change", "converged"):
-            kind, score = "", metric
+        kinds = ("best", "change", "converged", "second_half")
+        kind = next((each for each in kinds if metric.startswith(f"{each}_")), "")
+        score = metric.removeprefix(f"{kind}_")
         column = f"test_{score}"
         values = {}
         for pair, run in self.runs.items():
             if kind == "best":
                 scores = run.metrics[column]
                 values[pair] = float(scores.max() if higher_is_better(score) else scores.min())
-            elif kind == "change":
-                late = run.metrics[column].to_numpy()[len(run.metrics) // 2 :]
-                values[pair] = float(np.abs(np.diff(late)).mean())
+            elif kind in ("change", "second_half"):
+                half = run.metrics[column].to_numpy()[len(run.metrics) // 2 :]
+                values[pair] = float((np.abs(np.diff(half)) if kind == "change" else half).mean())
             else:
                 values[pair] = run.score(column, "mean_of_last_10_percent" if kind else at)
         return values

@@ -32,6 +32,7 @@ from f3ast_tff.analysis.tidy_scores import (
     BEST,
     CHANGE,
     KEPT_PERIODS,
+    SECOND_HALF,
     Key,
     When,
     chosen,
@@ -79,7 +80,8 @@ class Flags:
     period: str = parameter(
         "final",
         "each run's last round, the mean of the last 10% of the evaluations in the file, the best "
-        "of them, or the mean size of the change from one to the next in their second half",
+        "of them, the mean of their second half, or there the mean size of the change from one to "
+        "the next",
         choices=KEPT_PERIODS,
     )
     unstable: bool = parameter(False, "also show the share of unstable runs")
@@ -309,6 +311,12 @@ def _when(groups: Sequence[RunGroup], when: When) -> str:
         return f"at the best of {max(map(len, every))} evaluations"
     if when == CHANGE:
         return "by mean size of change between evaluations, over their second half"
+    if when == SECOND_HALF:
+        half = {rounds[len(rounds) // 2 :] for rounds in every}
+        if len(half) > 1:
+            return "in the mean of the second half of the kept evaluations"
+        rounds = half.pop()
+        return f"in the mean of the {len(rounds)} evaluations from round {rounds[0]} on"
     if when == "mean_of_last_10_percent":
         last = {rounds[-count_of_last_10_percent(len(rounds)) :] for rounds in every}
         if len(last) > 1:

@@ -31,10 +31,11 @@ from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 
-# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it; mean size of its
-# change between them, in their second half.
-BEST, CHANGE = "best", "change"
-KEPT_PERIODS = (*PERIODS, BEST, CHANGE)
+# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it; its mean over their
+# second half, and the mean size of its change between them there.
+BEST, SECOND_HALF, CHANGE = "best", "second_half", "change"
+_OF_ALL = (BEST, SECOND_HALF, CHANGE)
+KEPT_PERIODS = (*PERIODS, *_OF_ALL)
 # A round, or one of `KEPT_PERIODS`.
 When = Union[int, str]
 # Values of settings, in the order of the settings' names.
@@ -215,7 +216,7 @@ def scores_at(group: RunGroup, score: str, when: When) -> dict[Pair, float]:
         if when == CHANGE and len(run.metrics) < 3:
             few = f"needs 3 evaluations or more, has {len(run.metrics)} of the run {what}, {pair}"
             raise RunsError(f"period {when} {few}")
-    return group.scores(f"{when}_{score}" if when in (BEST, CHANGE) else score, when)
+    return group.scores(f"{when}_{score}" if when in _OF_ALL else score, when)
 
 
 def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:

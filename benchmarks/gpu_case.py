@@ -131,7 +131,7 @@ def measure_round(case: dict[str, Any]) -> dict[str, Any]:
     """Returns the median seconds of a round, after the first, and of its compilation."""
     use_layers(case.get("layers", "fast"), case.get("unroll", 1))
     given = task(case["task"], bool(case.get("small")))
-    lanes, precision = case.get("lanes", K), case.get("precision", "tensorfloat32")
+    lanes, precision = case.get("lanes", K), case.get("precision", "highest")
     parts = parts_of(given, data_of(given))
     engine = FusedEngine(parts, device="auto", num_lanes=lanes, matmul_precision=precision)
     rounds = cohorts(given.num_clients, 1 + case.get("rounds", 10))

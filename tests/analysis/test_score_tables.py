@@ -244,6 +244,20 @@ def test_change_between_evaluations(write: Write, capsys: pytest.CaptureFixture[
     assert "needs 3 evaluations or more, has 2" in refused(capsys, few, "--period=change")
 
 
+def test_mean_of_the_second_half(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of five evaluations the last three count: (.5 + .2 + .6) / 3."""
+    accuracies = {5: 0.1, 10: 0.9, 15: 0.5, 20: 0.2, 25: 0.6}
+    rows = [f"f3ast,0,{t},{accuracy},.1,2.0,2.0" for t, accuracy in accuracies.items()]
+    scores = write("algorithm,seed,round", *rows)
+    lines = printed(capsys, scores, "--period=second_half", "--score=sample_accuracy")
+    assert lines[0] == "In the mean of the 3 evaluations from round 15 on:"
+    assert lines[4] == "| F3AST | 0.4333 |"
+    other = write("algorithm,seed,round", *rows, "fedavg,0,5,0.4,.1,2.0,2.0")
+    lines = printed(capsys, other, "--period=second_half", "--score=sample_accuracy")
+    assert lines[0] == "In the mean of the second half of the kept evaluations:"
+    assert lines[4] == "| FedAvg | 0.4000 |"
+
+
 def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,5,0.1", "f3ast,0,9,0.5", "fedavg,0,8,0.2")
     assert printed(capsys, scores)[0] == "At the last round of each run:"
