@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+# Steps of a loop that an accelerator executes as one; on a GPU a round takes 0.75 of the time.
+_UNROLL = 8
 
 
 @jax.custom_vjp
@@ -40,7 +44,7 @@ def _forward(x: Any, kernel: Any, recurrent: Any, bias: Any) -> tuple[Any, Any]:
 
 def _scan(projected: Any, recurrent: Any) -> tuple[Any, ...]:
     """h, c, i, f, g and o at all steps, `[length, batch, units]` each."""
-    return _scanned(projected, recurrent, lambda z, h: _gates(z + h @ recurrent))
+    return _scanned(projected, recurrent, lambda z, h: _gates(z + h @ recurrent), _UNROLL)
 
 
 def _scan_by_gate(projected: Any, recurrent: Any) -> tuple[Any, ...]:
@@ -50,10 +54,12 @@ def _scan_by_gate(projected: Any, recurrent: Any) -> tuple[Any, ...]:
     def gates(z: Any, h: Any) -> list[Any]:
         return [own + h @ part for own, part in zip(_gates(z), parts)]
 
-    return _scanned(projected, recurrent, gates)
+    return _scanned(projected, recurrent, gates, unroll=1)
 
 
-def _scanned(projected: Any, recurrent: Any, gates: Callable[[Any, Any], list[Any]]) -> Any:
+def _scanned(
+    projected: Any, recurrent: Any, gates: Callable[[Any, Any], list[Any]], unroll: int
+) -> Any:
     zero = jnp.zeros((projected.shape[1], recurrent.shape[0]), projected.dtype)
 
     def step(state: tuple[Any, Any], projected: Any) -> tuple[Any, Any]:
@@ -65,7 +71,7 @@ def _scanned(projected: Any, recurrent: Any, gates: Callable[[Any, Any], list[An
         h = o * jnp.tanh(c)
         return (h, c), (h, c, i, f, g, o)
 
-    return lax.scan(step, (zero, zero), projected)[1]
+    return lax.scan(step, (zero, zero), projected, unroll=unroll)[1]
 
 
 def _backward(residuals: Any, dh: Any) -> tuple[Any, Any, Any, Any]:
@@ -77,7 +83,21 @@ def _backward(residuals: Any, dh: Any) -> tuple[Any, Any, Any, Any]:
     of_c = o * (1 - squashed**2)
     slopes = (g * i * (1 - i), before * f * (1 - f), i * (1 - g**2), squashed * o * (1 - o))
     # Transposed outside the loop, as XLA's product with a transpose is 10 times slower on a CPU.
-    transposed = recurrent.T
+    dz = lax.platform_dependent(
+        recurrent.T,
+        (dh, of_c, slopes, f),
+        cpu=functools.partial(_scan_back, unroll=1),
+        default=functools.partial(_scan_back, unroll=_UNROLL),
+    )
+    h_before = jnp.concatenate([zero[None], h[:-1]])
+    d_kernel = jnp.einsum("lbf,lbz->fz", x, dz)
+    d_recurrent = jnp.einsum("lbu,lbz->uz", h_before, dz)
+    return dz @ kernel.T, d_kernel, d_recurrent, dz.sum(axis=(0, 1))
+
+
+def _scan_back(transposed: Any, values: Any, unroll: int) -> Any:
+    """Returns dz at all steps, `[length, batch, 4 units]`."""
+    zero = jnp.zeros_like(values[0][0])
 
     def step(state: tuple[Any, Any], step_values: Any) -> tuple[Any, Any]:
         dh_next, dc_next = state
@@ -87,11 +107,7 @@ def _backward(residuals: Any, dh: Any) -> tuple[Any, Any, Any, Any]:
         dz = jnp.concatenate([dc * of_i, dc * of_f, dc * of_g, dh_all * of_o], axis=1)
         return (dz @ transposed, dc * f), dz
 
-    _, dz = lax.scan(step, (zero, zero), (dh, of_c, slopes, f), reverse=True)
-    h_before = jnp.concatenate([zero[None], h[:-1]])
-    d_kernel = jnp.einsum("lbf,lbz->fz", x, dz)
-    d_recurrent = jnp.einsum("lbu,lbz->uz", h_before, dz)
-    return dz @ kernel.T, d_kernel, d_recurrent, dz.sum(axis=(0, 1))
+    return lax.scan(step, (zero, zero), values, reverse=True, unroll=unroll)[1]
 
 
 def _gates(z: Any) -> list[Any]:
