@@ -315,8 +315,8 @@ def _when(groups: Sequence[RunGroup], when: When) -> str:
         half = {rounds[len(rounds) // 2 :] for rounds in every}
         if len(half) > 1:
             return "in the mean of the second half of the kept evaluations"
-        rounds = half.pop()
-        return f"in the mean of the {len(rounds)} evaluations from round {rounds[0]} on"
+        first, *others = half.pop()
+        return f"in the mean of the {1 + len(others)} evaluations from round {first} on"
     if when == "mean_of_last_10_percent":
         last = {rounds[-count_of_last_10_percent(len(rounds)) :] for rounds in every}
         if len(last) > 1:

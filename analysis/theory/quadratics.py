@@ -179,7 +179,7 @@ class RulesInNumpy:
         self._normalise = aggregation.normalise
         rules = aggregation.memory
         self.model = model.astype(np.float32)
-        self.memory = None if rules is None else HostMemory(rules, p, self.model)
+        self.memory = None if rules is None else HostMemory(rules, p, self.model, server_rate=1.0)
 
     @property
     def kept(self) -> dict[str, np.ndarray]:

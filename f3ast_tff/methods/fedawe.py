@@ -20,17 +20,15 @@ class OwnModels(Memory):
         client k of S trains from x_k, which gives D_k, and sends x_k + eta_g (t - tau_k) D_k;
         w_{t+1} = the weighted mean of the models sent by S;   x_k = w_{t+1}, tau_k = t for k in S
 
-    (Algorithm 1). Here a client sends its model minus w_t, so that w_{t+1} = w_t + Delta. The
-    authors' code adds a clip, w_{t+1} = mean of x_k + eta_g clip(mean of (t - tau_k) D_k), and
-    scores the mean of all x_k.
+    (Algorithm 1). The server's rate is eta_g: a client sends (t - tau_k) D_k + (x_k - w_t) / eta_g,
+    so that w_{t+1} = w_t + eta_g Delta. The authors' code adds a clip, w_{t+1} = mean of x_k +
+    eta_g clip(mean of (t - tau_k) D_k), and scores the mean of all x_k.
 
     Attributes:
-        echo_rate: eta_g, above 0.
         clip_norm: Norm that the mean of (t - tau_k) D_k is clipped to; `None` for no limit.
         scores_own_models: Whether sum_j p_j x_j is scored instead of w.
     """
 
-    echo_rate: float
     clip_norm: float | None
     scores_own_models: bool
 
@@ -40,12 +38,12 @@ class OwnModels(Memory):
 
     @property
     def echo_clip(self) -> float | None:
-        return None if self.clip_norm is None else self.echo_rate * self.clip_norm
+        return self.clip_norm
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         own = client.kept["model"]
         missed = now.round_number - client.kept["last_round"]
-        return ClientInit(model=own, scale=self.echo_rate * missed, shift=own - now.model)
+        return ClientInit(model=own, scale=missed, shift=(own - now.model) / now.server_rate)
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
@@ -75,9 +73,6 @@ class FedAwe(Aggregation):
 
     normalise: ClassVar[bool] = True
 
-    fedawe_rate: float = parameter(
-        1.0, "eta_g, factor of a client's update per round since its last participation", above=0
-    )
     fedawe_clip: float | None = parameter(
         None,
         "largest norm of the mean of the clients' echoed updates, no limit by default; 0.5 in the "
@@ -93,7 +88,7 @@ class FedAwe(Aggregation):
     @property
     def memory(self) -> OwnModels:
         own_models = self.fedawe_scored == "own_models"
-        return OwnModels(self.fedawe_rate, self.fedawe_clip, own_models)
+        return OwnModels(self.fedawe_clip, own_models)
 
 
 @register(

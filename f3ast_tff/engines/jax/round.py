@@ -24,7 +24,6 @@ from f3ast_tff.engines.jax.server_step import (
     ServerState,
     ServerStep,
     Totals,
-    context_of,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import Model
@@ -182,7 +181,7 @@ class FusedRound:
         memory = self.aggregation.memory
         if memory is None or remembered is None or not memory.by_client:
             return None, None
-        now = context_of(state, learning_rate, remembered)
+        now = self.finish.context(state, learning_rate, remembered)
         rules = ClientRound(memory, state, now, remembered.share, steps, rates)
         unsent = jnp.zeros(steps.shape, bool)
         return rules, ClientsKept(remembered.kept, unsent, state.memory)

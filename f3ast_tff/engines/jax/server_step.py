@@ -85,17 +85,6 @@ class Remembered(NamedTuple):
     num_clients: Any
 
 
-def context_of(state: ServerState, learning_rate: Any, remembered: Remembered) -> RoundContext:
-    """Returns the values common to all clients of a round with a memory."""
-    return RoundContext(
-        xp=jnp,
-        round_number=remembered.round_number,
-        learning_rate=learning_rate,
-        model=ravel_pytree(state.weights)[0],
-        num_clients=remembered.num_clients,
-    )
-
-
 @dataclass(frozen=True)
 class ServerStep:
     """The server's step of one composition.
@@ -107,6 +96,19 @@ class ServerStep:
 
     optimizer: JaxOptimizer
     aggregation: Aggregation
+
+    def context(
+        self, state: ServerState, learning_rate: Any, remembered: Remembered
+    ) -> RoundContext:
+        """Returns the values common to all clients of a round with a memory."""
+        return RoundContext(
+            xp=jnp,
+            round_number=remembered.round_number,
+            learning_rate=learning_rate,
+            server_rate=jnp.float32(self.optimizer.learning_rate),
+            model=ravel_pytree(state.weights)[0],
+            num_clients=remembered.num_clients,
+        )
 
     def __call__(
         self,
@@ -139,7 +141,7 @@ class ServerStep:
         if memory is None or remembered is None:
             state, outcome = self._plain(state, totals, num_clients, step)
             return state, outcome, None
-        now = context_of(state, learning_rate, remembered)
+        now = self.context(state, learning_rate, remembered)
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
         present = totals.finite > 0

@@ -112,7 +112,9 @@ class TffEngine:
         rules = parts.aggregation.memory
         self._memory = None
         if rules is not None and parts.p is not None:
-            self._memory = HostMemory(rules, parts.p, flat(weights))
+            self._memory = HostMemory(
+                rules, parts.p, flat(weights), parts.server_optimizer.learning_rate
+            )
         self._runtime: TffRuntime
         if runtime == "tf":
             self._runtime = InProcessRuntime(process, device)

@@ -107,14 +107,15 @@ class Advanced:
 class HostMemory:
     """Values of a `Memory`, in host memory."""
 
-    def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray) -> None:
-        """Creates the tables for shares p, `float64 [N]`, and an initial model.
+    def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray, server_rate: float) -> None:
+        """Creates the tables for shares p, `float64 [N]`, an initial model and the server's rate.
 
         Raises:
             ParameterError: If the tables do not fit in memory.
         """
         self.rules = rules
         self._p = p.astype(np.float32)
+        self._server_rate = np.float32(server_rate)
         check_room(table_bytes(rules, len(p), len(model)), len(p))
         self._tables = initial_tables(rules, len(p), model)
         self._server = initial_server(rules, model, np)
@@ -126,6 +127,7 @@ class HostMemory:
             xp=np,
             round_number=np.int32(round_number),
             learning_rate=np.float32(learning_rate),
+            server_rate=self._server_rate,
             model=model,
             num_clients=there,
         )

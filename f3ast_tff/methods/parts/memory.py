@@ -22,6 +22,7 @@ class RoundContext(NamedTuple):
         xp: Array module, `numpy` or `jax.numpy`.
         round_number: Round t, from 1.
         learning_rate: Client learning rate in this round.
+        server_rate: Server learning rate, the same in all rounds.
         model: w_t, before the round, `[num_weights]`.
         num_clients: Number of clients with p_k above 0.
     """
@@ -29,6 +30,7 @@ class RoundContext(NamedTuple):
     xp: Any
     round_number: Any
     learning_rate: Any
+    server_rate: Any
     model: Any
     num_clients: Any
 

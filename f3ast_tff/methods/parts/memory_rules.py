@@ -43,6 +43,7 @@ def start_of(memory: Memory) -> ClientInit:
         xp=np,
         round_number=np.int32(1),
         learning_rate=np.float32(1),
+        server_rate=np.float32(1),
         model=vector,
         num_clients=np.int32(1),
     )

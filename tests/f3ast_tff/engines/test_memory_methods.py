@@ -57,10 +57,11 @@ def biases(
     data: FederatedData | None = None,
     steps: int = 1,
     p: np.ndarray = P2,
+    server_lr: float = 1.0,
 ) -> list[float]:
     """Returns a after each round with the cohort of these ids and weights."""
     work = LocalTraining(4, epochs=steps)
-    parts = (data or labelled([0], [1]), work, Sgd(1.0), aggregation)
+    parts = (data or labelled([0], [1]), work, Sgd(server_lr), aggregation)
     engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
     found = []
     for t, (ids, weights) in enumerate(rounds, start=1):
@@ -158,7 +159,7 @@ def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, [1 / 4, -1 / 2, third, fourth], rtol=5e-6, atol=3e-7)
 
 
-@ONE_ENGINE
+@ENGINES
 def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..., Any]) -> None:
     """eta_g = 1/2: round 1, D_0 = 1/4: a = 1/8. Round 2: client 1 sends 0 + 1/2 * 2 * -1/4 = -1/4.
 
@@ -168,9 +169,9 @@ def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..
     of 2 D_0 = 0.44, so a = 1/8 + 1/2 * 1/4. The clip leaves x_k alone.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, FedAwe(0.5), rounds)
+    found = biases(make_engine, name, FedAwe(), rounds, server_lr=0.5)
     np.testing.assert_allclose(found, [1 / 8, -1 / 4, 1 / 8 + (1 - s(1 / 4)) / 2], rtol=5e-6)
-    found = biases(make_engine, name, FedAwe(0.5, np.sqrt(2) / 4), rounds)
+    found = biases(make_engine, name, FedAwe(np.sqrt(2) / 4), rounds, server_lr=0.5)
     np.testing.assert_allclose(found, [1 / 8, -1 / 8, 1 / 4], rtol=5e-6)
 
 

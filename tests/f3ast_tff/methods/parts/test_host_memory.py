@@ -157,10 +157,10 @@ def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -
     assert table_bytes(rules, N, SIZE) == 80
     assert sum(table.nbytes for table in initial_tables(rules, N, START).values()) == 80
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 95)
-    HostMemory(rules, P, START)
+    HostMemory(rules, P, START, 1.0)
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 94)
     with pytest.raises(ParameterError, match=r"num_clients = 5: what is remembered .* takes 0.0 G"):
-        HostMemory(rules, P, START)
+        HostMemory(rules, P, START, 1.0)
 
 
 def test_vectors_hold_arrays_side_by_side() -> None:
