@@ -64,12 +64,12 @@ class OwnModels(Memory):
     "aggregation",
     "fedawe",
     "FedAWE",
-    about="mean of the clients' own models, each moved by its update times the rounds it missed",
+    about="mean of the clients' own models, each moved by its update times missed rounds and eta_g",
     order=8,
 )
 @dataclass(frozen=True)
 class FedAwe(Aggregation):
-    """Delta of `OwnModels`."""
+    """Delta of `OwnModels`, for a server's step by `--server_optimizer=sgd` without momentum."""
 
     normalise: ClassVar[bool] = True
 
