@@ -113,6 +113,20 @@ GROUPS = (
         )
         for task, name in (("cifar100", "CIFAR-100"), ("shakespeare", "Shakespeare"))
     ),
+    *(
+        Group(
+            f"F3AST, Table III: CIFAR-100, the paper's network{form}",
+            "table3_cifar100.csv",
+            # FedAvg has no first rates.
+            where=f"rate_init={first_rates},rate_init=",
+            across="availability",
+            labels=tuple(each for each in _AVAILABILITIES if each[0] != "uneven"),
+            when="second_half",
+            printed=_TABLE_3,
+            task="cifar100",
+        )
+        for first_rates, form in (("all_available", ""), ("p", ", authors' form"))
+    ),
 )
 
 

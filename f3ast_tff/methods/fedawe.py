@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import Aggregation, require_plain_sgd
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import parameter, register
@@ -69,7 +69,7 @@ class OwnModels(Memory):
 )
 @dataclass(frozen=True)
 class FedAwe(Aggregation):
-    """Delta of `OwnModels`, for a server's step by `--server_optimizer=sgd` without momentum."""
+    """Delta of `OwnModels`; the server's step is its learning rate times Delta."""
 
     normalise: ClassVar[bool] = True
 
@@ -84,6 +84,12 @@ class FedAwe(Aggregation):
         "the mean of all clients' models is scored, as in the released code, or the server's",
         choices=("own_models", "server_model"),
     )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `Aggregation.check`: refuses other steps of the server, which change the x_k too."""
+        super().check(settings)
+        because = "with aggregation fedawe, whose eta_g is the rate of a plain step"
+        require_plain_sgd(settings, "server", because)
 
     @property
     def memory(self) -> OwnModels:

@@ -40,8 +40,8 @@ def test_a_row_holds_our_mean_difference_and_the_printed_lead(tmp_path: Path) ->
 def test_all_kept_claims_are_drawn(tmp_path: Path) -> None:
     assert main(["claims_picture", f"--out={tmp_path}/claims.svg"]) == 0
     drawn = (tmp_path / "claims.svg").read_text()
-    # 19 intervals and 13 printed leads have one marker each; the legend has two more.
-    assert drawn.count('<g id="line2d_') > 30
+    # 27 intervals and 21 printed leads have one marker each; the legend has two more.
+    assert drawn.count('<g id="line2d_') > 46
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:

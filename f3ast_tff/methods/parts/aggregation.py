@@ -118,12 +118,26 @@ class Aggregation:
             raise ParameterError("delivery", "late", allowed)
         if start.offset is not None:
             # D_k must give the gradients: clients step by rate times gradient.
-            allowed = f"with aggregation {name}, which reads gradients off a client's update"
-            optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
-            if optimizer != "sgd":
-                raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
-            if momentum:
-                raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")
+            because = f"with aggregation {name}, which reads gradients off a client's update"
+            require_plain_sgd(settings, "client", because)
+
+
+def require_plain_sgd(settings: Mapping[str, Any], side: str, because: str) -> None:
+    """Refuses optimizers whose step is not learning rate times direction.
+
+    Args:
+        settings: All settings.
+        side: `"client"` or `"server"`.
+        because: End of the message.
+
+    Raises:
+        ParameterError: If the side's optimizer is not SGD, or has momentum.
+    """
+    optimizer, momentum = settings[f"{side}_optimizer"], settings.get(f"{side}_momentum", 0)
+    if optimizer != "sgd":
+        raise ParameterError(f"{side}_optimizer", optimizer, f"must be sgd {because}")
+    if momentum:
+        raise ParameterError(f"{side}_momentum", momentum, f"must be 0 {because}")
 
 
 def _as_meant(known: Any) -> str:

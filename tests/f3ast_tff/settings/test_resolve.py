@@ -216,6 +216,16 @@ TOGETHER: list[tuple[dict[str, Any], str, str]] = [
     ({**GRADIENTS, "client_optimizer": "adam"}, "client_optimizer", "must be sgd with aggregation"),
     ({**GRADIENTS, "algorithm": "poc", "reading": "released"}, "aggregation", "which poc clips"),
     ({**GRADIENTS, "num_workers": 2}, "num_workers", "which remembers each client"),
+    (
+        {"algorithm": "fedawe", "server_momentum": 0.9},
+        "server_momentum",
+        "must be 0 with aggregation",
+    ),
+    (
+        {"algorithm": "fedadam", "aggregation": "fedawe"},
+        "server_optimizer",
+        "must be sgd with aggr",
+    ),
 ]
 
 
