@@ -67,6 +67,7 @@ STUDIES = (
         "CIFAR-100 and Shakespeare, small networks",
         period="mean_of_last_10_percent",
     ),
+    Study("table3_cifar100", "CIFAR-100, the paper's network", period="mean_of_last_10_percent"),
     Study(
         "fig4_vary_k",
         "Clients per round, Synthetic(1,1), home devices",

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 import f3ast_tff
+from f3ast_tff.analysis.leaderboard.boards import STUDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of the checkout, with the package that each is installed as.
@@ -76,6 +77,12 @@ def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
     assert not missing, f"add their folders to `package-dir` in pyproject.toml: {sorted(missing)}"
     for folder in ("availability", "datasets"):
         assert f"f3ast_tff/{folder}/__init__.py" in modules(wheel)
+
+
+def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
+    kept = {*(study.name for study in STUDIES), "leaderboard_masks"}
+    held = {PurePosixPath(name) for name in zipfile.ZipFile(wheel).namelist()}
+    assert held.issuperset(PurePosixPath(f"f3ast_tff/analysis/results/{each}.csv") for each in kept)
 
 
 def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
