@@ -232,26 +232,19 @@ def test_the_best_evaluation_of_each_run(write: Write, capsys: pytest.CaptureFix
     assert lines[5] == "| F3AST | 0.7000 | 2.0000 |"
 
 
-def test_change_between_evaluations(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of five evaluations the last three count: |.2 - .5| and |.6 - .2|."""
+def test_periods_of_the_second_half(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of five evaluations the last three count: |.2 - .5| and |.6 - .2|, or .5, .2 and .6."""
     accuracies = {5: 0.1, 10: 0.9, 15: 0.5, 20: 0.2, 25: 0.6}
     rows = [f"f3ast,0,{t},{accuracy},.1,2.0,2.0" for t, accuracy in accuracies.items()]
     scores = write("algorithm,seed,round", *rows)
     lines = printed(capsys, scores, "--period=change", "--score=sample_accuracy")
     assert lines[0] == "By mean size of change between evaluations, over their second half:"
     assert lines[4] == "| F3AST | 0.3500 |"
-    few = write("algorithm,seed,round", *rows[:2])
-    assert "needs 3 evaluations or more, has 2" in refused(capsys, few, "--period=change")
-
-
-def test_mean_of_the_second_half(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of five evaluations the last three count: (.5 + .2 + .6) / 3."""
-    accuracies = {5: 0.1, 10: 0.9, 15: 0.5, 20: 0.2, 25: 0.6}
-    rows = [f"f3ast,0,{t},{accuracy},.1,2.0,2.0" for t, accuracy in accuracies.items()]
-    scores = write("algorithm,seed,round", *rows)
     lines = printed(capsys, scores, "--period=second_half", "--score=sample_accuracy")
     assert lines[0] == "In the mean of the 3 evaluations from round 15 on:"
     assert lines[4] == "| F3AST | 0.4333 |"
+    few = write("algorithm,seed,round", *rows[:2])
+    assert "needs 3 evaluations or more, has 2" in refused(capsys, few, "--period=change")
     other = write("algorithm,seed,round", *rows, "fedavg,0,5,0.4,.1,2.0,2.0")
     lines = printed(capsys, other, "--period=second_half", "--score=sample_accuracy")
     assert lines[0] == "In the mean of the second half of the kept evaluations:"
