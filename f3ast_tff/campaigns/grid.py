@@ -25,7 +25,7 @@ from f3ast_tff.settings.run_names import name_part, run_name
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
 # Limit on the runs, all of which are resolved before the first run starts.
-_MAX_RUNS = 10_000
+_MAX_RUNS = 20_000
 _SEEDS = ("data_seed", "seed")
 _NOWHERE = "applies to no run of this campaign"
 

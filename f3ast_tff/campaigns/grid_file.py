@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ParameterError
 
 _FOLDER = Path(__file__).parent / "grids"
 _TEXTS = ("about", "plugins")
-_TABLES = ("settings", "grid", "variants", "value")
+_TABLES = ("settings", "grid", "variants", "value", "plan")
 LABEL = "name"
 _ALIAS = "same_runs_as"
 _CAMPAIGN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}")
@@ -37,6 +37,7 @@ class GridFile:
         grid: Lists of values, or a range such as `"0-9"`, by setting; every combination is run.
         variants: Tables of settings; the grid is run with each table. `name` is a label.
         plugins: Plug-ins of the runs: files, whose paths are relative to this one, or modules.
+        plan: Questions that were fixed for the runs; `f3ast_tff.analysis.plan` reads them.
         value: Tables of settings with a value or a list of values. Runs that match the first table
             are executed first, then runs that match the second, and so on, then all other runs.
     """
@@ -49,6 +50,7 @@ class GridFile:
     variants: tuple[Mapping[str, Any], ...]
     value: tuple[Mapping[str, Any], ...] = ()
     plugins: tuple[str, ...] = ()
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
 
 def built_in_campaigns() -> list[str]:
@@ -102,7 +104,7 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     about = content.get("about", "")
     if not isinstance(about, str):
         raise CampaignError(f"{path}: about = {about!r}: must be a text")
-    settings, grid = (_table(path, content, key) for key in ("settings", "grid"))
+    settings, grid, plan = (_table(path, content, key) for key in ("settings", "grid", "plan"))
     variants, value = (_tables(path, content, key) for key in ("variants", "value"))
     return GridFile(
         name=path.stem,
@@ -113,6 +115,7 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         variants=variants,
         value=value,
         plugins=_plugins(path, content.get("plugins", [])),
+        plan=plan,
     )
 
 
