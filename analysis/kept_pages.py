@@ -32,6 +32,8 @@ _TABLES = {
     f"f3ast_tff.analysis.{name}"
     for name in (
         "score_tables",
+        "plan_verdicts",
+        "course",
         "method_study",
         "stated_numbers",
         "plain_mean_claim",

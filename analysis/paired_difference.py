@@ -11,7 +11,7 @@ its end on the side of the longer tail is stretched. `interval_coverage.py` meas
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,10 @@ from f3ast_tff.analysis.runs import Pair
 
 # Level of an interval that is not corrected.
 LEVEL = 0.95
+OUTLYING = 5.0
+_FEWEST_FOR_OUTLIERS = 8
+# Standard deviation of a normal distribution over its median absolute deviation.
+_OF_NORMAL = 1.4826
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class PairedDifference:
         num_diverged: Number of pairs with a score that is not finite.
         num_above: Number of draws (seeds with one draw) whose difference is above 0.
         num_below: Number of draws (seeds with one draw) whose difference is below 0.
+        median: Median over draws (seeds with one draw); NaN if a run diverged.
+        outliers: With 8 draws or more (seeds with one draw), those whose difference is farther from
+            the median than `OUTLYING` standard deviations, estimated from the median absolute
+            deviation, with the difference.
     """
 
     mean: float
@@ -49,6 +57,8 @@ class PairedDifference:
     num_diverged: int = 0
     num_above: int = 0
     num_below: int = 0
+    median: float = math.nan
+    outliers: tuple[tuple[int, float], ...] = ()
 
     @property
     def num_units(self) -> int:
@@ -72,8 +82,11 @@ class PairedDifference:
         If a run diverged, the exact sign test over draws replaces it: a method is worst in a run in
         which it diverged. A draw in which both are level counts against either side.
         """
-        if not self.num_diverged:
-            return self.p_of(0.0)
+        return self.sign_p_value if self.num_diverged else self.p_of(0.0)
+
+    @property
+    def sign_p_value(self) -> float:
+        """P value of the exact two-sided sign test over draws (seeds with one draw), in [0, 1]."""
         most = max(self.num_above, self.num_below)
         return min(2 * float(special.bdtrc(most - 1, self.num_units, 0.5)), 1.0)
 
@@ -147,6 +160,7 @@ def paired_difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> Paire
         means = [draw[0] if len(draw) == 1 else np.mean(draw) for draw in draws]
     units = every if len(draws) == 1 else np.array(means)
     counts = np.array([len(draw) for draw in draws])
+    names = [pair.seed for pair in pairs] if len(draws) == 1 else list(by_draw)
     estimate = (math.nan, math.nan, math.nan) if diverged else _estimate(every, counts)
     mean, error, skewed = estimate
     return PairedDifference(
@@ -158,7 +172,17 @@ def paired_difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> Paire
         num_diverged=diverged,
         num_above=int((units > 0).sum()),
         num_below=int((units < 0).sum()),
+        median=math.nan if diverged else float(np.median(units)),
+        outliers=() if diverged else _outliers(names, units),
     )
+
+
+def _outliers(names: Sequence[int], units: np.ndarray) -> tuple[tuple[int, float], ...]:
+    distances = np.abs(units - np.median(units))
+    bound = OUTLYING * _OF_NORMAL * float(np.median(distances))
+    enough = len(units) >= _FEWEST_FOR_OUTLIERS and bound > 0
+    far = np.flatnonzero(distances > bound) if enough else []
+    return tuple((names[place], float(units[place])) for place in far)
 
 
 def difference_of_common(

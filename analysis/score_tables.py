@@ -16,6 +16,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.plan import read_plan, reading_note
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
 from f3ast_tff.analysis.runs import SCORES, Pair, display_of, without_own_aggregation
@@ -23,9 +24,9 @@ from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
     counted,
-    interval,
     markdown_table,
     of_intervals,
+    open_interval,
     spread_text,
 )
 from f3ast_tff.analysis.tidy_scores import (
@@ -85,6 +86,9 @@ class Flags:
         choices=KEPT_PERIODS,
     )
     unstable: bool = parameter(False, "also show the share of unstable runs")
+    plan: str | None = parameter(
+        None, "campaign whose plan asks the differences; the tables say when it did"
+    )
     loss_above: float = parameter(
         UNIFORM_LOSS, "sample loss above which a run is unstable; the default is ln 10", above=0
     )
@@ -102,6 +106,7 @@ class Layout:
         minus: Pairs of rows, the first minus the second; `EACH` for every other row.
         when: A round, or one of `KEPT_PERIODS`.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
+        asked: Sentence on when the differences were asked for.
     """
 
     scores: Sequence[str]
@@ -111,6 +116,7 @@ class Layout:
     minus: Sequence[tuple[str, str]] = ()
     when: When = "final"
     loss_above: float | None = None
+    asked: str = ""
 
 
 @command(Flags, __doc__)
@@ -119,14 +125,22 @@ def main(flags: Flags) -> None:
     if flags.round is not None and flags.period != "final":
         raise ParameterError("period", flags.period, "cannot be together with --round")
     runs = runs_where(read_scores(Path(flags.scores)), flags.where)
+    when = flags.period if flags.round is None else flags.round
     layout = Layout(
         scores=_list(flags.score),
         rows=_list(flags.rows),
         columns=_list(flags.columns),
         by=_list(flags.by),
         minus=[_pair(flags.minus, each) for each in _list(flags.minus)],
-        when=flags.period if flags.round is None else flags.round,
+        when=when,
         loss_above=flags.loss_above if flags.unstable else None,
+        asked=reading_note(
+            plan=read_plan(flags.plan) if flags.plan else (),
+            scores=Path(flags.scores).stem,
+            of_scores=_list(flags.score),
+            when=when,
+            pairs=_list(flags.minus),
+        ),
     )
     for score in layout.scores:
         if score not in SCORES:
@@ -252,7 +266,7 @@ def _tables(
             for place, name in enumerate(names[:height])
         ]
         shown = [f"{where[0].upper()}{where[1:]}:\n\n{markdown_table(['', *tables], records)}"]
-    return "\n\n".join([*shown, _population(block, found)])
+    return "\n\n".join([*shown, " ".join(filter(None, [_population(block, found), layout.asked]))])
 
 
 def _spread(scores: Scores) -> str:
@@ -270,7 +284,7 @@ def _difference(a: Scores, b: Scores) -> tuple[str, PairedDifference | None]:
         return diverged, None
     found = paired_difference(a, b)
     some = f" ({len(common)} common pairs)" if len(common) < max(len(a), len(b)) else ""
-    return f"{interval(found, 3)}{some}", found
+    return f"{open_interval(found, 3)}{some}", found
 
 
 def _diverged(values: Iterable[float]) -> str:
@@ -290,7 +304,8 @@ def _population(groups: Sequence[RunGroup], found: Sequence[PairedDifference | N
     counts = counted(group.runs for group in groups)
     said = [f"± over {counts}" if any(len(group.runs) > 1 for group in groups) else counts]
     if intervals := of_intervals(found):
-        said.append(f"95% {intervals}")
+        nominal = ", not corrected for their number" if len(found) > 1 else ""
+        said.append(f"95% {intervals}{nominal}")
     if any(_one_availability(group) for group in groups):
         said.append(ONE_AVAILABILITY)
     return f"{'; '.join(said)}."

@@ -20,6 +20,7 @@ NOTHING = "–"
 NOT_RUN = "not run"
 # Width of a page's text and commands, in columns.
 _COLUMNS = 100
+_FEWEST_FOR_SIGNS = 8
 # Larger numbers have fewer decimals, because four would make tables too wide.
 _LARGE = 100.0
 
@@ -50,6 +51,33 @@ def interval(found: PairedDifference | None, decimals: int = 4) -> str:
         for value in (found.mean, found.low, found.high)
     )
     return f"{mean} [{low}, {high}]"
+
+
+def open_interval(found: PairedDifference, decimals: int = 4) -> str:
+    """Returns `interval`; with 8 draws or more and 0 in it also median and signs."""
+    text = interval(found, decimals)
+    if (
+        found.num_diverged
+        or found.num_draws < _FEWEST_FOR_SIGNS
+        or not found.low <= 0 <= found.high
+    ):
+        return text
+    counted = f"{found.num_above} of {found.num_draws} above 0"
+    return f"{text}, median {found.median:+.{decimals}f}, {counted}"
+
+
+def signs(found: PairedDifference, decimals: int = 4) -> str:
+    """Returns median, signs and outliers of a difference over draws (seeds with one draw).
+
+    They stand beside a mean whose interval contains 0.
+    """
+    what = "draws" if found.num_draws > 1 else "seeds"
+    above = f"{found.num_above} of {found.num_units} {what} above 0"
+    text = f"median {found.median:+.{decimals}f}, {above} (sign test p = {found.sign_p_value:.2g})"
+    if found.outliers:
+        far = ", ".join(f"{name} ({value:+.{decimals}f})" for name, value in found.outliers)
+        text += f", outliers: {what[:-1]} {far}"
+    return text
 
 
 def p_text(found: PairedDifference | None) -> str:

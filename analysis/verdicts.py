@@ -313,7 +313,7 @@ def _reason(question: Question, found: PairedDifference, direction: str | None) 
         what = "draws" if found.num_draws > 1 else "seeds"
         signs = f"better in {best} and worse in {worst} of {found.num_units} {what} (sign test)"
         return f"{signs}; {question.divergence.said() or 'a run diverged'}"
-    words = {HOLDS: "better", REVERSED: "worse", OPEN: "the interval contains 0"}
+    words = {HOLDS: "better", REVERSED: "worse", OPEN: f"the interval contains 0; {signs(found)}"}
     said = [words[direction]] if direction else []
     if question.paper:
         low, high = sorted((found.low / question.paper, found.high / question.paper))
