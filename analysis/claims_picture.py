@@ -30,7 +30,7 @@ from f3ast_tff.analysis.tidy_scores import (
 _RESULTS = Path(__file__).resolve().parent / "results"
 _OURS, _PRINTED = "#D55E00", "#0072B2"
 # Inches.
-_WIDTH, _ROW, _EXTRA = 8.0, 0.2, 1.0
+_WIDTH, _ROW, _EXTRA = 8.6, 0.2, 1.0
 _TITLE = 1.4  # rows that a group's title takes
 
 
@@ -41,7 +41,8 @@ class Group:
     Attributes:
         title: Figure or table, and the experiment.
         file: Kept scores, in `analysis/results/`.
-        pairs: Algorithms a and b.
+        pairs: Methods a and b, `/` between the values of `rows`.
+        rows: Settings that tell the methods.
         where: Runs that count; see `runs_where`.
         across: The setting whose values are the columns; `None` for a single one.
         labels: Columns in order, by value of `across`: their names in the picture.
@@ -53,6 +54,7 @@ class Group:
     title: str
     file: str
     pairs: tuple[tuple[str, str], ...] = (("f3ast", "fedavg"),)
+    rows: tuple[str, ...] = ("algorithm",)
     where: str | None = None
     across: str | None = None
     labels: tuple[tuple[str, str], ...] = (("", ""),)
@@ -79,17 +81,22 @@ _AVAILABILITIES = (
 )
 _TABLE_3 = ("f3ast_table3_sample_accuracy.csv", "availability")
 _TABLE_9 = ("f3ast_arxiv_table9_heterogeneity.csv", "alpha")
+_READINGS = ("algorithm", "reading")
+# The textbook reading's FedAvg draws clients without replacement: the strongest plain baseline.
+_WITHOUT = ("f3ast/paper", "fedavg/textbook")
+_FORMS = {"fedavg/textbook": " without replacement", "fedavg/paper": " with replacement"}
 GROUPS = (
     Group(
         "F3AST, Fig. 2: Synthetic(1,1), home devices, round 1000",
         "fig2_48_draws.csv",
-        pairs=(("f3ast", "fedavg"), ("f3ast", "poc")),
-        where="reading=paper",
+        pairs=(_WITHOUT, ("f3ast/paper", "fedavg/paper"), ("f3ast/paper", "poc/paper")),
+        rows=_READINGS,
     ),
     Group(
         "F3AST, Fig. 4: Synthetic(1,1), home devices, K clients per round",
         "fig4_48_draws.csv",
-        where="reading=paper",
+        pairs=(_WITHOUT, ("f3ast/paper", "fedavg/paper")),
+        rows=_READINGS,
         across="clients_per_round",
         labels=tuple((k, f"K = {k}") for k in ("2", "5", "10", "20")),
     ),
@@ -115,17 +122,16 @@ GROUPS = (
     ),
     *(
         Group(
-            f"F3AST, Table III: CIFAR-100, the paper's network{form}",
+            f"F3AST, Table III: CIFAR-100, the paper's network, round 1000{form}",
             "table3_cifar100.csv",
             # FedAvg has no first rates.
             where=f"rate_init={first_rates},rate_init=",
             across="availability",
             labels=tuple(each for each in _AVAILABILITIES if each[0] != "uneven"),
-            when="second_half",
             printed=_TABLE_3,
             task="cifar100",
         )
-        for first_rates, form in (("all_available", ""), ("p", ", authors' form"))
+        for first_rates, form in (("all_available", ""), ("p", ", authors'"))
     ),
 )
 
@@ -157,12 +163,15 @@ def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
         cells = {} if group.across is None else {group.across: value}
         at = columns.get(value, columns.get(value.removesuffix(".0")))
         for a, b in group.pairs:
-            found = (chosen(kept, {**cells, "algorithm": each}) for each in (a, b))
+            found = (
+                chosen(kept, {**cells, **dict(zip(group.rows, each.split("/")))}) for each in (a, b)
+            )
             scores = [
                 scores_at(only_group(runs, "claim", "give where"), SCORES[0], group.when)
                 for runs in found
             ]
-            methods = f"{display_of('algorithm', a)} − {display_of('algorithm', b)}"
+            names = [display_of("algorithm", each.split("/")[0]) for each in (a, b)]
+            methods = f"{names[0]} − {names[1]}{_FORMS.get(b, '')}"
             label = ", ".join(filter(None, [methods, name]))
             ours, theirs = (printed.get((group.task, at, each)) for each in (a, b))
             lead = None if ours is None or theirs is None else round(ours - theirs, 6)
@@ -206,14 +215,16 @@ def draw_claims(path: Path) -> None:
     axes.set_axisbelow(True)
     axes.legend(
         [axes.plot([], [], "o-", color=_OURS)[0], axes.plot([], [], "D", color=_PRINTED)[0]],
-        ["ours, 95% interval over draws of the data", "printed in the paper"],
+        ["ours, nominal 95% interval over draws of the data", "printed in the paper"],
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
         ncols=2,
         frameon=False,
         fontsize=9,
     )
-    figure.subplots_adjust(left=0.3, right=0.98, top=1 - 0.35 / figure.get_figheight(), bottom=0.07)
+    figure.subplots_adjust(
+        left=0.36, right=0.98, top=1 - 0.35 / figure.get_figheight(), bottom=0.07
+    )
     save(figure, path, dpi=100)
 
 

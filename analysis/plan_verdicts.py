@@ -5,7 +5,7 @@ python -m f3ast_tff.analysis.plan_verdicts --plan table3_cifar100
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown, with
-uncorrected intervals. A run whose accuracy, or loss of that kind, is not finite counts as accuracy 0.
+uncorrected intervals. A run whose accuracy, or loss of that kind, is not finite has accuracy 0.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     The columns: `family`; `status`, see `PlannedQuestion.status`; `said`; `score`; `at`, the time;
     `difference` and `cell` in words; `mean`, `low` and `high`, whose interval is corrected within
     the family if the claim was planned, nominal otherwise; `median`, `above`, `below`, `draws`,
-    `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise; `shown`: `above`, `below` or `open`.
+    `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise;
+    `shown`: `above`, `below` or `open`.
 
     Raises:
         RunsError: If runs of a claim are missing or differ in a further setting.
@@ -239,7 +240,9 @@ def _table(rows: pd.DataFrame) -> str:
         ends = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
         numbers = (f"{row['mean']:+.3f}", ends, f"{row['median']:+.3f}", signs)
         score = row["score"].replace("_", " ")
-        shown.append((_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["shown"]))
+        shown.append(
+            (_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["shown"])
+        )
     return markdown_table(_HEADINGS, shown)
 
 

@@ -304,7 +304,8 @@ def _population(groups: Sequence[RunGroup], found: Sequence[PairedDifference | N
     counts = counted(group.runs for group in groups)
     said = [f"± over {counts}" if any(len(group.runs) > 1 for group in groups) else counts]
     if intervals := of_intervals(found):
-        nominal = ", not corrected for their number" if len(found) > 1 else ""
+        several = sum(each is not None for each in found) > 1
+        nominal = ", not corrected for their number" if several else ""
         said.append(f"95% {intervals}{nominal}")
     if any(_one_availability(group) for group in groups):
         said.append(ONE_AVAILABILITY)

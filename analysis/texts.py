@@ -66,11 +66,13 @@ def open_interval(found: PairedDifference, decimals: int = 4) -> str:
     return f"{text}, median {found.median:+.{decimals}f}, {counted}"
 
 
-def signs(found: PairedDifference, decimals: int = 4) -> str:
+def median_and_signs(found: PairedDifference, decimals: int = 4) -> str:
     """Returns median, signs and outliers of a difference over draws (seeds with one draw).
 
-    They stand beside a mean whose interval contains 0.
+    They stand beside a mean whose interval contains 0; `""` for fewer than 8 draws, or no median.
     """
+    if found.num_units < _FEWEST_FOR_SIGNS or math.isnan(found.median):
+        return ""
     what = "draws" if found.num_draws > 1 else "seeds"
     above = f"{found.num_above} of {found.num_units} {what} above 0"
     text = f"median {found.median:+.{decimals}f}, {above} (sign test p = {found.sign_p_value:.2g})"

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better
 from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.texts import median_and_signs
 from f3ast_tff.settings import builtin_registry
 
 HOLDS = "holds"
@@ -313,7 +314,11 @@ def _reason(question: Question, found: PairedDifference, direction: str | None) 
         what = "draws" if found.num_draws > 1 else "seeds"
         signs = f"better in {best} and worse in {worst} of {found.num_units} {what} (sign test)"
         return f"{signs}; {question.divergence.said() or 'a run diverged'}"
-    words = {HOLDS: "better", REVERSED: "worse", OPEN: f"the interval contains 0; {signs(found)}"}
+    words = {
+        HOLDS: "better",
+        REVERSED: "worse",
+        OPEN: "; ".join(filter(None, ["the interval contains 0", median_and_signs(found)])),
+    }
     said = [words[direction]] if direction else []
     if question.paper:
         low, high = sorted((found.low / question.paper, found.high / question.paper))

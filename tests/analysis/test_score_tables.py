@@ -14,6 +14,8 @@ from f3ast_tff.analysis.score_tables import main
 Write = Callable[..., Path]
 SCORES = "sample_accuracy,user_accuracy,sample_loss,user_loss"
 
+OWN_READING = "A reader's own reading, which no plan asks."
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
@@ -80,7 +82,7 @@ def test_means_and_paired_differences_over_draws(
         "| F3AST − FedAvg | – | +0.250 [+0.126, +0.374] |",
         "",
         "± over 3 draws of the data, each with its own seed or 1 seed of one draw of the data; "
-        "95% intervals cover draws of the data, 3 of them.",
+        f"95% intervals cover draws of the data, 3 of them. {OWN_READING}",
     ]
 
 
@@ -148,7 +150,7 @@ def test_a_column_a_score_and_rows_of_two_settings(
         "| F3AST, beta 0.001 − FedAvg | +0.050 [-0.585, +0.685] | +0.025 [-0.293, +0.343] |",
         "",
         "± over 2 seeds of one draw of the data; 95% intervals cover seeds of one draw of the "
-        "data.",
+        f"data, not corrected for their number. {OWN_READING}",
     ]
     alone = ("--where=algorithm=f3ast", "--rows=beta", "--minus=0.01:0.001", "--unstable")
     assert printed(capsys, scores, *alone, "--loss_above=0.5")[2:-2] == [
@@ -179,7 +181,7 @@ def test_runs_that_diverged_are_counted_and_leave_no_mean(
         "| F3AST | diverged 2 of 3 | 2 of 3 |",
         "| F3AST − FedAvg | diverged 2 of 3 | |",
     ]
-    assert lines[-1] == "± over 3 draws of the data, each with its own seed."
+    assert lines[-1] == f"± over 3 draws of the data, each with its own seed. {OWN_READING}"
 
 
 def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +196,8 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
     lines = printed(capsys, scores, "--minus=f3ast:fedavg")
     assert lines[6] == "| F3AST − FedAvg | +0.100 [+0.100, +0.100] (2 common pairs) |"
     assert lines[-1] == (
-        "± over 2 to 3 draws of the data; 95% intervals cover draws of the data, 2 of them."
+        "± over 2 to 3 draws of the data; 95% intervals cover draws of the data, 2 of them. "
+        + OWN_READING
     )
 
 

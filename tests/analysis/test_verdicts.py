@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.run_groups import collect
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import (
     AS_PRINTED,
     HOLDS,
@@ -267,3 +268,16 @@ def test_a_recorded_task_of_a_plug_in_may_generate_its_data(
     (first,) = [g for g in collect(tmp_path).groups if g.setting("batch_size") == 7]
     few = PairedDifference(0.1, 0.1, 3, 1)
     assert obstacle_to_verdict([first], few, 3) == "1 draw of the data, 5 are needed"
+
+
+def test_an_open_verdict_says_median_signs_and_outliers() -> None:
+    """Nine of ten draws are .01 to .018 above, draw 9 is .5 below: 2 (1 + 10) / 2^10 = .0215."""
+    leads = [0.01 + 0.001 * draw for draw in range(9)] + [-0.5]
+    a = {Pair(draw, 0): 0.6 + lead for draw, lead in enumerate(leads)}
+    difference = paired_difference(a, dict.fromkeys(a, 0.6))
+    verdict = judge_family([Question("better", True, None, difference)])[0]
+    assert verdict.direction == OPEN
+    assert verdict.reason == (
+        "the interval contains 0; median +0.0135, 9 of 10 draws above 0 (sign test p = 0.021), "
+        "outliers: draw 9 (-0.5000)"
+    )

@@ -251,7 +251,7 @@ WRONG = {
     ),
     "too_many_runs": (
         '[grid]\nseed = "0-999"\ndata_seed = "0-999"',
-        ["1000000 runs, must be at most 10000"],
+        ["1000000 runs, must be at most 20000"],
     ),
     "unknown_in_the_order": (
         '[grid]\nseed = "0-1"\n[[value]]\nrate = 1',
@@ -310,8 +310,8 @@ def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) 
             "seed = 5: must not be given with",
         ),
         # Lists on the command line are axes too: a new axis, and one that replaces the file's.
-        ('seed = "0-999"', {"rate_beta": [0.1] * 11}, CampaignError, "11000 runs, must be at most"),
-        ('seed = "0-999"', {"seed": [0] * 10_001}, CampaignError, "10001 runs, must be at most"),
+        ('seed = "0-999"', {"rate_beta": [0.1] * 21}, CampaignError, "21000 runs, must be at most"),
+        ('seed = "0-999"', {"seed": [0] * 20_001}, CampaignError, "20001 runs, must be at most"),
     ],
 )
 def test_an_override_that_does_not_fit_the_file(
