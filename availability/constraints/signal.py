@@ -14,7 +14,7 @@ import numpy as np
 
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import REQUIRED, parameter, register
 
 from .counts import FixedK

@@ -24,19 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.campaigns import Options
 from f3ast_tff.cli.flags import (
-    BAD_INPUT,
     CAMPAIGN,
-    FAILED,
     Parsed,
-    UsageError,
     expand_flagfiles,
-    fail,
-    fail_of_machine,
-    help_topic,
     parse,
     plugins_given,
     setting_flags,
-    wants_help,
 )
 from f3ast_tff.cli.help_pages import campaigns_text, help_page
 from f3ast_tff.core.errors import (
@@ -50,9 +43,11 @@ from f3ast_tff.core.errors import (
     PluginError,
     RunFolderError,
 )
+from f3ast_tff.core.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
 from f3ast_tff.core.progress import duration, say, terminal_bar, warnings_said
 from f3ast_tff.core.signals import Signals
 from f3ast_tff.settings import Registry
+from f3ast_tff.settings.flags import UsageError, help_topic, wants_help
 
 # What a run needs is imported later, so that a wrong flag is refused at once.
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.methods.parts.strategy import Strategy, participation_rates
 from f3ast_tff.run.delivering import Answers
-from f3ast_tff.run.selecting import participation_rates
 
 # Largest number of rounds with recorded rates; these take at most 8 MB.
 MAX_ROUNDS = 200

@@ -15,19 +15,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.errors import LoggerError, ParameterError
+from f3ast_tff.core.errors import LoggerError
 from f3ast_tff.core.messages import one_line_of
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.results import LOGGER_ID
+from f3ast_tff.settings.logger_names import logger_names
 
 # Project in Weights & Biases and MLflow; environment variables set the addresses of both.
 _PROJECT = "f3ast-tff"
 _ID_TAG = "f3ast_tff.id"
-# Package that each logger needs; `csv` is `metrics.csv`, which every run has.
-NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
-OPTIONAL = ("wandb", "mlflow")
 _GROUPS = {
     "train_loss": "train/loss",
     "update_norm": "train/update_norm",
@@ -111,28 +109,6 @@ def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
         found["rates/mean"] = float(rates.mean())
         found["rates/max"] = float(rates.max())
     return found
-
-
-def listed(text: str) -> list[str]:
-    """Returns the names in a comma list of loggers, known or not."""
-    return [part.strip().lower() for part in text.split(",") if part.strip()]
-
-
-def logger_names(text: str) -> list[str]:
-    """Returns the names in a comma list such as `"tensorboard,csv"`.
-
-    Raises:
-        ParameterError: If a name is unknown, or an optional package is not installed.
-    """
-    names = listed(text)
-    for name in names:
-        if name not in NAMES:
-            allowed = f"must be a comma list of {', '.join(NAMES)}; {name!r} is none of them"
-            raise ParameterError("logger", text, allowed)
-        if name in OPTIONAL and importlib.util.find_spec(NAMES[name]) is None:
-            allowed = f"{name} is not installed here: pip install 'f3ast-tff[{name}]'"
-            raise ParameterError("logger", text, allowed)
-    return list(dict.fromkeys(names))
 
 
 def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> list[MetricsLogger]:

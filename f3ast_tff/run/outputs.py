@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.mask_files import FORMS, write_masks
+from f3ast_tff.availability.round_clients import Availability, available_clients
 from f3ast_tff.core.array_files import load_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores
-from f3ast_tff.run.metrics_loggers import listed
 from f3ast_tff.run.results import CLIENT_SCORES
-from f3ast_tff.run.selecting import Availability, available_clients
+from f3ast_tff.settings.logger_names import listed
 
 
 def masks_file(run_folder: Path, form: str) -> Path | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.array_files import write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError, Interrupted
@@ -32,13 +33,7 @@ from f3ast_tff.run.metrics_loggers import (
 from f3ast_tff.run.outputs import complete_masks, write_client_scores
 from f3ast_tff.run.results import CLIENT_SCORES, RunResult, finished_summary
 from f3ast_tff.run.run_folder import RunFolder
-from f3ast_tff.run.selecting import (
-    available_clients,
-    check_observes,
-    constraint_of,
-    select_clients,
-    state_of,
-)
+from f3ast_tff.run.selecting import check_observes, constraint_of, select_clients, state_of
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("f3ast_tff.run")

@@ -43,7 +43,7 @@ SOURCES: dict[str, list[str]] = {
     "settings": ["tests/f3ast_tff/settings"],
     "run": ["tests/f3ast_tff/run"],
 }
-ALWAYS = ["tests/f3ast_tff/run/test_simulation.py"]
+ALWAYS = ["tests/f3ast_tff/test_simulation.py"]
 LONGEST_S = 600
 FIELDS = ("path", "line", "change", "outcome", "seconds", "noticed_by")
 

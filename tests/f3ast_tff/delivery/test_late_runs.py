@@ -12,10 +12,10 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.delivering import InFlight, Payload

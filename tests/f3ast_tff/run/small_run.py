@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.delivery import Bernoulli, Certain, Delivery
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.late import Taken
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.run.history import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds
 
 

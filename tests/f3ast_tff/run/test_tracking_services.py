@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.core.errors import LoggerError, ParameterError
-from f3ast_tff.run.metrics_loggers import logger_names, metrics_loggers
+from f3ast_tff.core.errors import LoggerError
+from f3ast_tff.run.metrics_loggers import metrics_loggers
 
 SETTINGS = {"task": "synthetic", "rounds": 4}
 
@@ -177,15 +177,3 @@ def test_a_stopped_run_is_not_finished(
         logger.close(finished=False)
     assert [run.codes for run in wandb.runs.values()] == [[1]]
     assert [run.status for run in mlflow.runs.values()] == ["KILLED"]
-
-
-def test_names_are_checked() -> None:
-    assert logger_names("CSV, tensorboard,csv") == ["csv", "tensorboard"]
-    with pytest.raises(ParameterError, match="'comet' is none of them"):
-        logger_names("csv,comet")
-
-
-def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install 'f3ast-tff\[wandb\]'"):
-        logger_names("wandb")

@@ -6,7 +6,7 @@ from typing import Callable
 
 import numpy as np
 
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 
 # Clients per block, so that the arrays of a block stay in the cache.
 BLOCK = 2**16

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.saved_state import Remembers
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
-from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.methods.parts.wrappers import Separated
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Markov
-from f3ast_tff.settings.object_digest import object_digest
+from f3ast_tff.run.object_digest import object_digest
 
 STEP = 0.1
 

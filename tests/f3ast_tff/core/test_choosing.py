@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.parts import choosing
-from f3ast_tff.methods.parts.choosing import draw_by_weight, ranked, top_k, uniform_part
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core import choosing
+from f3ast_tff.core.choosing import draw_by_weight, ranked, top_k, uniform_part
+from f3ast_tff.core.round_constraint import RoundConstraint
 
 # 1 - 1e-5 quantiles of chi-square, by degrees of freedom.
 CHI_SQUARE = {3: 25.9, 5: 30.9, 8: 37.3}

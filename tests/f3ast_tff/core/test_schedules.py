@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.optimizers import Geometric, Inverse, InverseSqrt, Schedule, Sgd
-from f3ast_tff.optimizers.schedules import client_schedule
-from f3ast_tff.run.simulation import simulate
 from f3ast_tff.settings.resolve import resolve
+from f3ast_tff.simulation import simulate
 
 INVERSE_SQRT = {"client_lr": 0.1, "client_lr_schedule": "inverse_sqrt"}
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from f3ast_tff.methods.parts.choosing import ranked
+from f3ast_tff.core.choosing import ranked
 
 
 class Policy(Protocol):

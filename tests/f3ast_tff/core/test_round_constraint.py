@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f3ast_tff.core.choosing import best_feasible
+from f3ast_tff.core.rates import OBJECTIVES, marginal_utility
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.choosing import best_feasible
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import OBJECTIVES, marginal_utility
 from tests.f3ast_tff.methods.small_world import played
 
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))

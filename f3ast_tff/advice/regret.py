@@ -1,6 +1,6 @@
 """Costs of following the kept study's advice under availability that it has not seen.
 
-python -m f3ast_tff.analysis.advice_regret
+python -m f3ast_tff.advice.regret
 
 Each kind of availability is left out in turn. The advice is the method of highest mean accuracy
 under the remaining kinds. Its regret is the accuracy of the best method under the left-out kind

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.tiny import tiny_data
 from f3ast_tff import simulate
 from f3ast_tff.availability import (
     CycleK,
@@ -33,13 +34,12 @@ from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Geometric, Sgd
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
 from f3ast_tff.run.build import Builder
+from f3ast_tff.run.given_objects import settings_of
+from f3ast_tff.run.object_digest import object_digest
 from f3ast_tff.settings import register
 from f3ast_tff.settings.configuration import Configuration
-from f3ast_tff.settings.given_objects import settings_of
-from f3ast_tff.settings.object_digest import object_digest
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
-from tests.f3ast_tff.engines.tiny import tiny_data
 
 
 def configured(**given: Any) -> Configuration:

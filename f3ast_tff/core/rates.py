@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.remembered import Remembers
+from f3ast_tff.core.saved_state import Remembers
 
 _LEAST = 1e-150
 _LEAST_SCALE = 2.0**-64

@@ -18,10 +18,10 @@ from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.run.object_digest import object_digest
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields, without_note
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.object_digest import object_digest
 from f3ast_tff.settings.registry import Plugin
 
 # Rounds to measure, if a process does not declare whether clients are available together.

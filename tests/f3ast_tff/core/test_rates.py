@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.parts.rates import (
+from f3ast_tff.core.rates import (
     OBJECTIVES,
     ParticipationRates,
     best_if_all_available,

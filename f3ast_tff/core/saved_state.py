@@ -17,7 +17,7 @@ class Remembers:
 
     Examples:
         >>> import numpy as np
-        >>> from f3ast_tff.methods.parts.remembered import Remembers
+        >>> from f3ast_tff.core.saved_state import Remembers
         >>> class Counts(Remembers):
         ...     def __init__(self):
         ...         self.counts = np.zeros(3, int)
