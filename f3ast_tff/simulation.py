@@ -17,8 +17,8 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
+from f3ast_tff.records.metrics import Row
 from f3ast_tff.run.given_objects import settings_of
-from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings.configuration import Configuration

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns import Options
-from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.data_files import read_text
 from f3ast_tff.settings import Parameter, Registry, parameters_of
 from f3ast_tff.settings.flags import PLUGIN, list_of, parse_flags
 from f3ast_tff.settings.groups import GROUPS

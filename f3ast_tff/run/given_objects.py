@@ -13,8 +13,8 @@ from typing import Any, Callable
 import numpy as np
 
 from f3ast_tff.availability import Table
-from f3ast_tff.availability.logs import log_of_frame
-from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.logs.availability_log import log_of_frame
+from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError

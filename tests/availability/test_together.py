@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.availability_speed import NAMES
 from f3ast_tff.availability import AvailabilityConfig, Markov
-from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.availability.together import measure_together, measured_and_said
 from f3ast_tff.settings import builtin_registry
 

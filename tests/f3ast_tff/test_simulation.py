@@ -21,9 +21,9 @@ from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.models import PureModel
-from f3ast_tff.run.metrics import COLUMNS
-from f3ast_tff.run.outputs import read_client_scores
-from f3ast_tff.run.run_folder import json_values
+from f3ast_tff.records.metrics import COLUMNS
+from f3ast_tff.records.outputs import read_client_scores
+from f3ast_tff.records.run_folder import json_values
 
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
 

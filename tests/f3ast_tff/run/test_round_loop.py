@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ComponentError, LoggerError
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.run.metrics import Row
+from f3ast_tff.records.metrics import Row
 from f3ast_tff.run.selecting import constraint_of
 from tests.f3ast_tff.run.small_run import (
     BETA,
