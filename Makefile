@@ -20,7 +20,7 @@ DIST_PYTHONS ?=
 CASES ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
-  $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run) \
+  $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
   tests/f3ast_tff/cli/test_comma_lists.py \
   $(addprefix tests/analysis/test_,verdicts.py paired_difference.py)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff

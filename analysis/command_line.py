@@ -16,18 +16,11 @@ from f3ast_tff.analysis.runs import (
     not_begun,
     unfinished_line,
 )
-from f3ast_tff.cli.flags import (
-    BAD_INPUT,
-    FAILED,
-    UsageError,
-    fail,
-    flag_lines,
-    parse_flags,
-    wants_help,
-)
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
-from f3ast_tff.core.messages import NO_READER, discard_output, print_any_character
+from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
+from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character
 from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
+from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
 
 _Flags = TypeVar("_Flags")
 

@@ -20,7 +20,7 @@ from f3ast_tff.analysis.line_styles import Look, literal, looks_of
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, partition, varying
 from f3ast_tff.analysis.runs import Run, RunsError
 from f3ast_tff.analysis.texts import counted
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.files.atomic import atomic_write
 
 # Labels of axes by name.
 X_AXES = {

@@ -23,7 +23,7 @@ from pathlib import Path
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.texts import wrapped
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PYTHON = ["python", "-m"]

@@ -19,10 +19,10 @@ from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.availability import AvailabilityProcess, Grouped, IndependentAvailability, Markov
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.rates import ParticipationRates, variance_bound
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates, variance_bound
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.rate_region import (
     IndependentOracle,

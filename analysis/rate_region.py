@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import (
     StatesOracle,

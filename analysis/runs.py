@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.core.data_files import read_json
-from f3ast_tff.core.messages import is_plain, one_line
-from f3ast_tff.run.metrics import count_of_last_10_percent
-from f3ast_tff.run.results import (
+from f3ast_tff.files.data_files import read_json
+from f3ast_tff.files.messages import is_plain, one_line
+from f3ast_tff.records.metrics import count_of_last_10_percent
+from f3ast_tff.records.results import (
     ERROR_FILE,
     DamagedResult,
     check_result,

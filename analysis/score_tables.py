@@ -46,7 +46,7 @@ from f3ast_tff.analysis.tidy_scores import (
     scores_at,
 )
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.run.metrics import count_of_last_10_percent
+from f3ast_tff.records.metrics import count_of_last_10_percent
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS

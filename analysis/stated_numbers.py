@@ -42,8 +42,8 @@ from f3ast_tff.analysis.tidy_scores import (
     read_scores,
     scores_at,
 )
-from f3ast_tff.core.data_files import read_text, read_toml
-from f3ast_tff.core.messages import one_line
+from f3ast_tff.files.data_files import read_text, read_toml
+from f3ast_tff.files.messages import one_line
 from f3ast_tff.settings import parameter
 
 OF_A_CASE = ("mean", "low", "high")

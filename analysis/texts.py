@@ -14,7 +14,7 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import RunGroup, Score
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.files.atomic import atomic_write
 
 NOTHING = "–"
 NOT_RUN = "not run"

@@ -23,9 +23,9 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, Run, RunsError, order_of
 from f3ast_tff.analysis.texts import read_csv, write_csv
-from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.messages import one_line
+from f3ast_tff.files.data_files import read_text
+from f3ast_tff.files.messages import one_line
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.kinds import KINDS

@@ -28,7 +28,7 @@ from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, rea
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.campaigns.grid import setting_types
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 
 # Synthetic's published rates, which all methods share where none is tuned.

@@ -19,7 +19,6 @@ from f3ast_tff.availability.constraints import (
     StepsK,
     UniformK,
 )
-from f3ast_tff.availability.device_traces import DeviceTraces
 from f3ast_tff.availability.dirichlet_participation import (
     DirichletBernoulliConfig,
     DirichletCyclicConfig,
@@ -37,6 +36,8 @@ from f3ast_tff.availability.label_distribution import (
     SmallestLabelConfig,
     label_distribution,
 )
+from f3ast_tff.availability.logs.device_traces import DeviceTraces
+from f3ast_tff.availability.logs.trace_files import read_traces
 from f3ast_tff.availability.markov import (
     FourClassesConfig,
     Markov,
@@ -64,7 +65,6 @@ from f3ast_tff.availability.stays import (
 )
 from f3ast_tff.availability.table import Table, TableConfig
 from f3ast_tff.availability.trace import Trace, TraceConfig
-from f3ast_tff.availability.trace_files import read_traces
 from f3ast_tff.availability.turns import AlternatingConfig, Grouped, PeriodicGroupsConfig, Turns
 
 __all__ = [

@@ -16,9 +16,9 @@ from f3ast_tff.availability.process import (
     numbers,
     stationary_of,
 )
+from f3ast_tff.availability.round_clients import Population
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.parts.wrappers import Population
 from f3ast_tff.settings import REQUIRED, parameter, register
 from f3ast_tff.settings.parameter import one_of
 

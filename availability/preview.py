@@ -9,9 +9,8 @@ import numpy as np
 
 from f3ast_tff.availability.constraints import CommunicationConstraint
 from f3ast_tff.availability.process import AvailabilityProcess, stationary_of
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.methods.parts.wrappers import Population, present_clients
-from f3ast_tff.run.selecting import available_clients
+from f3ast_tff.availability.round_clients import Population, available_clients, present_clients
+from f3ast_tff.files.atomic import atomic_write
 
 DPI = 150
 SIZE = (11.0, 6.2)

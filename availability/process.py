@@ -17,7 +17,7 @@ from f3ast_tff.core.randomness import generator
 class AvailabilityProcess(Protocol):
     """The available clients of each round: A_t of Sec. III-A, which depends only on (seed, round).
 
-    A process whose clients join and leave is also a `methods.parts.wrappers.Population`.
+    A process whose clients join and leave is also a `availability.round_clients.Population`.
 
     Attributes:
         num_clients: Number of clients N.

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
-from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
-from f3ast_tff.core.data_files import file_state
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.files.data_files import file_state
 from f3ast_tff.settings import REQUIRED, parameter, register
 
 

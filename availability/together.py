@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.availability.mask_files import PackedMasks
+from f3ast_tff.availability.logs.mask_files import PackedMasks
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.device_traces import DAY, MAX_STATES, DeviceTraces
 from f3ast_tff.availability.draws import gather, smallest_integers
-from f3ast_tff.availability.mask_files import PackedMasks
+from f3ast_tff.availability.logs.device_traces import DAY, MAX_STATES, DeviceTraces
+from f3ast_tff.availability.logs.mask_files import PackedMasks
+from f3ast_tff.availability.logs.trace_files import ELIGIBLE, read_traces
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
-from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
-from f3ast_tff.core.data_files import file_state, read_json
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.data_files import file_state, read_json
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of, register
 
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")

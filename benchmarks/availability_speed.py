@@ -32,8 +32,20 @@ from f3ast_tff.availability import (
 from f3ast_tff.availability.combined import draw_members
 from f3ast_tff.availability.turns import cyclic
 from f3ast_tff.settings import builtin_registry
-from tests.availability.test_together import NAMES
 
+# Processes that need neither data nor a file.
+NAMES = [
+    "scarce",
+    "home_devices",
+    "smartphones",
+    "uneven",
+    "alternating",
+    "four_classes",
+    "markov_clusters",
+    "periodic_groups",
+    "minimum_separation",
+    "markov_transition",
+]
 # Limit of `mask`, seconds, for 10^7 independent clients.
 LIMIT = 0.1
 RESUMED_AT = 1000

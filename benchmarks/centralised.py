@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.timing import machine
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
 from benchmarks.timing import interleaved, machine
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import Synthetic
 from f3ast_tff.engines import Engine
+from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.methods.parts.strategy import Cohort
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT = 10
 BLOCK = 10

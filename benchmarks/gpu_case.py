@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from benchmarks.gpu import read_case
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
@@ -30,7 +31,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import CharacterLSTM, Model, ResNet18, SmallCNN
 from f3ast_tff.models.jax_layers import plain
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 LAYERS = ("convolution", "group_norm", "lstm", "max_pool")
 K = 10

@@ -13,15 +13,15 @@ from pathlib import Path
 import psutil
 
 from benchmarks.timing import machine
+from benchmarks.tiny import engine_parts
 from f3ast_tff.availability import HomeDevicesConfig
 from f3ast_tff.core.local_training import LocalTraining, client_share
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.05
 EARLY, LATE = 50, 300

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.timing import machine, noise
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ScaledPixels
 from f3ast_tff.engines.jax.engine import FusedEngine
@@ -28,7 +29,6 @@ from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500

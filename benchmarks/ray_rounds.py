@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import interleaved, machine, noise
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing, ScaledPixels
@@ -29,7 +30,6 @@ from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 ACTORS = (1, 2, 4)
 COHORT = 10

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, machine
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.15
 BATCH_SIZE = 20

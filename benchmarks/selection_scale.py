@@ -21,11 +21,11 @@ import numpy as np
 
 from benchmarks.timing import machine
 from f3ast_tff import availability
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.run.delivering import Payload, deliver
 from f3ast_tff.settings.registry import builtin_registry

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.run.history import traced_rounds
-from f3ast_tff.run.metrics import COLUMNS
+from f3ast_tff.records.history import traced_rounds
+from f3ast_tff.records.metrics import COLUMNS
 from f3ast_tff.settings.resolve import resolve
 
 LEVELS = {"fedavg": 0.7, "fedadam": 0.75, "f3ast": 0.8, "f3ast_adam": 0.82, "poc": 0.65}

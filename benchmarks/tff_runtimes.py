@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import machine, noise
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
-from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import Synthetic
+from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT, BATCH_SIZE = 10, 20
 SIDES = ("tf", "worker")

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.array_files import open_npy
-from f3ast_tff.core.atomic import atomic_write, made_folder
-from f3ast_tff.core.data_files import hash_of, read_json
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.files.array_files import open_npy
+from f3ast_tff.files.atomic import atomic_write, made_folder
+from f3ast_tff.files.data_files import hash_of, read_json
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.preprocessing import ImageCrops, Preprocessing
-from f3ast_tff.core.progress import progress
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.progress import progress
 from f3ast_tff.settings import parameter, register
 
 from . import cifar_files

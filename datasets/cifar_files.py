@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.core.data_files import hash_of, read_bytes
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.core.progress import progress
+from f3ast_tff.files.data_files import hash_of, read_bytes
+from f3ast_tff.files.progress import progress
 
 from .cifar_pickle import load_batch
 from .images import LabelledImages, notice

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.plain_pickle import PLAIN_ACTIONS, PlainPickle
+from f3ast_tff.files.plain_pickle import PLAIN_ACTIONS, PlainPickle
 
 # Far more than the distributor's files need; the limit keeps tiny objects from filling memory.
 _OPCODES = 10_000

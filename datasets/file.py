@@ -13,8 +13,8 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.core.table_files import read_csv, read_parquet
 from f3ast_tff.datasets.task import TaskConfig
+from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
 # A number of at most 18 digits, without leading zeros.

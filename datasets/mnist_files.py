@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.core.data_files import read_bytes
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.core.progress import progress
+from f3ast_tff.files.data_files import read_bytes
+from f3ast_tff.files.progress import progress
 
 from .images import LabelledImages, notice
 from .source import Download, SourceFile, locate

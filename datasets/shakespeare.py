@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from f3ast_tff.core.data_files import read_bytes
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.core.progress import progress
+from f3ast_tff.files.data_files import read_bytes
+from f3ast_tff.files.progress import progress
 from f3ast_tff.settings import register
 
 from .cache import prepared

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.core.atomic import made_folder
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.core.progress import progress
+from f3ast_tff.files.atomic import made_folder
+from f3ast_tff.files.progress import progress
 
 _CHUNK = 2**20
 _TIMEOUT_S = 60

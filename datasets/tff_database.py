@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import hash_of, open_regular
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.core.progress import progress
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import hash_of, open_regular
+from f3ast_tff.files.progress import progress
 
 from .source import Download, SourceFile, locate
 

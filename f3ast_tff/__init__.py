@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from f3ast_tff.advice import advise
     from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+    from f3ast_tff.core.policies import GreedyMixture, TabularPolicy
+    from f3ast_tff.core.rates import ParticipationRates, marginal_utility, variance_bound
+    from f3ast_tff.core.round_constraint import RoundConstraint
     from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
     from f3ast_tff.methods.f3ast import F3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
     from f3ast_tff.methods.fedavg import Proportional, Uniform
-    from f3ast_tff.methods.parts.constraint import RoundConstraint
-    from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
-    from f3ast_tff.methods.parts.rates import ParticipationRates, marginal_utility, variance_bound
     from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
     from f3ast_tff.run.saved_run import SavedRun, load_run
     from f3ast_tff.run.selecting import select_clients, weigh_updates
-    from f3ast_tff.run.simulation import Simulation, compare, simulate
     from f3ast_tff.run.trained_model import TrainedModel
+    from f3ast_tff.simulation import Simulation, compare, simulate
 
 __version__ = "0.2.0"
 
@@ -72,16 +72,16 @@ _NAMES = {
     "methods.f3ast": ("F3AST",),
     "methods.f3ast_fixed": ("FixedPolicy",),
     "methods.fedavg": ("Proportional", "Uniform"),
-    "methods.parts.constraint": ("RoundConstraint",),
-    "methods.parts.policies": ("GreedyMixture", "TabularPolicy"),
-    "methods.parts.rates": ("ParticipationRates", "marginal_utility", "variance_bound"),
+    "core.round_constraint": ("RoundConstraint",),
+    "core.policies": ("GreedyMixture", "TabularPolicy"),
+    "core.rates": ("ParticipationRates", "marginal_utility", "variance_bound"),
     "methods.parts.strategy": ("Cohort", "Outcome", "Round", "Strategy"),
     "methods.power_of_choice": ("PowerOfChoice",),
     "rate_region": ("IndependentOracle", "StatesOracle", "greedy_policy", "optimal_rates"),
     "run.saved_run": ("SavedRun", "load_run"),
     "run.selecting": ("select_clients", "weigh_updates"),
     "run.trained_model": ("TrainedModel",),
-    "run.simulation": ("Simulation", "compare", "simulate"),
+    "simulation": ("Simulation", "compare", "simulate"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

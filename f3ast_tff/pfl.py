@@ -15,7 +15,7 @@ from pfl.metrics import Metrics
 
 from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 

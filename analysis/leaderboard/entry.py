@@ -12,9 +12,9 @@ from f3ast_tff.analysis.leaderboard.masks import Published, masks_of_run
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import PERIODS, Pair, Run
 from f3ast_tff.analysis.studies import RATES
-from f3ast_tff.availability.mask_files import masks_digest, read_masks
+from f3ast_tff.availability.logs.mask_files import masks_digest, read_masks
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.run.outputs import masks_there
+from f3ast_tff.records.outputs import masks_there
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.configuration import Configuration
 

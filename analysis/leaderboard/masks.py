@@ -20,10 +20,10 @@ from f3ast_tff.analysis.leaderboard.boards import RESULTS, STUDIES, Board, read_
 from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.studies import SHARE
 from f3ast_tff.analysis.texts import read_csv, write_csv
-from f3ast_tff.availability.mask_files import masks_digest, packed_masks
-from f3ast_tff.core.data_files import read_text
+from f3ast_tff.availability.logs.mask_files import masks_digest, packed_masks
+from f3ast_tff.availability.round_clients import available_clients
+from f3ast_tff.files.data_files import read_text
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.selecting import available_clients
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
 

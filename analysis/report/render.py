@@ -23,8 +23,8 @@ from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, P
 from f3ast_tff.analysis.report.reading_effects import NOT_ENOUGH
 from f3ast_tff.analysis.texts import NOT_RUN, csv_text
 from f3ast_tff.analysis.verdicts import HOLDS, REVERSED
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import hash_of, read_json
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import hash_of, read_json
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150

@@ -21,12 +21,12 @@ import numpy as np
 from f3ast_tff.analysis import rate_convergence
 from f3ast_tff.analysis.theory.quadratics import Quadratics, play, row, slope_row
 from f3ast_tff.availability import IndependentAvailability, Markov
+from f3ast_tff.core.policies import GreedyMixture
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.rates import ParticipationRates, variance_bound
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.policies import GreedyMixture
-from f3ast_tff.methods.parts.rates import ParticipationRates, variance_bound
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.rate_region import IndependentOracle, greedy_policy, optimal_rates
 

@@ -17,8 +17,8 @@ import numpy as np
 from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, row, slope_row
 from f3ast_tff.availability import AvailabilityProcess, IndependentAvailability, Turns
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
 SIZES = ((2, 1, 1), (5, 2, 3), (6, 1, 4), (7, 3, 5), (12, 4, 6), (20, 6, 2))

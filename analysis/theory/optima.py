@@ -24,11 +24,11 @@ from f3ast_tff.availability import (
     Turns,
 )
 from f3ast_tff.availability.constraints.counts import FixedK
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.algorithm import StrategyContext
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Outcome, Round
+from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import builtin_registry
-from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.resolve import resolve
 
 N, K, RATE = 8, 3, 0.05

@@ -13,8 +13,8 @@ from f3ast_tff.analysis.paired_difference import mean_interval
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.availability import AvailabilityProcess
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy, cohort_of
 

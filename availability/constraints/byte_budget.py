@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import register
 
 from .constraint import ConstraintConfig

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings.component import component_of
 
 _Config = TypeVar("_Config", bound="ConstraintConfig")
@@ -135,8 +134,3 @@ class ConstraintConfig:
             form = component_of(self).about.partition(": ")[0]
             raise self.refused(f"must be {form}") from error
         return self
-
-
-def is_count(text: str) -> bool:
-    """Returns whether a text is a number K, of at most 18 digits."""
-    return re.fullmatch("[0-9]{1,18}", text) is not None

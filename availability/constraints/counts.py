@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
 
 from .constraint import ConstraintConfig

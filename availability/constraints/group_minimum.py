@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 
 from .constraint import CommunicationConstraint, ConstraintConfig
 

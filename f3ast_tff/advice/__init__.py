@@ -9,10 +9,10 @@ import numpy as np
 
 from f3ast_tff.advice.page import Advice
 from f3ast_tff.advice.plan import plan, trained_by_fedavg
-from f3ast_tff.availability.device_traces import DAY
-from f3ast_tff.availability.log_measures import measure_log
-from f3ast_tff.availability.logs import AvailabilityLog, log_of_frame
-from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.availability.logs.availability_log import AvailabilityLog, log_of_frame
+from f3ast_tff.availability.logs.device_traces import DAY
+from f3ast_tff.availability.logs.log_measures import measure_log
+from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import DataError, ParameterError
 
 _USUAL_KS = (5, 10, 20)

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.advice.plan import Plan, total_variation
 from f3ast_tff.advice.study import Study, read_studies
-from f3ast_tff.availability.log_measures import LogMeasures
+from f3ast_tff.availability.logs.log_measures import LogMeasures
 
 _BARS = "▁▂▃▄▅▆▇█"
 # Aggregations without state on clients between rounds.

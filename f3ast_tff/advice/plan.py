@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.rates import ParticipationRates, best_if_all_available, variance_bound
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates, best_if_all_available, variance_bound
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import AvailabilityStates, StatesOracle, optimal_rates, sampled_states
 

@@ -14,8 +14,8 @@ from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.studies import RATES, SCORES_OF, method_name
 from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.run.simulation import simulate
 from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.simulation import simulate
 
 # FedAvg, F3AST, the best of the kept study, and two methods of other papers.
 METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")

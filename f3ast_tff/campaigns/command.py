@@ -22,14 +22,14 @@ from f3ast_tff.campaigns.progress import Manifest, Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
 from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, check_data, is_finished, rounds_done
-from f3ast_tff.core.atomic import remove_temporaries
 from f3ast_tff.core.errors import Interrupted, ParameterError
-from f3ast_tff.core.progress import duration, say, warnings_said
-from f3ast_tff.core.signals import NeverStop, Stop
-from f3ast_tff.run.outputs import lacks_outputs, not_added
-from f3ast_tff.run.provenance import provenance
+from f3ast_tff.files.atomic import remove_temporaries
+from f3ast_tff.files.progress import duration, say, warnings_said
+from f3ast_tff.files.signals import NeverStop, Stop
+from f3ast_tff.records.outputs import lacks_outputs, not_added
+from f3ast_tff.records.provenance import provenance
+from f3ast_tff.records.run_folder import RunFolder, lock_folder, read_config
 from f3ast_tff.run.run_experiment import add_outputs
-from f3ast_tff.run.run_folder import RunFolder, lock_folder, read_config
 from f3ast_tff.settings import Registry
 
 FAILED = 1

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.datasets.source import default_data_dir
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import read_json
 from f3ast_tff.methods.parts.host_memory import table_bytes
-from f3ast_tff.run.provenance import cores, package_versions
+from f3ast_tff.records.provenance import cores, package_versions
 from f3ast_tff.settings import parameters_of
 
 _REFERENCE = Path(__file__).with_name("reference_costs.json")

@@ -30,10 +30,10 @@ from f3ast_tff.campaigns.measurement import LIMIT_S, MeasurementError, measure
 from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.runs import PlannedRun, missing_files, rounds_done, tasks_without_data
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.process_memory import available_memory_bytes
-from f3ast_tff.core.progress import duration, say
-from f3ast_tff.core.signals import Stop
-from f3ast_tff.run.checkpoint import KEPT_WHILE_RUNNING
+from f3ast_tff.files.process_memory import available_memory_bytes
+from f3ast_tff.files.progress import duration, say
+from f3ast_tff.files.signals import Stop
+from f3ast_tff.records.checkpoint import KEPT_WHILE_RUNNING
 
 _MIB = 2**20
 _NAME_WIDTH = 40

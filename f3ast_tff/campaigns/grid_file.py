@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.core.data_files import read_toml
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.data_files import read_toml
 
 _FOLDER = Path(__file__).parent / "grids"
 _TEXTS = ("about", "plugins")

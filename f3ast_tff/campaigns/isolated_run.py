@@ -23,9 +23,9 @@ from f3ast_tff.core.errors import (
     ParameterError,
     RunFolderError,
 )
-from f3ast_tff.core.messages import one_line, one_line_of
-from f3ast_tff.core.signals import Stop
-from f3ast_tff.run.results import ERROR_FILE
+from f3ast_tff.files.messages import one_line, one_line_of
+from f3ast_tff.files.signals import Stop
+from f3ast_tff.records.results import ERROR_FILE
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.configuration import Configuration

@@ -18,10 +18,10 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.core.messages import one_line
-from f3ast_tff.core.process_memory import peak_memory_mib
-from f3ast_tff.core.signals import Stop
 from f3ast_tff.engines.engine import Engine, EngineParts
+from f3ast_tff.files.messages import one_line
+from f3ast_tff.files.process_memory import peak_memory_mib
+from f3ast_tff.files.signals import Stop
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.settings.configuration import Configuration
 

@@ -20,9 +20,9 @@ from typing import Any
 from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
 from f3ast_tff.campaigns.pool import Worker, Workers
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
-from f3ast_tff.core.data_files import check_appendable
 from f3ast_tff.core.errors import Interrupted
-from f3ast_tff.core.signals import Signals
+from f3ast_tff.files.data_files import check_appendable
+from f3ast_tff.files.signals import Signals
 
 LOG = "workers.log"
 # Time for the round in progress and its checkpoint.

@@ -21,13 +21,13 @@ from f3ast_tff.campaigns.runs import (
     now,
     rounds_done,
 )
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import hash_of, read_json
 from f3ast_tff.core.errors import Interrupted
-from f3ast_tff.core.progress import duration, say, terminal_bar
-from f3ast_tff.core.signals import Stop
-from f3ast_tff.run.results import SEALED, SUMMARY
-from f3ast_tff.run.run_folder import read_config
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import hash_of, read_json
+from f3ast_tff.files.progress import duration, say, terminal_bar
+from f3ast_tff.files.signals import Stop
+from f3ast_tff.records.results import SEALED, SUMMARY
+from f3ast_tff.records.run_folder import read_config
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"

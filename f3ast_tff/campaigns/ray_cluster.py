@@ -12,7 +12,7 @@ from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
 from f3ast_tff.campaigns.pool import Worker, Workers
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
 from f3ast_tff.engines.distributed.ray_connection import connect
-from f3ast_tff.run.provenance import provenance
+from f3ast_tff.records.provenance import provenance
 
 
 class RunActor:

@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.availability import Table
-from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
-from f3ast_tff.availability.trace_files import ELIGIBLE
-from f3ast_tff.cli.flags import (
-    UsageError,
-    fail,
-    flag_lines,
-    parse_flags,
-    plugins_given,
-    setting_flags,
-    wants_help,
-)
+from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.logs.trace_files import ELIGIBLE
+from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
-from f3ast_tff.core.progress import say, warnings_said
-from f3ast_tff.core.table_files import read_csv
+from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.progress import say, warnings_said
+from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
+from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
 from f3ast_tff.settings.registry import registry_with
 
 if TYPE_CHECKING:

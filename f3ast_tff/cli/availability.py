@@ -11,26 +11,26 @@ from typing import Any
 
 from f3ast_tff.availability.combined import build_process
 from f3ast_tff.availability.label_distribution import drawn_labels
-from f3ast_tff.availability.mask_files import FORMS, masks_digest, read_masks, write_masks
+from f3ast_tff.availability.logs.mask_files import FORMS, masks_digest, read_masks, write_masks
 from f3ast_tff.availability.preview import draw, preview, report
-from f3ast_tff.cli.flags import (
-    PLUGIN,
-    PLUGIN_HELP,
-    UsageError,
-    fail,
-    flag_lines,
-    parse_flags,
-    plugins_given,
-    setting_flags,
-    wants_help,
-)
+from f3ast_tff.availability.round_clients import available_clients
+from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.core.randomness import MAX_SEED, generator
+from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.selecting import available_clients, check_repeats
+from f3ast_tff.run.selecting import check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.flags import (
+    PLUGIN,
+    PLUGIN_HELP,
+    UsageError,
+    flag_lines,
+    parse_flags,
+    wants_help,
+)
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 

@@ -16,8 +16,8 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command, require_ending, runs_flag
 from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PARQUET = "needs pyarrow: pip install 'f3ast-tff[parquet]', or a file that ends in .csv"

@@ -8,14 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
-from f3ast_tff.cli.flags import (
-    CAMPAIGN,
-    FLAGFILE_HELP,
-    PLUGIN,
-    PLUGIN_HELP,
-    flag_lines,
-    setting_flags,
-)
+from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import (
     REQUIRED,
@@ -28,6 +21,7 @@ from f3ast_tff.settings import (
     parameters_of,
 )
 from f3ast_tff.settings.component import Component
+from f3ast_tff.settings.flags import PLUGIN, PLUGIN_HELP, flag_lines
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 

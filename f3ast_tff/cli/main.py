@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import f3ast_tff
 from f3ast_tff.core.errors import PluginError
-from f3ast_tff.core.messages import NO_READER, discard_output, print_any_character
-from f3ast_tff.core.plugin_errors import plugins_named
-from f3ast_tff.core.signals import Signals
+from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character
+from f3ast_tff.files.plugin_errors import plugins_named
+from f3ast_tff.files.signals import Signals
 
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
 # Each command with its line in the help.
@@ -65,13 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_output()
         code = NO_READER
     except (MemoryError, OSError) as error:
-        from f3ast_tff.cli.flags import fail_of_machine
+        from f3ast_tff.files.exit_codes import fail_of_machine
 
         # Commands report unwritable files themselves, so this is stdout on a full disk.
         discard_output()
         code = fail_of_machine(error)
     except PluginError as error:
-        from f3ast_tff.cli.flags import FAILED, fail
+        from f3ast_tff.files.exit_codes import FAILED, fail
 
         code = fail(error, FAILED)
     signals.ignore()
@@ -90,7 +90,7 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
     if not arguments[0].startswith("-"):
         command, *arguments = arguments
     if command not in COMMANDS:
-        from f3ast_tff.cli.flags import fail
+        from f3ast_tff.files.exit_codes import fail
 
         allowed = f"must be one of {', '.join(COMMANDS)}"
         return fail(f"{command!r} is no command; {allowed}")

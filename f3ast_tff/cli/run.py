@@ -24,19 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.campaigns import Options
 from f3ast_tff.cli.flags import (
-    BAD_INPUT,
     CAMPAIGN,
-    FAILED,
     Parsed,
-    UsageError,
     expand_flagfiles,
-    fail,
-    fail_of_machine,
-    help_topic,
     parse,
     plugins_given,
     setting_flags,
-    wants_help,
 )
 from f3ast_tff.cli.help_pages import campaigns_text, help_page
 from f3ast_tff.core.errors import (
@@ -50,14 +43,16 @@ from f3ast_tff.core.errors import (
     PluginError,
     RunFolderError,
 )
-from f3ast_tff.core.progress import duration, say, terminal_bar, warnings_said
-from f3ast_tff.core.signals import Signals
+from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.files.progress import duration, say, terminal_bar, warnings_said
+from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import Registry
+from f3ast_tff.settings.flags import UsageError, help_topic, wants_help
 
 # What a run needs is imported later, so that a wrong flag is refused at once.
 if TYPE_CHECKING:
-    from f3ast_tff.run.metrics import Row
-    from f3ast_tff.run.results import RunResult
+    from f3ast_tff.records.metrics import Row
+    from f3ast_tff.run.run_result import RunResult
     from f3ast_tff.settings.configuration import Configuration
 
 # Limit on the runs of a command, which are all resolved before the first starts.
@@ -272,7 +267,7 @@ class ProgressBar:
         self._past: deque[tuple[float, int]] = deque()
 
     def start(self, first_round: int) -> None:
-        """See `f3ast_tff.run.metrics_loggers.Progress`."""
+        """See `f3ast_tff.records.metrics_loggers.Progress`."""
         self._done = first_round - 1
         self._shown = time.monotonic()
         self._past.append((self._shown, self._done))
@@ -289,7 +284,7 @@ class ProgressBar:
         )
 
     def advance(self, rounds: int, row: Row | None) -> None:
-        """See `f3ast_tff.run.metrics_loggers.Progress`."""
+        """See `f3ast_tff.records.metrics_loggers.Progress`."""
         now = time.monotonic()
         self._done += rounds
         per_round = self._seconds_per_round(now)

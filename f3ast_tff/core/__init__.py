@@ -1,1 +1,1 @@
-"""Data, local training, randomness, errors and files; imports no framework."""
+"""Data, local training, rates, choosing, randomness, errors; no files, no framework."""

@@ -100,7 +100,7 @@ class DataError(RuntimeError):
 
     Examples:
         >>> from pathlib import Path
-        >>> from f3ast_tff.availability.logs import read_log
+        >>> from f3ast_tff.availability.logs.availability_log import read_log
         >>> read_log(Path("missing.csv"))
         Traceback (most recent call last):
             ...

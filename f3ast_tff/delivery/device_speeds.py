@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.trace_files import read_pickle
-from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.availability.logs.trace_files import read_pickle
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.files.data_files import read_json, read_text
 
 # A device, and its computation and communication.
 _Entry = tuple[str, tuple[Any, Any]]

@@ -9,9 +9,9 @@ import numpy as np
 
 from f3ast_tff.availability import CommunicationConstraint
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
 
 # Tolerance before rounding up, because 1.1 * 10 is a little above 11.

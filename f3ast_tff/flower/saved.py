@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.core.array_files import read_npz, write_npz
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import CheckpointError
-from f3ast_tff.run.checkpoint import Checkpoint
+from f3ast_tff.files.array_files import read_npz, write_npz
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import open_regular
+from f3ast_tff.records.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)

@@ -23,19 +23,13 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result
 from flwr.serverapp.strategy import Strategy as FlowerStrategy
 
+from f3ast_tff.availability.round_clients import Availability, available_clients
 from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower.nodes import Nodes
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods.parts.own_server import constraint_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
-from f3ast_tff.run.selecting import (
-    Availability,
-    Constraint,
-    available_clients,
-    constraint_of,
-    select_clients,
-    weigh_updates,
-)
+from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("flwr")

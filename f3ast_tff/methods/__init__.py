@@ -3,7 +3,7 @@
 This package exports the interface of strategies; import a method's parts from its module.
 """
 
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import (
     BaseStrategy,
     Cohort,

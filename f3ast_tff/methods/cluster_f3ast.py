@@ -7,15 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import best_feasible
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.parts.choosing import best_feasible
-from f3ast_tff.methods.parts.rates import (
-    ParticipationRates,
-    bounded,
-    check_weight_bound,
-    numerators,
-)
+from f3ast_tff.core.rates import ParticipationRates, bounded, check_weight_bound, numerators
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 
 

@@ -10,9 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import Utility, best_feasible
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.rates import (
+    ParticipationRates,
+    best_if_all_available,
+    bounded,
+    check_weight_bound,
+    root_numerators,
+)
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
@@ -21,15 +30,6 @@ from f3ast_tff.methods.parts.algorithm import (
     TiesConfig,
     has_byte_budget,
     require,
-)
-from f3ast_tff.methods.parts.choosing import Utility, best_feasible
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import (
-    ParticipationRates,
-    best_if_all_available,
-    bounded,
-    check_weight_bound,
-    root_numerators,
 )
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register

@@ -11,9 +11,9 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.policies import Policy
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, StrategyContext
-from f3ast_tff.methods.parts.policies import Policy
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
 from f3ast_tff.settings import parameter, register

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import ranked
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, StrategyContext
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
-from f3ast_tff.methods.parts.choosing import ranked
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.settings import register

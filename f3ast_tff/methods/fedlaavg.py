@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import admit_by_priority
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedavg import BaselineConfig
@@ -18,7 +19,6 @@ from f3ast_tff.methods.parts.algorithm import (
     TiesConfig,
     require,
 )
-from f3ast_tff.methods.parts.choosing import admit_by_priority
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, parameter, register

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
-from f3ast_tff.methods.parts.choosing import draw_by_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import draw_by_weight, ranked
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
@@ -19,7 +20,6 @@ from f3ast_tff.methods.parts.algorithm import (
     require,
     require_a_number,
 )
-from f3ast_tff.methods.parts.choosing import draw_by_weight, ranked
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round, Strategy
 from f3ast_tff.settings import Reading, parameter, register
 

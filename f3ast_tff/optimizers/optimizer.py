@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.optimizers.schedules import Schedule
+from f3ast_tff.core.schedules import Schedule
 from f3ast_tff.settings.component import component_of
 
 # Limit on learning rates; far beyond it weights overflow, and engines differ in how they do.

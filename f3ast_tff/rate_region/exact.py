@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.methods.parts.policies import TabularPolicy
+from f3ast_tff.core.policies import TabularPolicy
 from f3ast_tff.rate_region.oracle import AvailabilityStates
 
 _MAX_VARIABLES = 50_000

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.methods.parts.policies import GreedyMixture
-from f3ast_tff.methods.parts.rates import numerators
+from f3ast_tff.core.policies import GreedyMixture
+from f3ast_tff.core.rates import numerators
 from f3ast_tff.rate_region.oracle import AvailabilityStates, RegionOracle, greedy_selections
 
 # Accuracy of a line search; its second-order loss is 1e-4 of the step's gain.

@@ -1,1 +1,1 @@
-"""Experiments: built from settings, run round by round, stored in a run folder."""
+"""Experiments: built from settings, run round by round, with user objects as components."""

@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.label_distribution import label_distribution
+from f3ast_tff.availability.round_clients import Population, available_clients
 from f3ast_tff.availability.table import Table
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.models import Model
-from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.selecting import available_clients, check_repeats, constraint_of
+from f3ast_tff.run.selecting import check_repeats, constraint_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from f3ast_tff.availability.round_clients import Availability
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
 from f3ast_tff.run.delivering import Payload
-from f3ast_tff.run.selecting import Availability, Constraint
+from f3ast_tff.run.selecting import Constraint
 
 
 @dataclass(frozen=True)

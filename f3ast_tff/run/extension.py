@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
-from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
-from f3ast_tff.run.history import traced_rounds
-from f3ast_tff.run.outputs import scores_file
-from f3ast_tff.run.results import SUMMARY, first_lost_scores
-from f3ast_tff.run.run_folder import (
+from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.history import traced_rounds
+from f3ast_tff.records.outputs import scores_file
+from f3ast_tff.records.results import SUMMARY, first_lost_scores
+from f3ast_tff.records.run_folder import (
     ADVICE,
     RunFolder,
     has_checkpoint,

@@ -10,35 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.array_files import write_npz
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import CheckpointError, Interrupted
-from f3ast_tff.core.process_memory import peak_memory_mib
-from f3ast_tff.core.signals import NeverStop, Stop
 from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.files.array_files import write_npz
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.process_memory import peak_memory_mib
+from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.methods.parts.strategy import Losses, Round
-from f3ast_tff.run.checkpoint import Checkpoint
-from f3ast_tff.run.delivering import Answers, InFlight, deliver, outcome_for_strategy, troubles
-from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.history import RateTrace, SelectionHistory
-from f3ast_tff.run.metrics import Row, append_csv, metrics_row, summarise, write_csv
-from f3ast_tff.run.metrics_loggers import (
+from f3ast_tff.records.checkpoint import Checkpoint
+from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.history import RateTrace, SelectionHistory
+from f3ast_tff.records.metrics import Row, append_csv, metrics_row, summarise, write_csv
+from f3ast_tff.records.metrics_loggers import (
     Callback,
     MetricsLogger,
     Progress,
     closed_on_error,
     scalars_of,
 )
-from f3ast_tff.run.outputs import complete_masks, write_client_scores
-from f3ast_tff.run.results import CLIENT_SCORES, RunResult, finished_summary
-from f3ast_tff.run.run_folder import RunFolder
-from f3ast_tff.run.selecting import (
-    available_clients,
-    check_observes,
-    constraint_of,
-    select_clients,
-    state_of,
-)
+from f3ast_tff.records.outputs import complete_masks, write_client_scores
+from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
+from f3ast_tff.records.run_folder import RunFolder
+from f3ast_tff.run.delivering import InFlight, deliver, outcome_for_strategy, troubles
+from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.run_result import RunResult
+from f3ast_tff.run.selecting import check_observes, constraint_of, select_clients, state_of
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("f3ast_tff.run")

@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
-from f3ast_tff.core.plugin_errors import plugins_named
+from f3ast_tff.files.plugin_errors import plugins_named
+from f3ast_tff.records.outputs import masks_file, not_added, record_masks
+from f3ast_tff.records.provenance import cores, provenance
+from f3ast_tff.records.results import finished_summary, read_summary, without_seal
+from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.extension import extend_run, shorter_run
-from f3ast_tff.run.outputs import masks_file, not_added, record_masks
-from f3ast_tff.run.provenance import cores, provenance
-from f3ast_tff.run.results import RunResult, finished_summary, read_summary, without_seal
-from f3ast_tff.run.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
+from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from f3ast_tff.core.federated_data import FederatedData
-    from f3ast_tff.core.signals import Stop
-    from f3ast_tff.run.metrics_loggers import Callback, Progress
+    from f3ast_tff.files.signals import Stop
+    from f3ast_tff.records.metrics_loggers import Callback, Progress
 
 
 def run_experiment(
@@ -68,8 +69,8 @@ def run_experiment(
     # Frameworks read the environment when they are imported.
     engine.prepare_environment(os.environ)
     # Imported here, because it imports all components.
+    from f3ast_tff.records.metrics_loggers import metrics_loggers
     from f3ast_tff.run.build import Builder
-    from f3ast_tff.run.metrics_loggers import metrics_loggers
     from f3ast_tff.run.round_loop import train
     from f3ast_tff.run.trained_model import TrainedModel
 

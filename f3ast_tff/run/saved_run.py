@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
-from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
-from f3ast_tff.run.outputs import read_client_scores
-from f3ast_tff.run.results import (
+from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.outputs import read_client_scores
+from f3ast_tff.records.results import (
     DamagedResult,
     check_results,
     read_metrics,
@@ -22,7 +22,7 @@ from f3ast_tff.run.results import (
     read_summary,
     without_seal,
 )
-from f3ast_tff.run.run_folder import read_config, run_id_of
+from f3ast_tff.records.run_folder import read_config, run_id_of
 
 if TYPE_CHECKING:
     import pandas as pd

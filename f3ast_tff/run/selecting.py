@@ -9,19 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 _MAX_NAMED = 5
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
-
-
-class Availability(Protocol):
-    """The available clients of a round."""
-
-    def mask(self, round_number: int) -> np.ndarray:
-        """Returns `bool [N]`."""
-        ...
 
 
 class Constraint(Protocol):
@@ -30,28 +22,6 @@ class Constraint(Protocol):
     def limit(self, round_number: int) -> RoundConstraint:
         """Returns the communication constraint of the round."""
         ...
-
-
-def available_clients(
-    availability: Availability, num_clients: int, round_number: int
-) -> np.ndarray:
-    """Returns the available clients of a round, `bool [N]`, which nobody may change.
-
-    Raises:
-        ComponentError: If the process returns anything else.
-    """
-    mask = availability.mask(round_number)
-    shape, dtype = getattr(mask, "shape", None), getattr(mask, "dtype", None)
-    if not isinstance(mask, np.ndarray) or shape != (num_clients,) or dtype != np.bool_:
-        found = f"shape {shape} and dtype {dtype}" if dtype is not None else type(mask).__name__
-        raise ComponentError(
-            f"availability {_name(availability)}: mask({round_number}) returned {found}: "
-            f"must be an array of shape ({num_clients},) and dtype bool"
-        )
-    # A view, because the process may keep its array and change it.
-    mask = mask.view()
-    mask.flags.writeable = False
-    return mask
 
 
 def check_repeats(name: str, ask: Callable[[int], Any]) -> None:
@@ -241,26 +211,6 @@ def weigh_selected(
         reason = f"returned weights that are not finite, {weights[infinite][0]} for {whose}"
         raise refused(strategy, "weigh", now, reason)
     return cohort
-
-
-def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
-    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
-
-    See `BaseStrategy.participation_rates`; a strategy need not have this method.
-
-    Raises:
-        ComponentError: If the rates are not N numbers.
-    """
-    tell = getattr(strategy, "participation_rates", None)
-    rates = None if tell is None else tell()
-    if rates is None:
-        return None
-    if np.shape(rates) != (num_clients,):
-        raise ComponentError(
-            f"algorithm {_name(strategy)}: participation_rates returned shape {np.shape(rates)}: "
-            f"must be ({num_clients},)"
-        )
-    return np.array(rates, np.float64)
 
 
 def refused(strategy: Strategy, method: str, now: Round, reason: str) -> ComponentError:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.data_files import hash_of
 from f3ast_tff.settings.component import Component, component_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS

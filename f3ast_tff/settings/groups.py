@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from f3ast_tff.core.randomness import MAX_SEED
-from f3ast_tff.optimizers.schedules import PUBLISHED_ROUNDS, SCHEDULES
+from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES
 from f3ast_tff.settings import Derived, Published, Reading, parameter
 from f3ast_tff.settings.parameter import PRESETS
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Union
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.messages import is_plain
+from f3ast_tff.files.messages import is_plain
 
 PRESETS = ("paper", "released", "ca_fed", "textbook")
 _KEY = "f3ast_tff.parameter"

@@ -19,8 +19,8 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.messages import one_line_of
-from f3ast_tff.core.plugin_errors import MARK, is_ctrl_c
+from f3ast_tff.files.messages import one_line_of
+from f3ast_tff.files.plugin_errors import MARK, is_ctrl_c
 from f3ast_tff.settings.component import Component, registered_in
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, one_of

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from f3ast_tff.availability.constraints.constraint import is_count
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.optimizers.schedules import client_schedule
-from f3ast_tff.run.metrics_loggers import logger_names
+from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.logger_names import logger_names
 from f3ast_tff.settings.parameter import REQUIRED
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.run_names import name_part, path_part, run_name
 
 _FIXED_CONSTRAINT = "fixed"
+# A number K.
+_COUNT = re.compile("[0-9]{1,18}")
 # File systems allow 255.
 _LONGEST_NAME_BYTES = 200
 
@@ -62,7 +64,7 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The given settings; a constraint that is only a number becomes `clients_per_round`."""
     given = {name: value for name, value in settings.items() if value is not None}
     text = given.get("constraint")
-    if isinstance(text, str) and is_count(text):
+    if isinstance(text, str) and _COUNT.fullmatch(text):
         if "clients_per_round" in given:
             allowed = "must not be given with clients_per_round"
             raise ParameterError("constraint", text, allowed)

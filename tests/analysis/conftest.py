@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.run.metrics import COLUMNS
+from f3ast_tff.records.metrics import COLUMNS
 from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import METHOD_KINDS

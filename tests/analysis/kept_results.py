@@ -21,10 +21,11 @@ from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
 from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun, runs_where
-from f3ast_tff.cli.flags import UsageError, parse
+from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.flags import UsageError
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
-from f3ast_tff.run.results import seal
+from f3ast_tff.records.results import seal
 from f3ast_tff.settings.resolve import resolve
 from tests.analysis.conftest import MakeRun, described
 

@@ -17,7 +17,7 @@ from f3ast_tff.availability import (
     Stays,
     StaysFileConfig,
 )
-from f3ast_tff.availability.stays import FOREVER, read_stays
+from f3ast_tff.availability.logs.stays_files import FOREVER, read_stays
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.settings.resolve import resolve
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Table
-from f3ast_tff.availability.logs import AvailabilityLog
-from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.availability.logs.availability_log import AvailabilityLog
+from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.settings.resolve import resolve
 

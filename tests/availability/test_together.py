@@ -7,26 +7,14 @@ import logging
 import numpy as np
 import pytest
 
+from benchmarks.availability_speed import NAMES
 from f3ast_tff.availability import AvailabilityConfig, Markov
-from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.availability.together import measure_together, measured_and_said
 from f3ast_tff.settings import builtin_registry
 
 P = np.full(60, 1 / 60)
 ROUNDS = range(1, 1001)
-# Processes that need neither data nor a file.
-NAMES = [
-    "scarce",
-    "home_devices",
-    "smartphones",
-    "uneven",
-    "alternating",
-    "four_classes",
-    "markov_clusters",
-    "periodic_groups",
-    "minimum_separation",
-    "markov_transition",
-]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 _ROOT = Path(__file__).parents[2]
-_MODULES = ("cli.run", "run.build", "run.round_loop", "run.metrics_loggers", "run.run_experiment")
+_MODULES = (
+    "cli.run",
+    "run.build",
+    "run.round_loop",
+    "records.metrics_loggers",
+    "run.run_experiment",
+)
 
 
 class Ended(NamedTuple):

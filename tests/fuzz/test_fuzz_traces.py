@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Table, TraceConfig, read_traces
-from f3ast_tff.availability.mask_files import write_masks
+from f3ast_tff.availability.logs.mask_files import write_masks
 from f3ast_tff.core.errors import CheckpointError, DataError, ParameterError
-from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
 from tests.fuzz.generate import DAMAGES, Failures, cases
 
 pytestmark = pytest.mark.slow

@@ -41,9 +41,10 @@ SOURCES: dict[str, list[str]] = {
     "delivery": ["tests/f3ast_tff/delivery", RECORDED],
     "optimizers": ["tests/f3ast_tff/optimizers", RECORDED],
     "settings": ["tests/f3ast_tff/settings"],
+    "records": ["tests/f3ast_tff/records"],
     "run": ["tests/f3ast_tff/run"],
 }
-ALWAYS = ["tests/f3ast_tff/run/test_simulation.py"]
+ALWAYS = ["tests/f3ast_tff/test_simulation.py"]
 LONGEST_S = 600
 FIELDS = ("path", "line", "change", "outcome", "seconds", "noticed_by")
 

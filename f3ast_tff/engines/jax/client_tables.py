@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from f3ast_tff.core.process_memory import available_memory_bytes
 from f3ast_tff.engines.jax.server_step import ClientsKept
+from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.host_memory import check_room, initial_tables, table_bytes
 from f3ast_tff.methods.parts.memory import Memory
 

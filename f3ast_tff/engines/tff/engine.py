@@ -16,7 +16,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.core.process_memory import return_free_memory, share_arenas
 from f3ast_tff.engines.client_loss import client_losses
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import in_order_of
@@ -33,6 +32,7 @@ from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, process_o
 from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
+from f3ast_tff.files.process_memory import return_free_memory, share_arenas
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext

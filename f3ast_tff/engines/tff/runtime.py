@@ -22,8 +22,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.core.process_memory import return_free_memory
 from f3ast_tff.engines.tff.functions import Layout, TffFunction, find_device
+from f3ast_tff.files.process_memory import return_free_memory
 
 
 class TffRuntime(ABC):

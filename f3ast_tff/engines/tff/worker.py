@@ -27,11 +27,11 @@ from typing import Any
 import grpc
 import tensorflow_federated as tff
 
-from f3ast_tff.core.data_files import check_appendable
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.engines.tff import die_with_parent
 from f3ast_tff.engines.tff.runtime import TffRuntime
+from f3ast_tff.files.data_files import check_appendable
+from f3ast_tff.files.process_memory import peak_memory_mib
 
 _MAX_MESSAGE_BYTES = 2_000_000_000
 _CHANNEL_OPTIONS = [

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.choosing import uniform_part
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
-from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 

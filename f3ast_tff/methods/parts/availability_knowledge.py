@@ -12,7 +12,7 @@ from typing import ClassVar, Union
 
 import numpy as np
 
-from f3ast_tff.methods.parts.remembered import Remembers
+from f3ast_tff.core.saved_state import Remembers
 
 
 class KnownAvailability(Remembers):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.process_memory import available_memory_bytes
+from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,

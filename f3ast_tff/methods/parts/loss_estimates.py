@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.methods.parts.remembered import Remembers
+from f3ast_tff.core.saved_state import Remembers
 from f3ast_tff.models import SoftmaxRegression
 
 

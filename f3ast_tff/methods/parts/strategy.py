@@ -7,9 +7,9 @@ from typing import Any, Callable, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.remembered import Remembers
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.core.saved_state import Remembers
 from f3ast_tff.settings.registry import builtin_registry
 
 _Started = TypeVar("_Started", bound="BaseStrategy")
@@ -351,3 +351,23 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)
+
+
+def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
+    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
+
+    See `BaseStrategy.participation_rates`; a strategy need not have this method.
+
+    Raises:
+        ComponentError: If the rates are not N numbers.
+    """
+    tell = getattr(strategy, "participation_rates", None)
+    rates = None if tell is None else tell()
+    if rates is None:
+        return None
+    if np.shape(rates) != (num_clients,):
+        raise ComponentError(
+            f"algorithm {type(strategy).__name__}: participation_rates returned shape "
+            f"{np.shape(rates)}: must be ({num_clients},)"
+        )
+    return np.array(rates, np.float64)

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.availability.round_clients import Population, present_clients
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.saved_state import Remembers
 from f3ast_tff.methods.parts.late import Taken, taken_by
-from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 
 
@@ -95,33 +96,6 @@ class Separated(Wrapped):
     def remembered(self) -> dict[str, np.ndarray]:
         """Returns each client's first free round."""
         return {"free_from": self._free}
-
-
-@runtime_checkable
-class Population(Protocol):
-    """An availability process whose clients join and leave; `mask` holds present clients only."""
-
-    def present(self, round_number: int) -> np.ndarray:
-        """Returns the clients that exist in round t, from 1, `bool [N]`; pure in (seed, t)."""
-        ...
-
-
-def present_clients(population: Population, num_clients: int, round_number: int) -> np.ndarray:
-    """Returns the clients that exist in a round, `bool [N]`; none before round 1.
-
-    Raises:
-        ComponentError: If the process returns another shape or dtype.
-    """
-    if round_number < 1:
-        return np.zeros(num_clients, bool)
-    present = population.present(round_number)
-    shape, dtype = getattr(present, "shape", None), getattr(present, "dtype", None)
-    if shape != (num_clients,) or dtype != np.bool_:
-        raise ComponentError(
-            f"availability {type(population).__name__}: present({round_number}) returned shape "
-            f"{shape} and dtype {dtype}: must be ({num_clients},) and bool"
-        )
-    return present
 
 
 @runtime_checkable

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability.constraints.signal import SignalK, read_signal
+from f3ast_tff.availability.constraints.signal import SignalK
+from f3ast_tff.availability.logs.signal_files import read_signal
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings.resolve import resolve
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from f3ast_tff import advise
-from f3ast_tff.availability.log_measures import measure_log
-from f3ast_tff.availability.logs import log_of_frame
+from f3ast_tff.availability.logs.availability_log import log_of_frame
+from f3ast_tff.availability.logs.log_measures import measure_log
 from f3ast_tff.core.errors import DataError, ParameterError
 
 INDEPENDENT = np.random.default_rng(0).random((240, 30)) < 0.3

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from f3ast_tff.advice.regret import main, regret_table
 from f3ast_tff.advice.study import Study, read_studies
-from f3ast_tff.analysis.advice_regret import main, regret_table
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -13,7 +13,7 @@ from f3ast_tff.campaigns.estimate import Budget
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.signals import NeverStop
+from f3ast_tff.files.signals import NeverStop
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 

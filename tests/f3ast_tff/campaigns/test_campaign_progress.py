@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.campaigns import progress
 from f3ast_tff.campaigns.progress import CampaignProgress
-from f3ast_tff.core.progress import duration
+from f3ast_tff.files.progress import duration
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.cli.run import run
-from f3ast_tff.core.signals import Signals
-from f3ast_tff.run.results import sound_summary
-from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.files.signals import Signals
+from f3ast_tff.records.results import sound_summary
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
 from tests.fake_engine import use_fake_engine

@@ -24,7 +24,7 @@ from f3ast_tff.campaigns.estimate import campaign_seconds
 from f3ast_tff.campaigns.measurement import MeasurementError
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
-from f3ast_tff.core.signals import NeverStop
+from f3ast_tff.files.signals import NeverStop
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL

@@ -15,7 +15,7 @@ import pytest
 from f3ast_tff.campaigns import isolated_run
 from f3ast_tff.campaigns.isolated_run import run_isolated, run_order
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
-from f3ast_tff.run.run_folder import RunFolder, lock_folder
+from f3ast_tff.records.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN

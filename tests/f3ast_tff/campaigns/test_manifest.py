@@ -16,7 +16,7 @@ from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.progress import Manifest
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.core.errors import RunFolderError
-from f3ast_tff.run.results import seal
+from f3ast_tff.records.results import seal
 from f3ast_tff.settings.resolve import resolve
 
 

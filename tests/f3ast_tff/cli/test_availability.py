@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.cli.availability import main
-from f3ast_tff.cli.flags import BAD_INPUT
+from f3ast_tff.files.exit_codes import BAD_INPUT
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve

@@ -11,7 +11,7 @@ from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.cli import run as module
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.signals import Signals
+from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.registry import builtin_registry
 

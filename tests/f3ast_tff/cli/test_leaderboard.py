@@ -13,8 +13,8 @@ from f3ast_tff.analysis.leaderboard.boards import RESULTS, STUDIES
 from f3ast_tff.analysis.runs import PERIODS, SCORES
 from f3ast_tff.analysis.tidy_scores import read_scores
 from f3ast_tff.cli import leaderboard
-from f3ast_tff.cli.flags import BAD_INPUT
-from f3ast_tff.run.results import seal, without_seal
+from f3ast_tff.files.exit_codes import BAD_INPUT
+from f3ast_tff.records.results import seal, without_seal
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 

@@ -13,9 +13,9 @@ import pytest
 
 from f3ast_tff.cli import run as main
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines import ClientScores
-from f3ast_tff.run.run_folder import RunFolder, lock_folder
+from f3ast_tff.files.signals import Signals
+from f3ast_tff.records.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.run.small_run import assert_same_results
 from tests.fake_engine import FakeEngine, LostEngine, use_fake_engine

@@ -11,10 +11,10 @@ import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Table
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, OverCommit, TraceDelivery
 from f3ast_tff.delivery.losses import loss_by_rank, until_slowest
 from f3ast_tff.delivery.over_commit import MoreAsked
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 N, ROUNDS, Z = 40, 500, 4.5

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery
 from f3ast_tff.delivery.losses import LossyConfig
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.delivering import Payload, deliver
 from tests.f3ast_tff.delivery.small_world import world

@@ -12,16 +12,16 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.delivering import InFlight, Payload
-from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.round_loop import train
-from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results

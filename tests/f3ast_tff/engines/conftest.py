@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tiny import engine_parts
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.engine import EngineParts
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.array_files import load_npz
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.files.array_files import load_npz
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.build import Builder
+from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.round_loop import train
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.configuration import Configuration
-from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.resolve import resolve
 
 FOLDER = Path(__file__).with_name("tff_rounds")

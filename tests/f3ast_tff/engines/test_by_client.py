@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data, with_nan_client
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.methods.mifa import Mifa
@@ -15,7 +16,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
 
 # Client 0 has less than one batch, and makes no step.
 WORK = LocalTraining(8, epochs=2, drop_remainder=True, seed=3)

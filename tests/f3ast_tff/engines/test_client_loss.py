@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import tiny_data
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.client_loss import losses_met, mean_losses, scored_rows
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines import reference
-from tests.f3ast_tff.engines.tiny import tiny_data
 
 # Two clients, of 3 and 2 examples; the third example has two counted labels, the fourth none.
 SCORES = ExampleScores(

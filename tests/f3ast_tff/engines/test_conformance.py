@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import TEST_SIZES, tiny_data, with_nan_client
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine, RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Geometric, Inverse, InverseSqrt, Schedule, Sgd
 from tests.f3ast_tff.engines import reference
-from tests.f3ast_tff.engines.tiny import TEST_SIZES, tiny_data, with_nan_client
 
 LR = 0.1
 WORK = LocalTraining(4, epochs=2, seed=3)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts
 from f3ast_tff.analysis.theory.quadratics import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 from tests.f3ast_tff.methods.small_world import played
 
 MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import Flight
 from f3ast_tff.methods.mifa import Mifa
@@ -24,7 +25,6 @@ from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Geometric, Optimizer, Sgd
 from f3ast_tff.optimizers.adaptive import AmsGrad
 from tests.f3ast_tff.engines.test_memory_methods import ENGINES, P2, labelled
-from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 
 CLIENT, SERVER = Sgd(0.5), Sgd(1.0)
 # Asked clients with their slots; entering clients with slot, round of asking and weight.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import NUM_CLASSES, tiny_data
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.fedawe import FedAwe
@@ -21,7 +22,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Geometric, Sgd
-from tests.f3ast_tff.engines.tiny import NUM_CLASSES, tiny_data
 from tests.f3ast_tff.methods.every_memory import EVERY, FEDVARP
 
 pytestmark = pytest.mark.tff

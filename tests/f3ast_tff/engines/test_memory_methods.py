@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
@@ -27,7 +28,6 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.optimizers import Geometric, Sgd
-from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 
 P2 = np.array([0.25, 0.75])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
@@ -22,7 +23,6 @@ from f3ast_tff.models import (
     fedlaavg_cnn,
 )
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 
 # TFF and XLA take minutes to compile these; `test_recorded_rounds.py` has TFF's result for each.
 pytestmark = [pytest.mark.tff, pytest.mark.slow]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data, with_nan_client
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine
@@ -16,7 +17,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Geometric, Sgd
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
 
 NAN_CLIENT = 2
 DATA = with_nan_client(tiny_data(), NAN_CLIENT)

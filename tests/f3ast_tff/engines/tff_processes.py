@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from benchmarks.tiny import NUM_CLASSES, NUM_FEATURES
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.tff.client_work import ClientBatches, client_dataset
@@ -21,7 +22,6 @@ from f3ast_tff.engines.tff.learning_process import (
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
-from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES
 
 CLIENT = Sgd(0.1)
 SGD, ADAM = Sgd(0.7), Adam(0.05, epsilon=0.01)

@@ -255,7 +255,7 @@ def test_a_restarted_server_goes_on_as_if_it_had_not_stopped(
 
 
 def test_a_state_file_of_any_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("f3ast_tff.core.array_files._MAX_ARRAYS_BYTES", 10)
+    monkeypatch.setattr("f3ast_tff.files.array_files._MAX_ARRAYS_BYTES", 10)
     arrays = {"0": np.arange(4.0), "1": np.ones((2, 3))}
     save_round(tmp_path / "server.npz", SavedRound(7, arrays, {"rates": np.zeros(2)}))
     saved = load_round(tmp_path / "server.npz")

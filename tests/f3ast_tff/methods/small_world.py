@@ -10,8 +10,8 @@ import numpy as np
 from f3ast_tff.availability import CommunicationConstraint, FixedK
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import AsStored
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.algorithm import StrategyContext
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round, Strategy, cohort_of, no_losses
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, builtin_registry

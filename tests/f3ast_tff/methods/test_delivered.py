@@ -10,15 +10,15 @@ import itertools
 import numpy as np
 import pytest
 
+from f3ast_tff.core.policies import GreedyMixture
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.policies import GreedyMixture
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed
 from tests.f3ast_tff.methods.small_world import played

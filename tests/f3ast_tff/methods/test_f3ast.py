@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f3ast_tff.core.rates import OBJECTIVES, ParticipationRates, marginal_utility
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import OBJECTIVES, ParticipationRates, marginal_utility
 from f3ast_tff.methods.parts.strategy import Strategy
 from tests.f3ast_tff.methods.small_world import played
 

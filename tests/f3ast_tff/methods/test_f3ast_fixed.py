@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.policies import GreedyMixture, TabularPolicy
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
 from tests.f3ast_tff.methods.small_world import played
 
 # Two clients always available, K = 1: client 0 with probability 0.7, client 1 with 0.2, else none.

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fadas import Fadas, FadasConfig
 from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff, FedBuffConfig
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.late import taken_by
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from tests.f3ast_tff.methods.small_world import small_world

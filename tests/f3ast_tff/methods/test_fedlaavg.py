@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.1, 0.2, 0.3, 0.4])

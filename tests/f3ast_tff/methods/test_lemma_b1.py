@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.methods.small_world import played
 

@@ -11,10 +11,10 @@ import pytest
 
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.round_loop import train
-from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results, selection
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.client_loss import mean_losses
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.methods.oort_loss import OortLoss
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Losses, Outcome
 from tests.f3ast_tff.methods.small_world import played
 

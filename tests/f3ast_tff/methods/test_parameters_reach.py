@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.parts.rates import OBJECTIVES
+from f3ast_tff.core.rates import OBJECTIVES
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N, config, small_world

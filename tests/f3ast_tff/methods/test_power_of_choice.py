@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from tests.f3ast_tff.methods.small_world import Spy, played
 

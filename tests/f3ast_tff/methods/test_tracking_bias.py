@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery.losses import loss_by_rank
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
 N, ROUNDS = 20, 6000

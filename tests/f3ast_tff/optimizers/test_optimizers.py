@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.settings import builtin_registry, register
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 GRADIENTS = [np.array([1.0, -2.0]), np.array([0.5, 2.0]), np.array([0.0, 0.1])]
 Steps = Callable[[Optimizer, list], np.ndarray]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from f3ast_tff.core.policies import Policy
+from f3ast_tff.core.rates import OBJECTIVES, ParticipationRates, variance_bound
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.policies import Policy
-from f3ast_tff.methods.parts.rates import OBJECTIVES, ParticipationRates, variance_bound
 from f3ast_tff.rate_region import (
     AvailabilityStates,
     IndependentOracle,

@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.delivery import Bernoulli, Certain, Delivery
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.records.metrics_loggers import Callback, MetricsLogger
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.metrics_loggers import Callback, MetricsLogger
-from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.round_loop import train
-from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.run.run_result import RunResult
 from tests.f3ast_tff.delivery.small_world import world
 from tests.fake_engine import FakeEngine, SilentProgress
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals, Certain
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
 from f3ast_tff.run.delivering import Payload, deliver
 from tests.f3ast_tff.run.small_run import (

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.late import Taken
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated
-from f3ast_tff.run.delivering import Answers, InFlight, Payload
-from f3ast_tff.run.history import SelectionHistory
+from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.history import SelectionHistory
+from f3ast_tff.run.delivering import InFlight, Payload
 
 N = 5
 LOST = -1

@@ -12,9 +12,9 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.models import PureModel
 from f3ast_tff.optimizers import Schedule, Sgd

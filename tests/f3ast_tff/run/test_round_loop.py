@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ComponentError, LoggerError
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.engines.engine import RoundOutcome
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.run.metrics import Row
-from f3ast_tff.run.selecting import available_clients, constraint_of
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.run.selecting import constraint_of
 from tests.f3ast_tff.run.small_run import (
     BETA,
     ROUNDS,
@@ -364,21 +364,6 @@ def test_a_state_that_no_checkpoint_can_hold_is_refused_at_the_first(
 def test_strategy_that_lacks_a_part_is_named() -> None:
     with pytest.raises(ComponentError, match="algorithm object: has no needs_losses, .*restore"):
         run(None, lambda: object())  # type: ignore[arg-type, return-value]
-
-
-@pytest.mark.parametrize(
-    ("mask", "says"),
-    [
-        (np.ones(N + 1, bool), rf"shape \({N + 1},\) and dtype bool"),
-        (np.ones((1, N), bool), rf"shape \(1, {N}\) and dtype bool"),
-        (np.ones(N), rf"shape \({N},\) and dtype float64"),
-        ([True] * N, "returned list"),
-    ],
-)
-def test_process_whose_mask_is_wrong_is_named(mask: Any, says: str) -> None:
-    process = SimpleNamespace(mask=lambda round_number: mask)
-    with pytest.raises(ComponentError, match=f"availability SimpleNamespace: mask.* {says}.*must"):
-        available_clients(process, N, 1)
 
 
 def test_constraint_that_returns_a_number_is_named() -> None:

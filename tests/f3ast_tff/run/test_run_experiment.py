@@ -18,10 +18,10 @@ from f3ast_tff import simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import EngineError, RunFolderError
+from f3ast_tff.records.results import read_metrics
+from f3ast_tff.records.run_folder import RunFolder, read_config
 from f3ast_tff.run import run_experiment
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.results import read_metrics
-from f3ast_tff.run.run_folder import RunFolder, read_config
 from f3ast_tff.settings.resolve import resolve
 
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "eval_every": 2, "seed": 2}

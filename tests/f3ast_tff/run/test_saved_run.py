@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff import load_run, simulate
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
-from f3ast_tff.run.run_folder import json_values
+from f3ast_tff.records.run_folder import json_values
 
 
 def test_a_run_is_read_back_as_simulate_returned_it(tmp_path: Path) -> None:

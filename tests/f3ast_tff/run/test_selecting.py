@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
@@ -16,16 +18,9 @@ from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.selecting import (
-    available_clients,
-    check_observes,
-    check_repeats,
-    select_clients,
-    weigh_updates,
-)
+from f3ast_tff.run.selecting import check_observes, check_repeats, select_clients, weigh_updates
 
 N = 12
 AVAILABLE = np.arange(N) < 8
@@ -85,16 +80,6 @@ def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundC
     """A method may exclude clients of a group with a minimum of 2, as CA-Fed does."""
     now = Round(1, AVAILABLE, constraint)
     assert select_clients(Returns(*ids), now).tolist() == list(ids)
-
-
-def test_nobody_may_change_who_is_available() -> None:
-    """The process itself may keep its array, and change it."""
-    kept = np.array([True, False])
-    process = SimpleNamespace(mask=lambda round_number: kept)
-    mask = available_clients(process, 2, 1)
-    with pytest.raises(ValueError, match="read-only"):
-        mask[1] = True
-    kept[1] = True
 
 
 def test_masks_without_a_seed_are_refused() -> None:

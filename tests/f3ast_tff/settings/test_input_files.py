@@ -10,9 +10,9 @@ import pytest
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import write_config
-from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
 from tests.fake_engine import use_fake_engine
 

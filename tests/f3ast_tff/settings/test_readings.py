@@ -9,8 +9,8 @@ import pytest
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.models.pure_model import PureModel
 from f3ast_tff.run.build import Builder
+from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import Derived, Parameter, Reading, parameters_of
-from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.parameter import PRESETS
 from f3ast_tff.settings.registry import builtin_registry

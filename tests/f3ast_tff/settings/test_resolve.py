@@ -12,8 +12,8 @@ import pytest
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.datasets import TaskConfig
+from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import register
-from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import parameters_of

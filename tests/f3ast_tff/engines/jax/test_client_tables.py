@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax import client_tables
@@ -21,7 +22,6 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.f3ast_tff.methods.every_memory import EVERY, FEDVARP
 
 N, MODEL = 6, np.arange(3, dtype=np.float32)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax import programs as jax_programs
@@ -18,7 +19,6 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WITHOUT_TENSORFLOW = """
 import sys

@@ -10,6 +10,7 @@ import jaxlib
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
@@ -21,7 +22,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.models import SmallCNN, SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts
 from tests.f3ast_tff.methods.every_memory import EVERY
 
 SIZES = (5, 17, 8, 0, 3)

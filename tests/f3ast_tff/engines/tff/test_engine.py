@@ -9,13 +9,13 @@ import numpy as np
 import psutil
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 pytestmark = pytest.mark.tff
 

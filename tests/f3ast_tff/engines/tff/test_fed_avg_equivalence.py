@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 pytestmark = pytest.mark.tff
 

@@ -15,13 +15,13 @@ import psutil
 import pytest
 import tensorflow as tf
 
+from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from tests.f3ast_tff.engines.product_process import product_process
 from tests.f3ast_tff.engines.tff_processes import ADAM, SGD, batch_feed, element_feed, ours, stock
-from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.listening import is_loopback, listening
 
 pytestmark = pytest.mark.tff

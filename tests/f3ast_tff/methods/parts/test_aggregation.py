@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
@@ -21,7 +22,6 @@ from f3ast_tff.optimizers import Sgd
 from f3ast_tff.settings import register
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WORK = LocalTraining(4, seed=3)
 FEDLAAVG, SCAFFOLD = FedLaAvg(1), Scaffold("mean")

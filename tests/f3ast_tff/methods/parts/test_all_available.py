@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.25, 0.75])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import engine_parts, tiny_data
 from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
@@ -17,7 +18,6 @@ from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import added, initial_server, renewed, server_names
 from f3ast_tff.methods.parts.strategy import Cohort
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 from tests.f3ast_tff.methods.every_memory import EVERY
 
 N, SIZE, ROUNDS = 7, 4, 10_000

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Stays
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.rates import ParticipationRates
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
@@ -17,14 +19,12 @@ from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy, cohort_of
-from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated, present_clients
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.run.build import Builder
+from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings.configuration import Configuration
-from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.methods.small_world import played
@@ -223,13 +223,6 @@ def test_nobody_present_is_an_empty_round() -> None:
 def test_what_cannot_follow_is_refused() -> None:
     with pytest.raises(ParameterError, match="present: LongestAbsent does not know clients that"):
         OfThosePresent(LongestAbsent(P), STAYS, P, mean_k=1)
-
-    class Wrong:
-        def present(self, round_number: int) -> np.ndarray:
-            return np.ones(2)
-
-    with pytest.raises(ComponentError, match=r"Wrong: present\(4\) returned shape \(2,\)"):
-        present_clients(Wrong(), 3, 4)
 
 
 def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:

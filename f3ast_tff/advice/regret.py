@@ -1,0 +1,52 @@
+"""Costs of following the kept study's advice under availability that it has not seen.
+
+python -m f3ast_tff.advice.regret
+
+Each kind of availability is left out in turn. The advice is the method of highest mean accuracy
+under the remaining kinds. Its regret is the accuracy of the best method under the left-out kind
+minus the accuracy of the advised method.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from f3ast_tff.advice.study import STUDY, Study, read_studies
+from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.settings import parameter
+
+# Rules that always choose the same method.
+FIXED = ("F3AST", "FedAvg, without replacement", "FedAvg")
+_OBJECTIVES = {"examples": "n_k / n", "equal": "1 / N"}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(str(STUDY), "CSV file of tidy_scores", is_path=True)
+
+
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the regrets as a Markdown table."""
+    print(regret_table(read_studies(Path(flags.scores))))
+
+
+def regret_table(studies: dict[str, Study]) -> str:
+    """Returns mean and largest regret of each rule in each objective, as a Markdown table."""
+    rows = []
+    for share, study in studies.items():
+        for rule in (None, *(name for name in FIXED if name in study.scores.index)):
+            regrets = study.regrets(rule)
+            said = "the advice" if rule is None else f"always {rule}"
+            worst = f"{regrets.max():.3f} ({regrets.idxmax()})"
+            rows.append([_OBJECTIVES.get(share, share), said, f"{regrets.mean():.3f}", worst])
+    return markdown_table(["p_k", "rule", "mean regret", "largest"], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

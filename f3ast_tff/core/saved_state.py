@@ -1,0 +1,87 @@
+"""State for checkpoints: arrays by name, of a strategy and of the parts that it is made of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError
+
+
+class Remembers:
+    """Saves and restores what `remembered` and `remembering` name.
+
+    Attributes:
+        saved_as: Word for the state in errors, as in "saved rates lack rate_scale".
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.core.saved_state import Remembers
+        >>> class Counts(Remembers):
+        ...     def __init__(self):
+        ...         self.counts = np.zeros(3, int)
+        ...     def remembered(self):
+        ...         return {"counts": self.counts}
+        >>> before, after = Counts(), Counts()
+        >>> before.counts[1] += 5
+        >>> after.restore(before.state())
+        >>> after.counts.tolist()
+        [0, 5, 0]
+    """
+
+    saved_as: ClassVar[str] = "arrays"
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that rounds change, by their names in a checkpoint.
+
+        `restore` writes into these arrays; a number is an array without dimensions.
+        """
+        return {}
+
+    def remembering(self) -> dict[str, Any]:
+        """Returns the parts that have a state of their own, by the prefix of its names."""
+        return {}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns copies of the `remembered` arrays, and the state of the parts.
+
+        Raises:
+            ComponentError: If `remembered` makes an array, into which `restore` could not write.
+        """
+        own, again = self.remembered(), self.remembered()
+        for name, array in own.items():
+            if array.size and not np.may_share_memory(array, again[name]):
+                what = f"remembered() makes a new array for {name}, must return the one it keeps"
+                raise ComponentError(f"{type(self).__name__}: {what}")
+        state = {name: array.copy() for name, array in own.items()}
+        for prefix, part in self.remembering().items():
+            state |= {prefix + name: array for name, array in part.state().items()}
+        return state
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restores a result of `state`.
+
+        Raises:
+            ValueError: If a part is missing or unknown, or has another number of clients.
+        """
+        own, parts = self.remembered(), self.remembering()
+        missing = sorted(set(own) - set(state))
+        if missing:
+            raise ValueError(f"saved {self.saved_as} lack {', '.join(missing)}")
+        for name, array in own.items():
+            if state[name].shape != array.shape:
+                raise ValueError(
+                    f"saved {name} has shape {state[name].shape}, not {array.shape}: it is of "
+                    "another number of clients, or of other parameters"
+                )
+        of_part: dict[str, dict[str, np.ndarray]] = {prefix: {} for prefix in parts}
+        for name in state.keys() - own.keys():
+            prefix = max((each for each in parts if name.startswith(each)), key=len, default=None)
+            if prefix is None:
+                raise ValueError(f"unexpected saved state: {name}")
+            of_part[prefix][name[len(prefix) :]] = state[name]
+        for prefix, part in parts.items():
+            part.restore(of_part[prefix])
+        for name, array in own.items():
+            array[...] = state[name]

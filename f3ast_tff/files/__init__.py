@@ -1,0 +1,1 @@
+"""Disk, terminal and process: safe reading, atomic writing, progress, signals, exit codes."""

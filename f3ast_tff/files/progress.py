@@ -1,0 +1,96 @@
+"""Progress of long work, on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from f3ast_tff.files.messages import one_line
+
+
+def terminal_bar(**options: Any) -> Any | None:
+    """Returns a new bar; `None` if stderr is no terminal.
+
+    Args:
+        **options: Options of `tqdm.tqdm`.
+    """
+    if not sys.stderr.isatty():
+        return None
+    # Imported here, so that importing this module needs no package.
+    from tqdm import tqdm
+
+    return tqdm(**options)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time span as text: `42 s`, `7 min 5 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def say(line: str) -> None:
+    """Prints a line on stderr, above any bars; prints nothing if the terminal is gone."""
+    with suppress(OSError):
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            tqdm.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+class _Said(logging.Handler):
+    """Prints each message once, even if many runs or rounds repeat it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._lines: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The first line only: Python's warnings add a line of code.
+        line = one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0])
+        if line not in self._lines:
+            self._lines.add(line)
+            say(line)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Prints logged warnings and errors, and Python's `warnings`, with `say`."""
+    handler, logger = _Said(), logging.getLogger()
+    logger.addHandler(handler)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def progress(what: str, total: int, unit: str) -> Iterator[Any]:
+    """Shows a bar in a terminal; prints one line at the start elsewhere.
+
+    Args:
+        what: Name of the work.
+        total: Number of units.
+        unit: `"B"` for bytes, else the unit's name.
+
+    Yields:
+        The bar, a `tqdm`.
+    """
+    from tqdm import tqdm
+
+    shown = sys.stderr.isatty()
+    if not shown:
+        print(f"{what} ...", file=sys.stderr, flush=True)
+    in_bytes = unit == "B"
+    with tqdm(desc=what, total=total, unit=unit, unit_scale=in_bytes, disable=not shown) as bar:
+        yield bar

@@ -1,0 +1,121 @@
+"""Reads foreign CSV and parquet files as pandas tables, of at most a stated number of bytes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import logging
+import lzma
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, Limited, open_regular
+
+_LOG = logging.getLogger(__name__)
+# Limit on the bytes of a parquet file's unpacked values.
+MAX_PARQUET_BYTES = 2**31
+# Bytes of a value in an array, and of the array in each row of a column of lists.
+_VALUE_BYTES, _ARRAY_BYTES = 8, 128
+
+
+def read_csv(path: Path | str, **options: Any) -> Any:
+    """Returns the table in a CSV file of at most 256 MiB, also of `.gz`, `.bz2`, `.xz` or `.zip`.
+
+    Args:
+        path: The file.
+        **options: Options of `pandas.read_csv`.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no CSV table, is damaged, holds more bytes, does not fit into memory,
+            or is no regular file.
+    """
+    import pandas as pd
+
+    with open_regular(path) as file:
+        form = Path(path).suffix.lower()
+        try:
+            # The limit holds before parsing, which takes many times the size.
+            with _unpacked(file, form) as stream:
+                content = stream.read()
+            frame = pd.read_csv(io.BytesIO(content), **options)
+        except MemoryError as error:
+            raise ValueError("it does not fit into memory") from error
+        except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"it is damaged ({error})") from error
+    if len(frame) and not isinstance(frame.index, pd.RangeIndex):
+        # pandas takes the first values as row labels then: every name would move by a column.
+        raise ValueError("its rows have more values than its first line has names")
+    return frame
+
+
+def _unpacked(file: io.FileIO, form: str) -> io.BufferedReader:
+    """The unpacked content of a file, up to its limit."""
+    stream: Any = file
+    if form == ".gz":
+        stream = gzip.GzipFile(fileobj=file)
+    elif form == ".bz2":
+        stream = bz2.BZ2File(file)
+    elif form == ".xz":
+        stream = lzma.LZMAFile(file)  # noqa: SIM115
+    elif form == ".zip":
+        stream = _only_member(zipfile.ZipFile(file))
+    size = os.fstat(file.fileno()).st_size
+    return io.BufferedReader(Limited(stream, MAX_TEXT_BYTES, packed=size))
+
+
+def _only_member(archive: zipfile.ZipFile) -> IO[bytes]:
+    names = archive.namelist()
+    if len(names) != 1:
+        raise ValueError(f"it has {len(names)} files, must have one")
+    return archive.open(names[0])
+
+
+def read_parquet(path: Path | str) -> Any:
+    """Returns the table in a parquet file whose values take at most 2 GiB.
+
+    Columns of texts become categories. Texts within lists are left out.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no parquet table, declares more values, or is no regular file.
+        Exception: Any error of the reader for a damaged file.
+    """
+    import pyarrow.parquet as pq
+
+    with open_regular(path) as file:
+        opened = pq.ParquetFile(file)
+        leaves = [opened.schema.column(i) for i in range(len(opened.schema))]
+        texts = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        # Categories keep a repeated text once in memory, as the file does.
+        flat = [leaf.path for leaf in texts if leaf.path == leaf.name]
+        nested = {leaf.path.partition(".")[0] for leaf in texts if leaf.path != leaf.name}
+        if nested:
+            _LOG.warning("not read, texts within others: %s", ", ".join(sorted(nested)))
+        names = [name for name in opened.schema_arrow.names if name not in nested]
+        declared = _declared_bytes(opened.metadata, leaves, nested)
+        if declared > MAX_PARQUET_BYTES:
+            raise ValueError(
+                f"its {os.fstat(file.fileno()).st_size} bytes hold values of {declared} bytes, "
+                f"more than {MAX_PARQUET_BYTES}"
+            )
+        opened = pq.ParquetFile(file, metadata=opened.metadata, read_dictionary=flat)
+        return opened.read(columns=names).to_pandas()
+
+
+def _declared_bytes(metadata: Any, leaves: list[Any], nested: set[str]) -> int:
+    total = 0
+    for g in range(metadata.num_row_groups):
+        group = metadata.row_group(g)
+        for i, leaf in enumerate(leaves):
+            if leaf.path.partition(".")[0] in nested:
+                continue
+            chunk = group.column(i)
+            total += chunk.num_values * max(leaf.length, _VALUE_BYTES)
+            total += group.num_rows * _ARRAY_BYTES if leaf.max_repetition_level else 0
+            total += chunk.total_uncompressed_size if leaf.physical_type == "BYTE_ARRAY" else 0
+    return total

@@ -1,0 +1,62 @@
+"""A round after its delivery: the cohort, and the updates that arrived, in time or late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.engines.engine import Flight
+from f3ast_tff.methods.parts.strategy import Cohort
+
+
+@dataclass(frozen=True)
+class LateRound:
+    """A round in which updates may be late.
+
+    Attributes:
+        ids: Selected clients, then clients of earlier rounds with an arrived update, `int64 [m]`.
+        entered: Whether the update of each client enters the aggregate, `bool [m]`.
+        asked_in: Round in which each client was asked, `int64 [m]`.
+        flight: Input of the engine: the clients that train and the updates that enter.
+        lost: Number of clients, selected now or before, whose updates are lost since this round.
+        in_flight: Number of updates that the engine keeps after the round.
+    """
+
+    ids: np.ndarray
+    entered: np.ndarray
+    asked_in: np.ndarray
+    flight: Flight
+    lost: int
+    in_flight: int
+
+    def staleness(self, round_number: int) -> np.ndarray:
+        """Returns tau, the rounds since each entering update was asked for, `int64 [e]`."""
+        return round_number - self.asked_in[self.entered]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A cohort, and the updates that arrived.
+
+    Attributes:
+        asked: The selected clients, whether or not their updates arrive, `int64 [m]`.
+        delivered: Whether each client's update arrived and counts, `bool [m]`; all false in a
+            failed round. If updates may be late, whether it enters in this same round.
+        cohort: The delivered clients, which train, with the weights of their updates. If updates
+            may be late, the clients whose update enters, from this round or an earlier round.
+        seconds: Duration of the round; NaN without a clock.
+        bytes_down: Bytes that the server sent in the round.
+        bytes_up: Bytes that the server received, also in a failed round.
+        failed: Whether too few updates arrived for the round to count, see `Arrivals`.
+        late: The updates under way, if updates may be late.
+    """
+
+    asked: np.ndarray
+    delivered: np.ndarray
+    cohort: Cohort
+    seconds: float
+    bytes_down: int
+    bytes_up: int
+    failed: bool = False
+    late: LateRound | None = None

@@ -1,0 +1,257 @@
+"""Record of a run's selection, delivery and participation rates, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from f3ast_tff.methods.parts.strategy import Strategy, participation_rates
+from f3ast_tff.records.delivered import Answers
+
+# Largest number of rounds with recorded rates; these take at most 8 MB.
+MAX_ROUNDS = 200
+MAX_CLIENTS = 10_000
+
+
+class Totals(NamedTuple):
+    """Sums over the rounds so far.
+
+    Attributes:
+        bytes_down: Bytes that the server sent.
+        bytes_up: Bytes that the server received.
+        seconds: Simulated time; NaN without a clock.
+    """
+
+    bytes_down: int
+    bytes_up: int
+    seconds: float
+
+
+_WHOLE, _REAL, _TRUTH = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
+# The arrays of `SelectionHistory.arrays` by name. The late arrays follow if updates may be late.
+_TYPES = {
+    "num_available": _WHOLE,
+    "num_selected": _WHOLE,
+    "num_delivered": _WHOLE,
+    "num_dropped": _WHOLE,
+    "rejected": _TRUTH,
+    "selected": _WHOLE,
+    "delivered": _TRUTH,
+    "weights": _REAL,
+    "weight_sum": _REAL,
+    "round_seconds": _REAL,
+    "bytes_down": _WHOLE,
+    "bytes_up": _WHOLE,
+    "late_clients": _WHOLE,
+    "late_asked_in": _WHOLE,
+    "late_weights": _REAL,
+    "late_lost": _WHOLE,
+    "in_flight": _WHOLE,
+}
+# Padding of the arrays with a row per round; all others have a number per round.
+_PADDING = {
+    "selected": -1,
+    "delivered": False,
+    "weights": 0,
+    "late_clients": -1,
+    "late_asked_in": -1,
+    "late_weights": 0,
+}
+_LATE = ("late_clients", "late_asked_in", "late_weights")
+
+
+class SelectionHistory:
+    """Per-round record of the selection, the content of `selection.npz`.
+
+    Attributes:
+        total: Bytes and seconds of all rounds.
+    """
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        # Each round by the names of `_TYPES`, its rows not padded.
+        self._rounds: list[dict[str, Any]] = []
+        self.total = Totals(0, 0, 0.0)
+
+    def append(
+        self, num_available: int, answers: Answers, num_dropped: int, rejected: bool
+    ) -> None:
+        """Adds a round."""
+        asked, delivered, entering = answers.asked, answers.delivered, answers.cohort
+        # The clients selected in the round come first.
+        now = int(np.count_nonzero(delivered))
+        weights = np.zeros(len(asked))
+        weights[delivered] = entering.weights[:now]
+        record = {
+            "num_available": num_available,
+            "num_selected": len(asked),
+            "num_delivered": len(entering),
+            "num_dropped": num_dropped,
+            "rejected": rejected,
+            "selected": asked,
+            "delivered": delivered,
+            "weights": weights,
+            "weight_sum": weights[delivered].sum(),
+            "round_seconds": answers.seconds,
+            "bytes_down": answers.bytes_down,
+            "bytes_up": answers.bytes_up,
+        }
+        if answers.late is not None:
+            record["late_clients"] = entering.ids[now:]
+            record["late_asked_in"] = answers.late.flight.asked_in[now:]
+            record["late_weights"] = entering.weights[now:]
+            record["late_lost"] = answers.late.lost
+            record["in_flight"] = answers.late.in_flight
+            record["weight_sum"] += entering.weights[now:].sum()
+        self._add(record)
+
+    def _add(self, record: dict[str, Any]) -> None:
+        self._rounds.append(record)
+        self.total = Totals(
+            self.total.bytes_down + record["bytes_down"],
+            self.total.bytes_up + record["bytes_up"],
+            self.total.seconds + record["round_seconds"],
+        )
+
+    @property
+    def num_empty(self) -> int:
+        """Number of rounds in which no update arrived."""
+        return sum(record["num_delivered"] == 0 for record in self._rounds)
+
+    @property
+    def num_lost(self) -> int:
+        """Number of updates that did not arrive, over all rounds."""
+        return sum(
+            record.get("late_lost", int(np.count_nonzero(~record["delivered"])))
+            for record in self._rounds
+        )
+
+    @property
+    def num_dropped(self) -> int:
+        """Number of updates dropped because they are not finite, over all rounds."""
+        return sum(record["num_dropped"] for record in self._rounds)
+
+    @property
+    def num_rejected(self) -> int:
+        """Number of rounds with clients in which the model stayed unchanged."""
+        return sum(record["rejected"] and record["num_delivered"] > 0 for record in self._rounds)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the record.
+
+        Returns:
+            `num_available`, `num_selected`, `num_delivered`, `num_dropped`: `int64 [T]`;
+            `rejected`: whether the model stayed unchanged, `bool [T]`; `selected`:
+            `int64 [T, widest cohort]`, client ids, padded by -1; `delivered`: whether each update
+            arrived, `bool`, same shape; `weights`: `float64`, same shape, padded by 0, 0 for a
+            lost update; `weight_sum`: sum of the delivered clients' weights, `float64 [T]`;
+            `round_seconds`: duration, NaN without a clock, `float64 [T]`; `bytes_down`,
+            `bytes_up`: bytes that the server sent and received, `int64 [T]`.
+
+            If updates may be late, `delivered` and `weights` cover updates that entered in the
+            round they were asked in. Further arrays are `late_clients`: clients whose update
+            entered late, `int64 [T, most]`, padded by -1; `late_asked_in`: round in which each
+            client was asked, same shape; `late_weights`: `float64`, same shape, padded by 0;
+            `late_lost`: updates lost since this round, and `in_flight`: updates under way after
+            the round, `int64 [T]`. The numbers count both.
+        """
+        is_late = bool(self._rounds) and "in_flight" in self._rounds[0]
+        left_out = () if is_late else (*_LATE, "late_lost", "in_flight")
+        found = {}
+        for name in (name for name in _TYPES if name not in left_out):
+            values = [record[name] for record in self._rounds]
+            if name in _PADDING:
+                found[name] = _padded(values, _PADDING[name], _TYPES[name])
+            else:
+                found[name] = np.array(values, _TYPES[name])
+        return found
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restores the arrays of `arrays` into an empty record."""
+        for t, size in enumerate(arrays["num_selected"].tolist()):
+            record: dict[str, Any] = {}
+            for name in _TYPES.keys() & arrays.keys():
+                value = arrays[name][t]
+                record[name] = value if name in _PADDING else value.item()
+            for name in ("selected", "delivered", "weights"):
+                record[name] = record[name][:size]
+            if "in_flight" in record:
+                late = record["num_delivered"] - np.count_nonzero(record["delivered"])
+                for name in _LATE:
+                    record[name] = record[name][:late]
+            self._add(record)
+
+
+def _padded(rows: Sequence[np.ndarray], padding: int, dtype: np.dtype) -> np.ndarray:
+    """Rows of several lengths as one array `[T, longest]`."""
+    sizes = np.array([len(row) for row in rows], np.int64)
+    filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
+    table = np.full(filled.shape, padding, dtype)
+    if len(rows):
+        table[filled] = np.concatenate(rows)
+    return table
+
+
+class RateTrace:
+    """r(0), and r(t) of some evaluated rounds, after the selection of round t.
+
+    Above `MAX_CLIENTS` clients only r(0) is recorded. A strategy without rates has no record.
+    """
+
+    def __init__(self, strategy: Strategy, num_clients: int, rounds: int, eval_every: int) -> None:
+        """Records r(0) of a strategy before its first round.
+
+        Raises:
+            ComponentError: If the strategy's rates are not N numbers.
+        """
+        self._num_clients = num_clients
+        self._initial = participation_rates(strategy, num_clients)
+        self._rounds: list[int] = []
+        self._rates: list[np.ndarray] = []
+        wanted = self._initial is not None and num_clients <= MAX_CLIENTS
+        self._wanted = frozenset(traced_rounds(rounds, eval_every) if wanted else ())
+
+    def record(self, round_number: int, strategy: Strategy) -> None:
+        """Records r(t), if t is one of the rounds to record."""
+        if round_number not in self._wanted:
+            return
+        rates = participation_rates(strategy, self._num_clients)
+        assert rates is not None
+        self._rounds.append(round_number)
+        self._rates.append(rates.astype(np.float32))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the trace.
+
+        Returns:
+            `initial_rates`, r(0): `float64 [N]`; `rate_rounds`: `int64 [n]`, n at most
+            `MAX_ROUNDS`; `rates`, r(t) of these rounds: `float32 [n, N]`.
+        """
+        if self._initial is None:
+            return {}
+        found = {"initial_rates": self._initial}
+        if self._wanted:
+            rates = np.array(self._rates, np.float32).reshape(-1, self._num_clients)
+            found.update(rate_rounds=np.array(self._rounds, np.int64), rates=rates)
+        return found
+
+    def rates_of(self, round_number: int) -> np.ndarray | None:
+        """Returns r(t) of a round, `float32 [N]`; `None` if not recorded."""
+        if round_number not in self._rounds:
+            return None
+        return self._rates[self._rounds.index(round_number)]
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restores a result of `arrays`."""
+        self._rounds = arrays["rate_rounds"].tolist() if "rates" in arrays else []
+        self._rates = list(arrays["rates"]) if "rates" in arrays else []
+
+
+def traced_rounds(rounds: int, eval_every: int) -> list[int]:
+    """Returns at most `MAX_ROUNDS` evaluated rounds at equal distances, including the last."""
+    # Counted from the last round.
+    count = -(-rounds // eval_every)
+    stride = -(-count // MAX_ROUNDS)
+    return [min((count - i) * eval_every, rounds) for i in range(0, count, stride)][::-1]

@@ -1,0 +1,127 @@
+"""The rows of `metrics.csv`."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.engines.engine import ClientScores, RoundOutcome
+from f3ast_tff.files.atomic import atomic_write, naming
+from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.history import Totals
+
+COLUMNS = (
+    "round",
+    "train_loss",
+    "test_sample_accuracy",
+    "test_sample_loss",
+    "test_user_accuracy",
+    "test_user_loss",
+    "num_available",
+    "num_selected",
+    "num_delivered",
+    "bytes_down",
+    "bytes_up",
+    "simulated_seconds",
+    "update_norm",
+    "wall_seconds",
+)
+# Further columns of a run with late updates, before the last column.
+LATE_COLUMNS = ("mean_staleness", "max_staleness", "num_in_flight")
+# The round, and sums since round 1.
+_NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
+# Means over the clients of a round: NaN if no client trained, or no update entered.
+_OF_TRAINING = ("train_loss", "update_norm", "mean_staleness", "max_staleness")
+
+Row = dict[str, float]
+
+
+def metrics_row(
+    round_number: int,
+    scores: ClientScores,
+    outcome: RoundOutcome,
+    answers: Answers,
+    num_available: int,
+    total: Totals,
+    wall_seconds: float,
+) -> Row:
+    """Returns the row of an evaluated round.
+
+    Training columns and counts describe this round; bytes and seconds are sums over all rounds so
+    far. If updates may be late, staleness is the staleness of the updates that enter in this round,
+    in rounds; NaN without such updates.
+    """
+    late = {}
+    if answers.late is not None:
+        staleness = answers.late.staleness(round_number)
+        found = (staleness.mean(), staleness.max()) if len(staleness) else (math.nan, math.nan)
+        values = (float(found[0]), float(found[1]), answers.late.in_flight)
+        late = dict(zip(LATE_COLUMNS, values))
+    return {
+        "round": round_number,
+        "train_loss": outcome.train_loss,
+        "test_sample_accuracy": scores.sample_mean(scores.correct),
+        "test_sample_loss": scores.sample_mean(scores.loss),
+        "test_user_accuracy": scores.user_mean(scores.correct),
+        "test_user_loss": scores.user_mean(scores.loss),
+        "num_available": num_available,
+        "num_selected": len(answers.asked),
+        "num_delivered": len(answers.cohort),
+        "bytes_down": total.bytes_down,
+        "bytes_up": total.bytes_up,
+        "simulated_seconds": total.seconds,
+        "update_norm": outcome.update_norm,
+        **late,
+        "wall_seconds": round(wall_seconds, 3),
+    }
+
+
+def _columns(late: bool) -> tuple[str, ...]:
+    return (*COLUMNS[:-1], *LATE_COLUMNS, *COLUMNS[-1:]) if late else COLUMNS
+
+
+def write_csv(path: Path, rows: Sequence[Row], late: bool = False) -> None:
+    """Writes all rows, atomically; with `LATE_COLUMNS` if updates may be late."""
+    columns = _columns(late)
+    with atomic_write(path, newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def append_csv(path: Path, row: Row) -> None:
+    """Adds a row to a file made by `write_csv`."""
+    with naming(path), open(path, "a", newline="") as file:
+        columns = _columns(LATE_COLUMNS[0] in row)
+        csv.DictWriter(file, columns, lineterminator="\n").writerow(row)
+
+
+def summarise(rows: list[Row]) -> dict[str, Any]:
+    """Returns the final values and the mean of the last 10% of the evaluations.
+
+    Means of training leave out rounds without training. A score that is not finite makes its mean
+    NaN.
+    """
+    last = rows[-count_of_last_10_percent(len(rows)) :]
+    columns = _columns(LATE_COLUMNS[0] in rows[-1])
+    averaged = [column for column in columns if column not in _NOT_AVERAGED]
+    means = {column: _mean(column, [row[column] for row in last]) for column in averaged}
+    return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
+
+
+def count_of_last_10_percent(num_evaluations: int) -> int:
+    """Returns the number of evaluations in the last 10%, rounded; at least one."""
+    return max(1, round(0.1 * num_evaluations))
+
+
+def _mean(column: str, values: list[float]) -> float:
+    if column in _OF_TRAINING:
+        values = [value for value in values if not np.isnan(value)]
+    elif not np.isfinite(values).all():
+        return float("nan")
+    return float(np.mean(values)) if values else float("nan")

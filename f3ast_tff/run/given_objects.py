@@ -1,0 +1,182 @@
+"""Components given as objects instead of names."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import numbers
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from f3ast_tff.availability import Table
+from f3ast_tff.availability.logs.availability_log import log_of_frame
+from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.table import TableConfig
+from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.run.object_digest import object_digest
+from f3ast_tff.settings import Registry, parameters_of, register
+from f3ast_tff.settings.component import component_of, given_fields, without_note
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import Plugin
+
+# Rounds to measure, if a process does not declare whether clients are available together.
+_MEASURED_ROUNDS = 500
+
+
+def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
+    """Turns objects into settings.
+
+    Args:
+        given: Settings by name; the value of a kind is a name, a `Config` (an object or the class)
+            or another object.
+        registry: Known components.
+
+    Returns:
+        Settings with plain values, and the registry extended by components for the objects.
+
+    Raises:
+        ComponentError: If an object breaks the protocol of its kind.
+        ParameterError: If a parameter of a `Config` is also given as a setting.
+    """
+    settings = dict(given)
+    constraint = settings.get("constraint")
+    if isinstance(constraint, numbers.Integral):
+        if settings.get("clients_per_round") not in (None, constraint):
+            allowed = f"must not be given with constraint={constraint}"
+            raise ParameterError("clients_per_round", settings["clients_per_round"], allowed)
+        settings["clients_per_round"] = int(settings.pop("constraint"))
+    plugins = []
+    for kind in KINDS:
+        value = settings.get(kind)
+        if value is None or isinstance(value, str):
+            continue
+        # Only the class itself counts: a class derived from a component's is another component.
+        component = vars(value if inspect.isclass(value) else type(value)).get("component")
+        if component is not None and component.kind == kind:
+            arguments = getattr(value, "arguments", "")
+            settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
+            settings.update(_fields_of(value, given))
+            if component in registry.all():
+                continue
+            digest = object_digest(without_note(value))
+        else:
+            if kind == "availability" and hasattr(value, "columns"):
+                # Masks and names identify it, unlike the internals of pandas.
+                value = Table(log_of_frame(value))
+            digest = object_digest(value)
+            component = component_of(_config_of(kind, value, registry))
+            settings[kind] = component.name
+        name = f"{kind} {component.name}"
+        plugins.append(Plugin(name, source="", sha256=digest, components=(component,)))
+    return settings, registry.with_plugins(plugins)
+
+
+def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters given to a `Config`; all others keep the defaults of task and reading."""
+    found: dict[str, Any] = {}
+    if inspect.isclass(config):
+        return found
+    fields = given_fields(config)
+    for parameter in parameters_of(type(config)):
+        if parameter.name in fields:
+            if given.get(parameter.name) is not None:
+                allowed = f"is given in {type(config).__name__} too"
+                raise ParameterError(parameter.name, given[parameter.name], allowed)
+            found[parameter.name] = getattr(config, parameter.name)
+    return found
+
+
+def _config_of(kind: str, value: Any, registry: Registry) -> type:
+    if KINDS[kind].build_arguments and isinstance(value, KINDS[kind].base_class):
+        raise ComponentError(f"{kind} {type(value).__name__}: lacks the decorator @register")
+    if not KINDS[kind].members:
+        raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
+    if kind == "availability" and isinstance(value, np.ndarray):
+        if value.dtype != np.bool_ or value.ndim != 2:
+            raise ComponentError(
+                f"availability masks have shape {value.shape} and dtype {value.dtype}: "
+                "must be bool [T, N]"
+            )
+        value = Table(value)
+    if kind == "algorithm" and inspect.isclass(value) and hasattr(value, "select"):
+        name = value.__name__
+        allowed = f"is a class: give an object, {name}(...), or a function that makes one of a run"
+        raise ParameterError(kind, name, f"{allowed}: lambda world: {name}(world.p)")
+    makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
+    if not makes:
+        KINDS[kind].check_object(value)
+    subject = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
+    display = subject.__name__ if subject.__name__ != "<lambda>" else f"own {kind}"
+    name = re.sub(r"\W+|(?<=[a-z0-9])(?=[A-Z])", "_", display).strip("_").lower()
+    if name in registry.names(kind) or not name[:1].isalpha():
+        name = f"own_{name}"
+    members = {"__module__": __name__, "build": _build(kind, value, makes), **_facts(kind, value)}
+    config: Any = type(f"{subject.__name__}Config", (KINDS[kind].base_class,), members)
+    about = f"{subject.__module__}.{subject.__qualname__}"
+    return register(kind, name, display, about=about)(dataclass(frozen=True)(config))
+
+
+def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
+    def build(self: Any, *arguments: Any) -> Any:
+        if not makes:
+            # A constraint may draw K_t by the run's seed.
+            bind = getattr(value, "build", None) if kind == "constraint" else None
+            if bind is not None:
+                return bind(*arguments)
+            # A strategy has state, and a process may remember rounds: each run has a new copy.
+            return copy.deepcopy(value) if kind in ("algorithm", "availability") else value
+        strategy = value(*arguments)
+        KINDS[kind].check_object(strategy)
+        return strategy
+
+    return build
+
+
+def _facts(kind: str, value: Any) -> dict[str, Any]:
+    """Class attributes of the component, from the object."""
+    if kind == "algorithm":
+        return {
+            "aggregation": getattr(value, "aggregation", "sum"),
+            "client_loss": getattr(value, "client_loss", "mean"),
+        }
+    if kind == "availability":
+        return _facts_of_availability(value)
+    if kind == "model":
+        return {name: getattr(value, name, False) for name in ("labels_sequences", "convex")}
+    if kind == "task":
+        return {"published": {"num_clients": value.train.num_clients}}
+    return {}
+
+
+def _facts_of_availability(value: Any) -> dict[str, Any]:
+    """Facts that a process declares; missing facts are measured, as for masks."""
+
+    def measured(known: Any) -> Together | None:
+        if isinstance(value, Table):
+            return value.together
+        return measured_and_said(_first_rounds(value), type(value).__name__)
+
+    declared = getattr(value, "positively_correlated", None)
+    facts: dict[str, Any] = {"positively_correlated": declared is not False}
+    if declared is None or isinstance(value, Table):
+        facts["measured"] = staticmethod(measured)
+    if isinstance(value, Table):
+        facts["num_clients_of"] = staticmethod(lambda known: value.num_clients)
+        facts["__annotations__"] = {"clients": tuple[str, ...]}
+        facts["clients"] = ()
+        facts["for_clients"] = TableConfig.for_clients
+        facts["build"] = lambda self, p, seed: value.of_clients(self.clients)
+    return facts
+
+
+def _first_rounds(process: Any) -> PackedMasks:
+    process = copy.deepcopy(process)
+    shown = shown_clients(process.num_clients)
+    rounds = range(1, _MEASURED_ROUNDS + 1)
+    masks = np.array([process.mask(t)[shown] for t in rounds])
+    return packed_masks(masks, type(process).__name__)

@@ -1,0 +1,360 @@
+"""`simulate`: an experiment in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.models import Model
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.run.given_objects import settings_of
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.run.trained_model import TrainedModel
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.resolve import resolve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from f3ast_tff.analysis.results_frame import Results
+    from f3ast_tff.analysis.runs import Run
+
+OnRound = Callable[[int, Cohort, RoundOutcome], None]
+OnEvaluation = Callable[[Row], None]
+
+# Settings of a run's files, with the values for no files.
+_OF_FILES: Mapping[str, tuple[Any, ...]] = {
+    "client_scores": (None, False),
+    "write_masks": (None, "none"),
+    "logger": (None, ""),
+    "output_dir": (None,),
+    "run_name": (None,),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Simulation:
+    """A finished experiment.
+
+    Attributes:
+        configuration: All components and settings.
+        metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
+        selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
+            `int64 [T, widest]` (-1: none), `delivered`, `weights`; and `final_*`, the strategy's
+            last state.
+        trained: The trained model: its weights, `predict`, `probabilities`.
+        model: The network of these weights.
+        summary: Content of `summary.json` without its checksums.
+        folder: The run's folder; `None` if no files were written.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> result = simulate(algorithm="f3ast", rounds=4, eval_every=2)
+        >>> result.metrics["round"].tolist()
+        [2, 4]
+        >>> result.selection["selected"].shape, [weight.shape for weight in result.weights]
+        ((4, 10), [(60, 10), (10,)])
+    """
+
+    configuration: Configuration
+    metrics: pd.DataFrame
+    selection: Mapping[str, np.ndarray]
+    trained: TrainedModel
+    model: Model | None
+    summary: Mapping[str, Any]
+    folder: Path | None
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The model's weights after the last round, in the order of `Model.initial_weights`."""
+        return list(self.trained.weights)
+
+    def __repr__(self) -> str:
+        """The experiment in a line: N, K and the final scores."""
+        return f"<Simulation: {', '.join(f'{name} {value}' for name, value in self._said())}>"
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for a notebook."""
+        rows = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in self._said())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _said(self) -> list[tuple[str, str]]:
+        components, settings = self.configuration.components, self.configuration.settings
+        said = [(kind, components[kind].display) for kind in ("task", "algorithm", "availability")]
+        said.append(("N", str(len(self.selection["p"]))))
+        constraint = settings.get("clients_per_round") or settings.get("constraint")
+        said += [("K", str(constraint)), ("rounds", str(settings["rounds"]))]
+        final = self.summary["final"]
+        scores = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
+        found = {name: final[f"test_{name}"] for name in scores}
+        # `None` stands for a score that is not finite.
+        return said + [
+            (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
+            for name, value in found.items()
+        ]
+
+    @property
+    def run(self) -> Run:
+        """The experiment in the form that the analysis reads from a folder."""
+        from f3ast_tff.analysis.runs import Run, described
+
+        settings = dict(self.configuration.settings)
+        description = self.configuration.describe()
+        description["components"]["task"]["num_classes"] = self.trained.num_classes
+        facts = described({"settings": settings, **description})
+        # A user's objects have no lasting digest; the caller names the method instead.
+        plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
+        return Run(
+            path=self.folder or Path(f"seed {settings['seed']}"),
+            metrics=self.metrics,
+            summary=dict(self.summary),
+            **{**facts, "plugins": plugins},
+        )
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
+    ) -> Figure:
+        """Draws a score over the rounds.
+
+        Args:
+            path: File to write; `None` for none.
+            metric: A column of `metrics`.
+
+        Returns:
+            The figure.
+
+        Raises:
+            KeyError: If there is no such column.
+        """
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 4), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        display = self.configuration.components["algorithm"].display
+        axes.plot(self.metrics["round"], self.metrics[metric], label=display)
+        axes.set_xlabel("round")
+        axes.set_ylabel(metric.removeprefix("test_").replace("_", " "))
+        axes.legend()
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+def _ignore(*_: Any) -> None:
+    """A callback that does nothing."""
+
+
+@overload
+def simulate(
+    task: Any = ...,
+    algorithm: Any = ...,
+    availability: Any = ...,
+    *,
+    rounds: int | None = ...,
+    engine: Any = ...,
+    folder: str | os.PathLike[str] | None = ...,
+    plugins: Sequence[str] = ...,
+    on_round: OnRound | None = ...,
+    on_evaluation: OnEvaluation | None = ...,
+    seeds: None = ...,
+    **settings: Any,
+) -> Simulation: ...
+
+
+@overload
+def simulate(
+    task: Any = ...,
+    algorithm: Any = ...,
+    availability: Any = ...,
+    *,
+    seeds: Iterable[int],
+    folder: str | os.PathLike[str] | None = ...,
+    **settings: Any,
+) -> Results: ...
+
+
+def simulate(
+    task: Any = "synthetic",
+    algorithm: Any = "f3ast",
+    availability: Any = "home_devices",
+    *,
+    rounds: int | None = None,
+    engine: Any = "fused",
+    folder: str | os.PathLike[str] | None = None,
+    plugins: Sequence[str] = (),
+    on_round: OnRound | None = None,
+    on_evaluation: OnEvaluation | None = None,
+    seeds: Iterable[int] | None = None,
+    **settings: Any,
+) -> Simulation | Results:
+    """Runs an experiment, or one experiment per seed.
+
+    Each component is given by name, as its `Config`, or as a user's object.
+
+    Args:
+        task: A name, or `FederatedData`.
+        algorithm: A name, a `Strategy` (which is copied), or a function from `StrategyContext` to a
+            `Strategy`.
+        availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, which repeat.
+        rounds: Number of rounds; by default the task's.
+        engine: `"fused"` or `"tff"`.
+        folder: Folder of the run, written as by the command line; replaces `output_dir` and
+            `run_name`. A run in the folder is resumed, and made longer by more rounds if that is
+            exact. `None` writes no files; then `output_dir`, `run_name`, `client_scores`,
+            `write_masks` and `logger` are refused.
+        plugins: Files or modules, see the flag `--plugin`.
+        on_round: Function called after each round with its number, cohort and outcome.
+        on_evaluation: Function called after each evaluation with its row of metrics.
+        seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
+            is also `data_seed`, another draw of the data, unless `data_seed` is given or the task
+            is an object.
+        **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
+            also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
+            `server_optimizer`, by name or as objects.
+
+    Returns:
+        The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
+        `plot()` and `differences()`.
+
+    Raises:
+        ParameterError: If a value is not allowed, or a setting's component is not chosen.
+        ComponentError: If an object breaks the protocol of its kind.
+        DataError: If a data file is missing or damaged.
+        EngineError: If the engine is lost.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> result = simulate(algorithm="f3ast", availability="home_devices", rounds=50, seed=1)
+        >>> round(float(result.metrics["test_sample_accuracy"].iloc[-1]), 1)
+        0.8
+    """
+    import pandas as pd
+
+    if seeds is not None:
+        if "seed" in settings:
+            raise ParameterError("seed", settings["seed"], "must not be given with seeds")
+        seeds = list(seeds)
+        if not seeds:
+            raise ParameterError("seeds", seeds, "must hold at least one")
+        if len({*seeds}) < len(seeds):
+            raise ParameterError("seeds", seeds, "must differ: a repeated run has equal results")
+        common = {"rounds": rounds, "engine": engine, "plugins": plugins, **settings}
+        common.update(on_round=on_round, on_evaluation=on_evaluation)
+        draws = "data_seed" not in settings and not isinstance(task, FederatedData)
+        found = []
+        for seed in seeds:
+            drawn = {"data_seed": seed} if draws else {}
+            place = None if folder is None else Path(folder) / str(seed)
+            given = {"task": task, "algorithm": algorithm, **drawn, **common}
+            run = simulate(availability=availability, folder=place, seed=seed, **given)
+            found.append(run)
+        return _results({"": found})
+    _check_files(folder, settings)
+    registry = registry_with(plugins)
+    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
+    given = {**chosen, "engine": engine, "rounds": rounds, **settings}
+    if folder is not None:
+        place = Path(os.path.abspath(os.path.expanduser(folder)))
+        given.update(output_dir=str(place.parent), run_name=place.name)
+    resolvable, registry = settings_of(given, registry)
+    configuration = resolve(resolvable, registry)
+    path = None if folder is None else configuration.folder
+    callback: Any = SimpleNamespace(
+        on_round=on_round or _ignore, on_evaluation=on_evaluation or _ignore
+    )
+    result = run_experiment(configuration, path, with_model=True, callbacks=[callback])
+    trained = result.trained
+    assert trained is not None
+    return Simulation(
+        configuration=configuration,
+        metrics=pd.DataFrame(result.rows),
+        selection=result.selection,
+        trained=trained,
+        model=result.model,
+        summary=result.summary,
+        folder=path,
+    )
+
+
+def compare(
+    methods: Mapping[str, Any],
+    seeds: Iterable[int] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Results:
+    """Compares methods.
+
+    Args:
+        methods: Methods by name. Each is a result of `simulate`, an `algorithm` of `simulate` to
+            run, or a mapping of settings to run.
+        seeds: Seeds of the methods to run, see `simulate`.
+        folder: Folder for a folder of runs per method, by its name; `None` writes no files.
+        **settings: Settings of all methods to run.
+
+    Returns:
+        A frame of all runs with methods `plot()` and `differences()`.
+
+    Raises:
+        ParameterError: If there is no method, or `simulate` refuses a setting.
+
+    Examples:
+        >>> from f3ast_tff import compare
+        >>> found = compare({"FedAvg": "fedavg", "F3AST": "f3ast"}, seeds=[0, 1], rounds=2)
+        >>> found.differences(baseline="FedAvg")[["a", "b", "draws"]].values.tolist()
+        [['F3AST', 'FedAvg', 2]]
+    """
+    from f3ast_tff.analysis.results_frame import Results
+
+    if not methods:
+        raise ParameterError("methods", {}, "must hold at least one")
+    each = None if seeds is None else list(seeds)
+    found: dict[str, Any] = {}
+    for name, given in methods.items():
+        if isinstance(given, (Simulation, Results)):
+            found[name] = given
+        else:
+            own = given if isinstance(given, Mapping) else {"algorithm": given}
+            if folder is not None and (Path(name).name != name or name == ".."):
+                raise ParameterError("methods", name, "must be the name of one folder")
+            place = {} if folder is None else {"folder": Path(folder) / name}
+            found[name] = simulate(**{"seeds": each, **settings, **place, **own})
+    return _results(found)
+
+
+def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -> Results:
+    from f3ast_tff.analysis.results_frame import Results, results_of
+
+    runs = {}
+    for name, each in found.items():
+        if isinstance(each, Results):
+            runs[name] = each.runs
+        else:
+            runs[name] = [one.run for one in ([each] if isinstance(each, Simulation) else each)]
+    return results_of(runs)
+
+
+def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
+    """Refuses settings of a run's files that contradict `folder`."""
+    for name, none in _OF_FILES.items():
+        value = settings.get(name)
+        if folder is None and value not in none:
+            allowed = "must not be given without folder: nothing is written"
+            raise ParameterError(name, value, allowed)
+        if folder is not None and value is not None and name in ("output_dir", "run_name"):
+            allowed = f"must not be given with folder, which is {os.fspath(folder)}"
+            raise ParameterError(name, value, allowed)

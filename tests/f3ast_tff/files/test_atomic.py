@@ -1,0 +1,82 @@
+"""A file is the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.files.atomic import atomic_write, remove_temporaries
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_replaces_or_makes_the_file(existed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    if existed:
+        path.write_text("old and longer")
+    with atomic_write(path) as file:
+        file.write("new")
+        file.flush()
+        assert not existed or path.read_text() == "old and longer"
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["file.txt"]
+
+
+@pytest.mark.parametrize("existed", [False, True])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_crash_half_way_leaves_what_was_there(
+    existed: bool, error: type[BaseException], tmp_path: Path
+) -> None:
+    path = tmp_path / "file.bin"
+    if existed:
+        path.write_bytes(b"old")
+    before = names(tmp_path)
+    with pytest.raises(error), atomic_write(path, "wb") as file:
+        file.write(b"half of the n")
+        file.flush()
+        raise error
+    assert names(tmp_path) == before
+    assert not existed or path.read_bytes() == b"old"
+
+
+def test_a_crash_while_replacing_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def no_space(*_: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr("os.fsync", no_space)
+    says = re.escape(f"no space left on device: '{path}'")
+    with pytest.raises(OSError, match=says), atomic_write(path) as file:
+        file.write("new")
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file.txt"]
+
+
+def test_a_device_is_left_alone(tmp_path: Path) -> None:
+    device = tmp_path / "full"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(OSError, match="it is a device"), atomic_write(device) as file:
+        file.write("new")
+    assert stat.S_ISCHR(device.lstat().st_mode) and names(tmp_path) == ["full"]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    for name in (".metrics.csv.123.tmp", ".hidden", "metrics.csv", "x.tmp"):
+        (tmp_path / name).touch()
+    remove_temporaries(tmp_path)
+    remove_temporaries(tmp_path / "not_there")
+    assert {path.name for path in tmp_path.iterdir()} == {".hidden", "metrics.csv", "x.tmp"}

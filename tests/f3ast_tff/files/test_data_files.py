@@ -1,0 +1,107 @@
+"""Files from others are read up to a limit, and as data only."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.files.data_files import Limited, hash_of, read_bytes, read_json, read_text, read_toml
+
+
+def test_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, 5) == b"12345"
+    with pytest.raises(ValueError, match="it has 5 bytes, more than 4"):
+        read_bytes(path, 4)
+    os.truncate(path, 6 * 2**30)
+    with pytest.raises(ValueError, match="it has 6442450944 bytes"):
+        read_text(path)
+
+
+def test_only_regular_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        for read in (read_text, read_json, hash_of):
+            with pytest.raises(ValueError, match="not a regular file"):
+                read(path)
+    with pytest.raises(IsADirectoryError):
+        read_text(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_text(tmp_path / "gone")
+
+
+def test_texts_are_utf_8_without_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"\xef\xbb\xbf\xc3\xa9")
+    assert read_text(path) == "é"
+    path.write_bytes(b"\xe9")
+    with pytest.raises(ValueError, match="utf-8"):
+        read_text(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        ('{"a": 1, "b": 2, "a": 3}', "it names 'a' twice"),
+        ("{", "Expecting"),
+        ("", "Expecting"),
+    ],
+)
+def test_json_that_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(ValueError, match=why):
+        read_json(tmp_path / "file")
+
+
+def test_json(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text('{"a": [1, {"b": 0.5}]}')
+    assert read_json(tmp_path / "file") == {"a": [1, {"b": 0.5}]}
+
+
+def test_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    content = os.urandom(3 * 2**20 + 7)
+    path.write_bytes(content)
+    assert hash_of(path) == hashlib.sha256(content).hexdigest()
+    assert hash_of(path, "md5", start=9) == hashlib.md5(content[9:]).hexdigest()
+
+
+def test_a_limited_stream() -> None:
+    assert Limited(io.BytesIO(b"12345"), 5).read() == b"12345"
+    stream = Limited(io.BytesIO(b"12345"), 4)
+    assert stream.read(3) == b"123"
+    with pytest.raises(ValueError, match="it holds more than 4 bytes"):
+        stream.read(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a = " + "[" * 5000, "nested too deeply"),
+        ("a = " + "{a=" * 5000, "nested too deeply"),
+        ("a = 1\na = 2", "overwrite"),
+        ("a = " + "9" * 5000, "digits"),
+        ("#" * 2**21, "more than 1048576"),
+        ("a" + ".a" * 50_000 + " = 1", "a key of more than 100 parts"),
+        ("[" + '",".' * 50_000 + "a]", "a key of more than 100 parts"),
+        ("x = {" + "'' . " * 50_000 + "a = 1}", "a key of more than 100 parts"),
+        ('x = "' + '\\"' * 50_000, "(?i)unterminated|illegal|expected"),
+    ],
+)
+def test_toml_that_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(ValueError, match=why):
+        read_toml(tmp_path / "file")
+
+
+def test_toml_with_many_dots(tmp_path: Path) -> None:
+    text = f'x = [{"0.5, " * 5000}]\ny = """{"a." * 5000}""" # {"b." * 5000}\nz.a.b = 1\n'
+    (tmp_path / "file").write_text(text)
+    assert read_toml(tmp_path / "file")["z"] == {"a": {"b": 1}}

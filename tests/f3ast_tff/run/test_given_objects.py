@@ -1,0 +1,248 @@
+"""Settings fixed by a given `Config` or object, and settings left to other sources."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.tiny import tiny_data
+from f3ast_tff import simulate
+from f3ast_tff.availability import (
+    CycleK,
+    GroupMinimum,
+    HomeDevicesConfig,
+    Markov,
+    ScarceConfig,
+    Table,
+    UniformK,
+)
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.algorithm import StrategyContext
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.methods.sum_and_mean import WeightedMean
+from f3ast_tff.optimizers import Geometric, Sgd
+from f3ast_tff.optimizers.sgd import ClientSgdConfig
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.given_objects import settings_of
+from f3ast_tff.run.object_digest import object_digest
+from f3ast_tff.settings import register
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.resolve import resolve
+
+
+def configured(**given: Any) -> Configuration:
+    return resolve(*settings_of(given, builtin_registry()))
+
+
+def settings(**given: Any) -> Mapping[str, Any]:
+    return configured(**given).settings
+
+
+def test_what_a_config_leaves_out_is_the_published_value() -> None:
+    """Shakespeare's rate is 1.0; a given rate stands, even if it equals the field's default."""
+    for given, rate in (({"client_momentum": 0.9}, 1.0), ({"client_lr": 0.1}, 0.1)):
+        found = settings(task="shakespeare", client_optimizer=ClientSgdConfig(**given))
+        assert found["client_lr"] == rate
+        assert {n: found[n] for n in given} == given
+    assert settings(task="shakespeare", client_optimizer=ClientSgdConfig(0.1))["client_lr"] == 0.1
+
+
+@pytest.mark.parametrize("reading", ["paper", "released", "ca_fed", "textbook"])
+def test_what_a_config_leaves_out_follows_the_reading(reading: str) -> None:
+    objects = {"algorithm": F3ASTConfig(rate_beta=0.01), "availability": HomeDevicesConfig()}
+    by_name = {"algorithm": "f3ast", "rate_beta": 0.01, "availability": "home_devices"}
+    assert settings(**objects, reading=reading) == settings(**by_name, reading=reading)
+
+
+def test_what_a_config_leaves_out_can_be_given_beside_it() -> None:
+    optimizer = ClientSgdConfig(client_momentum=0.9)
+    assert settings(client_optimizer=optimizer, client_lr=0.3)["client_lr"] == 0.3
+    with pytest.raises(ParameterError, match=r"0\.5: is given in ClientSgdConfig too"):
+        settings(client_optimizer=optimizer, client_momentum=0.5)
+
+
+def test_a_resolved_config_is_given_whole() -> None:
+    """All its fields are decided, under any reading."""
+    made = configured(algorithm="f3ast", reading="released")
+    for config in (made.configs["algorithm"], replace(made.configs["algorithm"], rate_beta=0.5)):
+        assert settings(algorithm=config)["divide_by_k"] is True
+
+
+def test_a_constraint_keeps_its_arguments() -> None:
+    assert settings(constraint=CycleK("5,10")) == settings(constraint="cycle:5,10")
+
+
+@register("availability", "my_scarce", about="as scarce")
+@dataclass(frozen=True)
+class MyScarceConfig(ScarceConfig):
+    """A component outside all registries."""
+
+
+class OwnScarceConfig(ScarceConfig):
+    """A subclass of a component that is no component itself."""
+
+
+class HalfMean(WeightedMean):
+    """A subclass of an aggregation with another rule."""
+
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        return [leaf / 2 for leaf in delta]
+
+
+def test_what_derives_from_a_component_is_not_taken_for_it() -> None:
+    found = configured(algorithm="fedavg", aggregation=HalfMean())
+    assert found.settings["aggregation"] == "half_mean"
+    assert isinstance(found.configs["aggregation"].build(), HalfMean)
+    with pytest.raises(ComponentError, match="OwnScarceConfig: lacks the decorator @register"):
+        configured(availability=OwnScarceConfig())
+
+
+def test_a_config_is_the_same_however_its_fields_were_given() -> None:
+    """A run's identity agrees too, and ignores which fields were given."""
+    short, long = MyScarceConfig(), MyScarceConfig(scarce_q=0.2)
+    assert short == long and repr(short) == repr(long) and hash(short) == hash(long)
+    one, other = (configured(availability=each).identity for each in (short, long))
+    assert one == other
+    plain = object.__new__(MyScarceConfig)
+    object.__setattr__(plain, "scarce_q", 0.2)
+    assert one["plugins"] == {"availability my_scarce": object_digest(plain)}
+
+
+def test_the_class_of_a_config_gives_nothing_but_its_name() -> None:
+    assert settings(availability=ScarceConfig) == settings(availability="scarce")
+    assert settings(availability=MyScarceConfig) == settings(availability=MyScarceConfig())
+
+
+def plugins_of(availability: Any) -> list[dict[str, Any]]:
+    small = {"num_clients": 4, "clients_per_round": 2}
+    return configured(availability=availability, **small).describe()["plugins"]
+
+
+def test_the_same_masks_are_the_same_world() -> None:
+    """Two methods run on them in two calls; the masks count, not the object."""
+    masks = np.eye(4, dtype=bool)
+    ((first,), (again,), (other,)) = map(plugins_of, (masks, masks.copy(), ~masks))
+    assert first == again and first["kinds"] == ["availability"]
+    assert first["sha256"] != other["sha256"]
+    assert plugins_of(np.asfortranarray(masks[:, ::-1])) == plugins_of(masks[:, ::-1].copy())
+    wide = np.ones((2, 4), bool)
+    assert plugins_of(wide) != plugins_of(wide.reshape(4, 2))
+
+
+def test_a_process_that_has_been_asked_is_the_same_world() -> None:
+    process = HomeDevicesConfig().build(np.ones(4), seed=0)
+    before = plugins_of(process)
+    process.mask(3)
+    assert (
+        plugins_of(process) == before != plugins_of(HomeDevicesConfig().build(np.ones(4), seed=1))
+    )
+
+
+def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
+    sizes = np.ones(100)
+    for strategy, aggregation, loss in (
+        (Uniform(sizes), "mean", "mean"),
+        (OortLoss(sizes), "mean", "mean_squares"),
+        (PowerOfChoice(sizes / 100, 30, added=sizes), "mean", "training_loss"),
+        (AllAvailable(sizes / 100), "sum", "mean"),
+    ):
+        found = configured(algorithm=strategy)
+        assert found.settings["aggregation"] == aggregation
+        assert found.configs["algorithm"].client_loss == loss
+    with pytest.raises(ParameterError, match="sum: the weights of .*uniform are meant for mean"):
+        configured(algorithm=Uniform(sizes), aggregation="sum")
+
+
+def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
+    """The strategy exists only once it is built."""
+
+    def built(function: Any, **given: Any) -> Any:
+        return Builder(configured(algorithm=function, **given)).strategy
+
+    def uniform(world: StrategyContext) -> Uniform:
+        return Uniform(np.ones(world.num_clients), world.seed)
+
+    with pytest.raises(ParameterError, match="of Uniform are meant for mean: give aggregation='"):
+        built(uniform)
+    assert isinstance(built(uniform, aggregation="mean"), Uniform)
+    with pytest.raises(ParameterError, match="OortLoss asks for client_loss 'mean_squares'"):
+        built(lambda world: OortLoss(np.ones(world.num_clients)), aggregation="mean")
+
+
+def test_an_optimizer_keeps_its_clip() -> None:
+    """A norm of 1e-6 leaves steps of 0.5 x 1e-6."""
+    data = tiny_data()
+    given = {"availability": "always", "rounds": 1, "local_steps": 1, "clients_per_round": 2}
+    clipped = simulate(data, "fedavg", client_optimizer=Sgd(0.5, clip_norm=1e-6), **given)
+    assert 0 < clipped.metrics["update_norm"].iloc[-1] <= 0.5e-6
+    decaying = Sgd(0.5, schedule=Geometric(0.9))
+    with pytest.raises(ParameterError, match="has a schedule, which only a client optimizer"):
+        simulate(data, "fedavg", server_optimizer=decaying, **given)
+
+
+class Unsaid:
+    """Clients available together or independently, without a declaration."""
+
+    num_clients = 60
+    periodic = False
+
+    def __init__(self, together: bool) -> None:
+        self.together = together
+
+    def mask(self, round_number: int) -> np.ndarray:
+        draws = np.random.default_rng(round_number).random(60) < 0.5
+        return draws & draws[0] if self.together else draws
+
+
+def test_masks_and_processes_that_do_not_say_are_measured() -> None:
+    """A DataFrame stands for its masks, and keeps their identity from call to call."""
+    for together, objective in ((True, "p"), (False, "p_squared")):
+        process = Unsaid(together)
+        masks = np.array([process.mask(t) for t in range(1, 501)])
+        frame = pd.DataFrame(masks)
+        given = {"num_clients": 60, "clients_per_round": 2}
+        assert settings(availability=process, **given)["availability_objective"] == objective
+        for table in (masks, frame, Table(masks)):
+            found = configured(availability=table, clients_per_round=2)
+            assert found.settings["availability_objective"] == objective
+            assert found.settings["num_clients"] == 60
+            again = configured(availability=table, clients_per_round=2)
+            assert [p.sha256 for p in again.plugins] == [p.sha256 for p in found.plugins]
+
+
+def test_each_run_has_a_process_and_k_of_its_own() -> None:
+    """The object that a caller gives stays as it is; K_t follows the run's seed."""
+    process, group = Markov(np.full(4, 0.5), np.full(4, 0.9), seed=0), np.array([0, 0, 1, 1])
+    minimum = GroupMinimum(UniformK("2:4"), group, (1, 1))
+    digest = object_digest(process)
+    common = {"num_clients": 4, "availability": process, "constraint": minimum}
+    worlds = [Builder(configured(**common, seed=seed)).world for seed in (1, 2)]
+    limits = [[world.constraint.limit(t).k for t in range(1, 21)] for world in worlds]
+    alone = [[UniformK("2:4").build(4, seed).limit(t).k for t in range(1, 21)] for seed in (1, 2)]
+    assert limits == alone and limits[0] != limits[1]
+    for world in worlds:
+        world.availability.mask(3)
+    assert object_digest(process) == digest
+
+
+def test_a_table_is_copied_as_itself() -> None:
+    table = Table(np.eye(3, dtype=bool))
+    assert copy.deepcopy(table) is table
+    assert pickle.loads(pickle.dumps(table)).num_clients == 3
+
+
+def test_k_is_given_once() -> None:
+    with pytest.raises(ParameterError, match="clients_per_round = 7: must not be given with cons"):
+        configured(constraint=5, clients_per_round=7)
