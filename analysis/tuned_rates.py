@@ -7,13 +7,16 @@ at the last evaluation, over all held-out runs (regime, draw, seed). The accurac
 with p_k = n_k / n, over users with p_k = 1 / N. A run whose accuracy or loss of that kind is not
 finite counts as accuracy 0. Of equal means the smaller client rate wins, then the smaller server
 rate. All methods begin with the same grid and have the same held-out runs. Where a choice lies on
-the edge of the pairs that were run, `--edges` names the pairs beside it, to be run too.
+the edge of the pairs that were run, `--edges` names the pairs beside it, to be run too. Methods
+with other pairs are refused, or with `--unequal_grids` named in the first printed line. A method is
+tuned to its pair if the second best is at least .005 below. Otherwise the printed line gives the
+plateau: the number of pairs less than .005 below the best.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.rate_grids import Pair, best_of, edge_of, rates_said, unequal_grids
 from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
 from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, read_studies
 from f3ast_tff.analysis.texts import write_csv
@@ -33,10 +37,12 @@ from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 
 # Synthetic's published rates, which all methods share where none is tuned.
 DEFAULT_RATES = (0.01, 1.0)
-BESIDE = "beside"
+# Pairs whose means differ by less are not told apart; a choice by less is no tuning.
+PLATEAU = 0.005
+# Columns that only this module reads.
+NAME, BESIDE, MEANS = _NOT_WRITTEN = ("name", "beside", "means")
 TASK = "task"
-# Rates that differ by a smaller factor count as equal: 0.0316 is 0.03.
-_ABOUT = 1.1
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?")
 # Decimals of means of six-decimal scores; means that differ by less are equal.
 _DECIMALS = 12
 
@@ -54,6 +60,9 @@ class Flags:
         None,
         "also write [[variants]] of the pairs beside choices on the edge of what was run",
         is_path=True,
+    )
+    unequal_grids: bool = parameter(
+        False, "also compare methods whose grids of rates are unequal; the first line says so"
     )
     regimes: str | None = parameter(
         None,
@@ -74,12 +83,21 @@ def main(flags: Flags) -> None:
     names = list(dict.fromkeys(name for study in studies.values() for name in study.method))
     chosen = pd.concat(map(tuned_rates, studies.values()), ignore_index=True)
     chosen[names] = chosen[names].fillna("")
+    by_task = chosen.groupby(TASK, sort=False)
+    unequal = [unequal_grids(dict(zip(part[NAME], part[MEANS]))) for _, part in by_task]
+    unequal = list(filter(None, unequal))
+    if unequal and not flags.unequal_grids:
+        raise RunsError(
+            f"unequal grids of rates: {unequal[0]}. Run all methods at the same pairs, further "
+            "ones by --edges only; or give --unequal_grids"
+        )
     if len(studies) > 1:
         names.insert(0, TASK)
     else:
         chosen = chosen.drop(columns=TASK)
-    write_csv(chosen.drop(columns=BESIDE), flags.out)
-    variants = as_variants(chosen, names)
+    write_csv(chosen.drop(columns=[*_NOT_WRITTEN]), flags.out)
+    said = [f"# Unequal grids of rates: {each}\n" for each in unequal]
+    variants = "".join(said) + as_variants(chosen, names, remarks=True)
     for path, text in (
         (flags.toml, variants),
         (flags.edges, as_variants(_pairs_beside(chosen), names)),
@@ -97,11 +115,12 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         study: The tuning runs; a method has each of its pairs of rates in every held-out run.
 
     Returns:
-        A row per method and objective: `task`, its settings as texts, `client_share`; `client_lr`
-        and `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
-        `DEFAULT_RATES`, NaN where they were not run; `rate_pairs` that were run; `runs_per_pair`;
-        `edge`, the rates whose next step up or down was not run: `client`, `server`, `both` or
-        `""`; and `beside`, the pairs one step from the choice that were not run.
+        A row per method and objective: `name`, in words; `task`; its settings as texts;
+        `client_share`; `client_lr` and `server_lr`, chosen; their `score`, a mean accuracy;
+        `score_at_default`, that of `DEFAULT_RATES`, NaN where they were not run; `margin`, the best
+        mean minus the second best, NaN for one pair; `plateau`, the number of pairs less than
+        `PLATEAU` below the best, itself included; `rate_pairs` that were run; `runs_per_pair`;
+        `edge` and `beside`, see `Edge`; and `means`, the mean of each pair.
 
     Raises:
         RunsError: If a rate's column is missing, a rate is no number, or a method lacks a run.
@@ -125,70 +144,44 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
     for key, every_pair in wide.groupby(names, sort=False):
         labels = dict(zip(names, map(str, key)))
         table = every_pair.dropna(axis="columns", how="all")
-        _require_all(table, num_held_out, task, labels)
-        found.append({TASK: task, **labels, **_choice(table)})
+        name = method_name(task, {each: labels[each] for each in study.method})
+        named = f"{name} with {SHARE}={labels[SHARE]}"
+        _require_all(table, num_held_out, named)
+        name = named if runs[SHARE].nunique() > 1 else name
+        found.append({NAME: name, TASK: task, **labels, **_choice(table)})
     return pd.DataFrame(found)
 
 
-def _require_all(
-    table: pd.DataFrame, num_held_out: int, task: str, labels: Mapping[str, str]
-) -> None:
+def _require_all(table: pd.DataFrame, num_held_out: int, name: str) -> None:
     missing = num_held_out - table.notna().sum()
     for pair, number in missing[missing > 0].items():
-        method = {name: value for name, value in labels.items() if name != SHARE}
-        rates = ", ".join(f"{name} {value:g}" for name, value in zip(RATES, _pair(pair)))
         raise RunsError(
-            f"{method_name(task, method)} with {SHARE}={labels[SHARE]} lacks {number} of "
-            f"{num_held_out} held-out runs at {rates}"
+            f"{name} lacks {number} of {num_held_out} held-out runs at {rates_said(_pair(pair))}"
         )
 
 
 def _choice(table: pd.DataFrame) -> dict[str, Any]:
-    """The best pair: `idxmax` takes the first of equal means, and rates rise along the columns."""
-    means = table.mean().round(_DECIMALS)
-    client, server = best = _pair(means.idxmax())
-    ran = {_pair(pair) for pair in table.columns}
-    tried = [{each[place] for each in ran} for place in (0, 1)]
-    # A rate that has one value only is not tuned.
-    steps = [
-        _steps(rate, values) if len(values) > 1 else (rate,) for rate, values in zip(best, tried)
-    ]
-    at_edge = [
-        name
-        for name, pairs in (
-            ("client", [(each, server) for each in steps[0]]),
-            ("server", [(client, each) for each in steps[1]]),
-        )
-        if not ran.issuperset(pairs)
-    ]
+    means = {_pair(pair): float(mean) for pair, mean in table.mean().round(_DECIMALS).items()}
+    best = best_of(means)
+    below = sorted(round(means[best] - mean, _DECIMALS) for mean in means.values())
+    edge = edge_of(best, means)
     return {
         **dict(zip(RATES, best)),
-        "score": round(float(means.max()), 6),
-        "score_at_default": round(float(means.get(DEFAULT_RATES, math.nan)), 6),
+        "score": round(means[best], 6),
+        "score_at_default": round(means.get(DEFAULT_RATES, math.nan), 6),
+        "margin": round(below[1], 6) if len(below) > 1 else math.nan,
+        "plateau": sum(each < PLATEAU for each in below),
         "rate_pairs": table.shape[1],
         "runs_per_pair": table.shape[0],
-        "edge": "both" if len(at_edge) > 1 else "".join(at_edge),
-        BESIDE: sorted({*itertools.product(*steps)} - ran) if at_edge else [],
+        "edge": edge.rates,
+        BESIDE: edge.beside,
+        MEANS: means,
     }
 
 
-def _pair(label: Any) -> tuple[float, float]:
+def _pair(label: Any) -> Pair:
     client, server = label
     return float(client), float(server)
-
-
-def _steps(rate: float, tried: set[float]) -> tuple[float, float, float]:
-    """A rate with its neighbours in ..., 0.1, 0.3, 1, 3, 10, ..., or tried ones that are near."""
-    power = int(f"{rate:e}".split("e")[1])
-    ladder = [float(f"{step}e{power + up}") for up in (-1, 0, 1) for step in (1, 3)]
-    # A ladder's rate that is about the given one is not its neighbour.
-    below = max(each for each in ladder if each * _ABOUT < rate)
-    above = min(each for each in ladder if each > rate * _ABOUT)
-    near = [
-        next((other for other in sorted(tried) if 1 / _ABOUT < other / each < _ABOUT), each)
-        for each in (below, above)
-    ]
-    return near[0], rate, near[1]
 
 
 def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
@@ -210,26 +203,42 @@ def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=chosen.columns)
 
 
-def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:
+def _remark(row: Mapping[Any, Any]) -> str:
+    """Whether a method is tuned to its pair, or on which plateau the pair lies."""
+    rates = rates_said((row[RATES[0]], row[RATES[1]]))
+    pairs = f"{row['plateau']} of {row['rate_pairs']} pairs"
+    if row["rate_pairs"] == 1:
+        said = f"ran {rates} alone"
+    elif row["margin"] >= PLATEAU:
+        said = f"is tuned to {rates}: {row['margin']:g} above the second of {row['rate_pairs']}"
+    else:
+        said = f"has a plateau: {pairs} lie within {PLATEAU:g} of {rates}"
+    return f"# {row[NAME]} {said}"
+
+
+def as_variants(chosen: pd.DataFrame, method: Sequence[str], *, remarks: bool = False) -> str:
     """Returns the choices of `tuned_rates` as `[[variants]]` tables of a campaign's file.
 
     `method` are the settings that identify methods; an aggregation that is its algorithm's default
-    is left out.
+    is left out. With `remarks` a comment above each table says whether the method is tuned to it.
     """
     types = setting_types(builtin_registry())
     tables = []
     for row in chosen.to_dict("records"):
         given = {name: str(row[name]) for name in (*method, SHARE, *RATES) if row[name] != ""}
         given = without_own_aggregation(given, given["algorithm"])
-        lines = [f"{name} = {_toml(value, types.get(name, str))}" for name, value in given.items()]
-        tables.append("\n".join(["[[variants]]", *lines, ""]))
+        lines = [f"{name} = {_toml(value, types.get(name))}" for name, value in given.items()]
+        above = [_remark(row)] if remarks else []
+        tables.append("\n".join([*above, "[[variants]]", *lines, ""]))
     return "\n".join(tables)
 
 
-def _toml(value: str, kind: type) -> str:
-    if kind is bool:
+def _toml(value: str, kind: type | None) -> str:
+    """A value in TOML; the parameter of a plug-in, of unknown kind, is what its text looks like."""
+    if kind is bool or (kind is None and value in ("True", "False")):
         return value.lower()
-    return value if kind in (int, float) else f'"{value}"'
+    number = kind in (int, float) or (kind is None and _NUMBER.fullmatch(value))
+    return value if number else f'"{value}"'
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ class Simulation:
         selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
             `int64 [T, widest]` (-1: none), `delivered`, `weights`; and `final_*`, the strategy's
             last state.
-        trained: The trained model: its weights, `predict`, `probabilities`.
+        trained: The model that the last row of `metrics` scores: its weights, `predict`,
+            `probabilities`.
         model: The network of these weights.
         summary: Content of `summary.json` without its checksums.
         folder: The run's folder; `None` if no files were written.
@@ -79,7 +80,7 @@ class Simulation:
 
     @property
     def weights(self) -> list[np.ndarray]:
-        """The model's weights after the last round, in the order of `Model.initial_weights`."""
+        """Weights of the scored model, last round, in the order of `Model.initial_weights`."""
         return list(self.trained.weights)
 
     def __repr__(self) -> str:

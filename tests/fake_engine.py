@@ -94,6 +94,9 @@ class FakeEngine:
     def weights(self) -> list[np.ndarray]:
         return [self._weights.copy()]
 
+    def scored_weights(self) -> list[np.ndarray]:
+        return self.weights()
+
     def state(self) -> dict[str, np.ndarray]:
         return {"weights": self._weights, "momentum": self._momentum}
 

@@ -329,7 +329,11 @@ class Engine(Protocol):
         ...
 
     def weights(self) -> list[np.ndarray]:
-        """Returns the current model's weights."""
+        """Returns the weights of the server's model w."""
+        ...
+
+    def scored_weights(self) -> list[np.ndarray]:
+        """Returns the weights of the model that `evaluate` scores; see `Memory.evaluated`."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:

@@ -216,11 +216,15 @@ class _Run:
         return max(1, min(self.experiment.engine.block_rounds, int(fit)))
 
     def save(self) -> None:
-        """Writes a checkpoint, unless this round already has one."""
+        """Writes a checkpoint, unless this round already has one.
+
+        The part `scored` holds the scored model if it is not the server's.
+        """
         if self.folder is None or self.saved_round == self.round_number:
             return
+        engine = self.experiment.engine
         parts = {
-            "engine": self.experiment.engine.state(),
+            "engine": engine.state(),
             "strategy": state_of(self.experiment.strategy),
             "history": self.history.arrays(),
             "rates": self.trace.arrays(),
@@ -228,11 +232,10 @@ class _Run:
         if self.in_flight is not None:
             parts["in_flight"] = self.in_flight.arrays()
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
-        meta = {
-            "rows": self.rows,
-            "wall_seconds": self.wall_seconds,
-            "num_weights": len(self.experiment.engine.weights()),
-        }
+        weights, scored = engine.weights(), engine.scored_weights()
+        if not all(map(np.array_equal, weights, scored)):
+            arrays |= {f"scored/{i:04d}": weight for i, weight in enumerate(scored)}
+        meta = {"rows": self.rows, "wall_seconds": self.wall_seconds, "num_weights": len(weights)}
         self.folder.checkpoints.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 

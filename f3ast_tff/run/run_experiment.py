@@ -104,7 +104,7 @@ def run_experiment(
             configuration.configs["model"],
             builder.preprocessing,
             data.num_classes,
-            experiment.engine.weights(),
+            experiment.engine.scored_weights(),
             features=data.feature_names,
             labels=data.label_names,
         )

@@ -40,7 +40,7 @@ class SavedRun:
         metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
         selection: The content of `selection.npz`. For an unfinished run, the part in its last
             checkpoint, without `p` and `final_*`; empty without a checkpoint.
-        weights: The model's weights at the last checkpoint, in the order of
+        weights: Weights of the scored model at the last checkpoint, in the order of
             `simulate(...).weights`; `None` without a checkpoint.
         weights_round: Round of that checkpoint; 0 without one.
         summary: Content of `summary.json` without its checksums; `None` when the run is
@@ -159,7 +159,10 @@ def _selection(
 
 
 def _weights(checkpoint: Checkpoint) -> list[np.ndarray] | None:
-    """The first arrays of the engine's state, which are the model's weights in every engine."""
+    """The scored model: the part `scored`, or the first arrays of every engine's state, w."""
+    scored = checkpoint.part("scored")
+    if scored:
+        return [scored[name] for name in sorted(scored)]
     state, number = checkpoint.part("engine"), checkpoint.meta.get("num_weights")
     names = sorted(state)
     return None if number is None else [state[name] for name in names[:number]]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.kept_pages import commands
 from f3ast_tff.analysis.tuned_rates import main
 from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.core.data_files import read_toml
 
 HEADER = (
     "task,algorithm,availability,aggregation,baseline_sampling,client_share,client_lr,server_lr,"
@@ -68,6 +70,8 @@ def test_the_highest_mean_over_held_out_runs(scores: Path) -> None:
         "server_lr": 1.0,
         "score": 0.6,
         "score_at_default": 0.6,
+        "margin": 0.0,
+        "plateau": 2,
         "edge": "both",
         "rate_pairs": 4,
         "runs_per_pair": 2,
@@ -112,10 +116,44 @@ def test_a_missing_run_is_an_error(scores: Path, capsys: pytest.CaptureFixture[s
     assert not Path(f"{scores}.out").exists()
 
 
-def test_methods_may_have_run_different_pairs(scores: Path) -> None:
+def test_methods_with_unequal_grids_are_refused(
+    scores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = scores.read_text().splitlines()
     scores.write_text("\n".join(line for line in lines if ",equal,0.1,0.5" not in line) + "\n")
-    assert list(chosen(scores)["rate_pairs"]) == [4, 3]
+    out = scores.with_name("rates.csv")
+    assert main(["x", f"--scores={scores}", f"--out={out}"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: unequal grids of rates: 3 pairs: MIFA with client_share=equal; ")
+    assert "; 4 pairs: FedAvg, uniform with client_share=examples (" in said
+    assert said.count("\n") == 1 and not out.exists()
+    toml = scores.with_name("variants.toml")
+    assert list(chosen(scores, "--unequal_grids", f"--toml={toml}")["rate_pairs"]) == [4, 3]
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("# Unequal grids of rates: 3 pairs: MIFA with client_share=equal; 4 ")
+    assert toml.read_text().splitlines()[0] == first
+
+
+def test_a_plateau_is_not_called_tuned(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """FedAvg's means: .5, .6, .595 and .55, so the margin is .005 and the best stands alone.
+
+    With .5951 in place of .595 the margin is .0049, and two pairs are on the plateau.
+    """
+    replace(scores, "0.1,0.5,100,100,1000,0.5,0.3", "0.1,0.5,100,100,1000,0.49,0.3")
+    fedavg, mifa = chosen(scores).to_dict("records")
+    assert (fedavg["margin"], fedavg["plateau"]) == (0.005, 1)
+    assert (mifa["margin"], mifa["plateau"]) == (0, 4)
+    remarks = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
+    assert remarks == [
+        "# FedAvg, uniform with client_share=examples is tuned to client_lr 0.01, server_lr 1: "
+        "0.005 above the second of 4",
+        "# MIFA with client_share=equal has a plateau: 4 of 4 pairs lie within 0.005 of client_lr "
+        "0.01, server_lr 0.5",
+    ]
+    replace(scores, "0.1,0.5,100,100,1000,0.49,0.3", "0.1,0.5,100,100,1000,0.4902,0.3")
+    fedavg = chosen(scores).iloc[0]
+    assert (fedavg["margin"], fedavg["plateau"]) == (0.0049, 2)
+    assert "tuned to" not in capsys.readouterr().out
 
 
 def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
@@ -179,6 +217,8 @@ def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == text
     assert text.split("\n\n")[0] == "\n".join(
         [
+            "# FedAvg, uniform with client_share=examples has a plateau: 2 of 4 pairs lie within "
+            "0.005 of client_lr 0.01, server_lr 1",
             "[[variants]]",
             'algorithm = "fedavg"',
             'baseline_sampling = "uniform"',
@@ -207,3 +247,33 @@ def test_two_tasks_have_a_choice_each(scores: Path) -> None:
     table = pd.read_csv(scores, dtype=str, keep_default_na=False)
     table.drop(columns="availability").to_csv(scores, index=False)
     assert chosen(scores)["runs_per_pair"].tolist() == [1, 1]
+
+
+def test_parameters_of_plug_ins_are_written_as_what_they_look_like(scores: Path) -> None:
+    """`mlp_ridge` and the others are unknown here; the text 0x1 is no number of TOML."""
+    table = pd.read_csv(scores, dtype=str, keep_default_na=False)
+    own = {"mlp_ridge": "1e-05", "mlp_units": "20", "mlp_bias": "True", "mlp_kind": "0x1"}
+    for name, value in own.items():
+        table.insert(3, name, value)
+    table.to_csv(scores, index=False)
+    variants = scores.with_name("variants.toml")
+    chosen(scores, f"--toml={variants}")
+    first = read_toml(variants)["variants"][0]
+    found = {name: first[name] for name in own}
+    assert found == {"mlp_ridge": 1e-5, "mlp_units": 20, "mlp_bias": True, "mlp_kind": "0x1"}
+    types = {name: type(value) for name, value in found.items()}
+    assert types == {"mlp_ridge": float, "mlp_units": int, "mlp_bias": bool, "mlp_kind": str}
+
+
+@pytest.mark.parametrize("page", ["methods_synthetic", "late_methods_synthetic", "methods_real"])
+def test_the_kept_choices_are_those_of_the_command(page: str, tmp_path: Path) -> None:
+    results = Path(__file__).resolve().parents[2] / "analysis" / "results"
+    for words in commands((results / f"tuning_{page}.md").read_text()):
+        if words[:3] == ["python", "-m", "f3ast_tff.analysis.tuned_rates"]:
+            kept = results / Path(words[words.index("--out") + 1]).name
+            words[words.index("--out") + 1] = str(tmp_path / "rates.csv")
+            words[words.index("--scores") + 1] = str(results / f"tuning_{page}.csv")
+            assert main(words[2:]) == 0
+            assert (tmp_path / "rates.csv").read_text() == kept.read_text()
+            return
+    raise AssertionError("the page has no command of tuned_rates")

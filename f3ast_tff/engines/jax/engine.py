@@ -266,8 +266,7 @@ class FusedEngine:
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
         test = self._parts.data.test
-        weights = evaluated_weights(self._parts.aggregation.memory, self._state)
-        scores = self._test.rows(weights, np.arange(len(test.labels)))
+        scores = self._test.rows(self._scored(), np.arange(len(test.labels)))
         return ClientScores.of_examples(scores, test.sizes)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
@@ -292,6 +291,13 @@ class FusedEngine:
     def weights(self) -> list[np.ndarray]:
         """See `Engine.weights`."""
         return [np.asarray(weight) for weight in self._state.weights]
+
+    def scored_weights(self) -> list[np.ndarray]:
+        """See `Engine.scored_weights`."""
+        return [np.asarray(weight) for weight in self._scored()]
+
+    def _scored(self) -> Any:
+        return evaluated_weights(self._parts.aggregation.memory, self._state)
 
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`."""

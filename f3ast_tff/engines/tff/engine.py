@@ -282,10 +282,7 @@ class TffEngine:
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
-        weights = self.weights()
-        if self._memory is not None:
-            weights = leaves_of(self._memory.evaluated(flat(weights)), weights)
-        return self._scorer.clients(weights, self._parts.data.test)
+        return self._scorer.clients(self.scored_weights(), self._parts.data.test)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
@@ -306,6 +303,13 @@ class TffEngine:
         """See `Engine.weights`."""
         trainable = self._state.global_model_weights.trainable
         return [np.asarray(weight) for weight in trainable]
+
+    def scored_weights(self) -> list[np.ndarray]:
+        """See `Engine.scored_weights`."""
+        weights = self.weights()
+        if self._memory is None:
+            return weights
+        return leaves_of(self._memory.evaluated(flat(weights)), weights)
 
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""

@@ -161,7 +161,7 @@ class Memory:
         return server, model
 
     def evaluated(self, server: Values, model: Any) -> Any:
-        """Returns the model to score, `[num_weights]`; w by default."""
+        """Returns the model to score and to keep for use, `[num_weights]`; w by default."""
         return model
 
     @property

@@ -191,6 +191,18 @@ def test_one_round_by_hand() -> None:
     np.testing.assert_allclose(cohort.weights, [0.5 / 0.46, 0.2 / (0.27 + 0.1 / 3)])
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_large_cluster_is_not_preferred_for_its_size(objective: str) -> None:
+    """Clusters {0, 1, 2} and {3}, p = 0.22, 0.22, 0.22, 0.34, equal rates, K = 1, all available.
+
+    p^2: the means are 0.0484 and 0.1156, so client 3 is selected; the sums, 0.1452 and 0.1156,
+    would select from the other cluster. p: means 0.22 and 0.34, sums 0.66 and 0.34.
+    """
+    p, rates = np.array([0.22, 0.22, 0.22, 0.34]), ParticipationRates(np.full(2, 0.5), 0.1)
+    strategy = ClusterF3AST(p, np.array([0, 0, 0, 1]), rates, objective)
+    assert played(strategy, 1, p > 0, 1).ids.tolist() == [3]
+
+
 def test_falling_step_and_bound_by_hand() -> None:
     """Clusters {0, 1, 2} and {3}, K = 1, all available, p^2: means 0.03 and 0.25, r(0) = 0.5.
 

@@ -42,6 +42,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedstale": {"algorithm": "fedstale", "availability_knowledge": "estimated"},
     "mimic": {"algorithm": "mimic"},
     "focus": {"algorithm": "focus"},
+    "fedawe": {"algorithm": "fedawe"},
     "f3ast": {"algorithm": "f3ast", "aggregation": "fedvarp"},
 }
 

@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
+from f3ast_tff.optimizers.adaptive import AmsGrad
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.settings import builtin_registry, register
 
@@ -101,6 +102,19 @@ def test_adagrad(steps: Steps) -> None:
         expected = expected - 0.1 * g / np.sqrt(v + 0.01)
     optimizer = Adagrad(0.1, epsilon=0.01, initial_accumulator=0.5)
     np.testing.assert_allclose(steps(optimizer, GRADIENTS), expected, rtol=1e-5)
+
+
+def test_amsgrad(steps: Steps) -> None:
+    """b1 = 1/2, b2 = 3/4, eps = 1, rate 1, no bias correction.
+
+    First weight, g = 4, 0, 4: m = 2, 1, 5/2 and v = 4, 3, 25/4, so v_max = 4, 4, 25/4. Steps are
+    2 / (2 + 1), 1 / (2 + 1) and 5/2 / (5/2 + 1). Second weight, g = 0, 8, 0: m = 0, 4, 2 and
+    v_max = 0, 16, 16. Steps are 0, 4 / (4 + 1) and 2 / (4 + 1).
+    """
+    optimizer = AmsGrad(1.0, beta_1=0.5, beta_2=0.75, epsilon=1.0)
+    gradients = [np.array([4.0, 0.0]), np.array([0.0, 8.0]), np.array([4.0, 0.0])]
+    for number, expected in enumerate(([-2 / 3, 0], [-1, -0.8], [-1 - 5 / 7, -1.2]), start=1):
+        np.testing.assert_allclose(steps(optimizer, gradients[:number]), expected, rtol=1e-6)
 
 
 def test_defaults_are_the_papers_constants() -> None:

@@ -33,6 +33,13 @@ def test_first_reports_stand_for_everybody() -> None:
     np.testing.assert_allclose(estimates.values, [1, 0.75 * 2.5 + 0.25 * 0.5, 0.75 * 4 + 2])
 
 
+def test_clients_without_a_report_start_from_the_mean_not_the_median() -> None:
+    """Reports 1, 2 and 6: the mean is 3, the median 2."""
+    estimates = report(LossEstimates(4), [0, 1, 3], [1.0, 2.0, 6.0])
+    assert estimates.values.tolist() == [1, 2, 3, 6]
+    assert estimates.minima.tolist() == [1, 2, 3, 6]
+
+
 def test_minima_are_of_the_smoothed_losses() -> None:
     """beta 1/2, reports 4, 2, 6, 0: estimates 4, 3, 4.5, 2.25; minima 4, 3, 3, 2.25."""
     estimates = LossEstimates(1, beta=0.5)
