@@ -180,9 +180,9 @@ def paired_difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> Paire
 def _outliers(names: Sequence[int], units: np.ndarray) -> tuple[tuple[int, float], ...]:
     distances = np.abs(units - np.median(units))
     bound = OUTLYING * _OF_NORMAL * float(np.median(distances))
-    enough = len(units) >= _FEWEST_FOR_OUTLIERS and bound > 0
-    far = np.flatnonzero(distances > bound) if enough else []
-    return tuple((names[place], float(units[place])) for place in far)
+    if len(units) < _FEWEST_FOR_OUTLIERS or bound == 0:
+        return ()
+    return tuple((names[place], float(units[place])) for place in np.flatnonzero(distances > bound))
 
 
 def difference_of_common(

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,9 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     corrected: dict[int, tuple[float, float]] = {}
     for members in families.values():
         p_values = [claim.found.p_value for claim in members]
-        corrected.update(zip(map(id, members), zip(adjusted(p_values), holm(p_values))))
+        errors = holm([*p_values])
+        for claim, p, error in zip(members, adjusted(p_values), errors):
+            corrected[id(claim)] = (p, error or ERROR)
     return pd.DataFrame([_row(claim, *corrected.get(id(claim), (None, None))) for claim in claims])
 
 
@@ -225,17 +228,17 @@ def _tables(table: pd.DataFrame) -> Iterator[str]:
 def _outlying(rows: pd.DataFrame) -> str:
     """Names the outlying draws of open claims, whose mean and median may disagree."""
     some = rows[(rows["shown"] == "open") & (rows["outliers"] != "")]
-    said = [f"{_claim(row)}: {row['outliers']}" for _, row in some.iterrows()]
+    said = [f"{_claim(row)}: {row['outliers']}" for row in some.to_dict("records")]
     return f"Outlying draws of open claims: {'; '.join(said)}." if said else ""
 
 
-def _claim(row: pd.Series) -> str:
+def _claim(row: Mapping[Any, Any]) -> str:
     return str(row["difference"]) + (f", {row['cell']}" if row["cell"] else "")
 
 
 def _table(rows: pd.DataFrame) -> str:
     shown = []
-    for _, row in rows.iterrows():
+    for row in rows.to_dict("records"):
         signs = f"{row['above']} of {row['draws']}"
         ends = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
         numbers = (f"{row['mean']:+.3f}", ends, f"{row['median']:+.3f}", signs)

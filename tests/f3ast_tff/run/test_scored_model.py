@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from f3ast_tff.run.simulation import Simulation
 
 from f3ast_tff import load_run, simulate
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.saved_run import SavedRun
-from f3ast_tff.run.simulation import Simulation
 from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
