@@ -11,10 +11,10 @@ uncorrected intervals. A run whose accuracy, or loss of that kind, is not finite
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -215,7 +215,8 @@ def _time(when: When) -> str:
 
 def _tables(table: pd.DataFrame) -> Iterator[str]:
     """A table per family, and one per time of asking for what was not planned."""
-    for (family, said), rows in table.groupby(["family", "said"], sort=False):
+    for key, rows in table.groupby(["family", "said"], sort=False):
+        family, said = cast(tuple[str, str], key)
         number = int((table["family"] == family).sum()) if family else len(rows)
         title = f"{said[0].upper()}{said[1:]}"
         if family:
@@ -232,7 +233,7 @@ def _outlying(rows: pd.DataFrame) -> str:
     return f"Outlying draws of open claims: {'; '.join(said)}." if said else ""
 
 
-def _claim(row: Mapping[Any, Any]) -> str:
+def _claim(row: Mapping[Hashable, Any]) -> str:
     return str(row["difference"]) + (f", {row['cell']}" if row["cell"] else "")
 
 
