@@ -23,7 +23,10 @@ from f3ast_tff.analysis.leaderboard.page import (
 from f3ast_tff.analysis.texts import broken, markdown_table
 from f3ast_tff.settings import REQUIRED, parameter
 
-_HEAD = ("regime", "first", "score", "others not shown worse", "of", "FedAvg's place")
+_HEAD = ("regime", "first", "score", "others not shown worse", "of", "plain baseline", "its place")
+# Algorithms that correct nothing, with a plain sum or mean.
+_PLAIN = ("fedavg", "fedavg_all", "uniform")
+_PLAIN_AGGREGATIONS = ("", "sum", "mean")
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,16 @@ def tables(boards: Sequence[Board], masks: Masks) -> str:
 def _overview(board: Board, rows: Sequence[Standing]) -> list[str]:
     score = board.score.replace("_", " ")
     level = sum(row.cells["place"] == "1=" for row in rows[1:])
-    fedavg = next(row for row in rows if row.cells["method"] == board.fedavg.name)
+    plain = next(
+        method.name
+        for method in board.ordered([])
+        if method.group.settings["algorithm"] in _PLAIN
+        and (method.group.setting("aggregation") or "") in _PLAIN_AGGREGATIONS
+    )
+    place = next(row.cells["place"] for row in rows if row.cells["method"] == plain)
     first, others = rows[0].cells, len(rows) - 1
     texts = [first["method"], f"{score} {first[score]}", str(level), str(others)]
-    return [board.title, *texts, fedavg.cells["place"]]
+    return [board.title, *texts, plain, place]
 
 
 def _one_line(row: Standing) -> list[str]:
