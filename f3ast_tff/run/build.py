@@ -248,9 +248,8 @@ class Builder:
 
     def _of_those_present(self, strategy: Strategy) -> OfThosePresent:
         name, world = "client_share_of", self.asked_world
-        population = world.availability
+        population, who = world.availability, self._settings["availability"]
         if not isinstance(population, Population):
-            who = self._settings["availability"]
             raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
         if self.aggregation.memory is not None:
             which = self._settings["aggregation"]
