@@ -1,7 +1,8 @@
 """The course of a comparison: rounds to an accuracy, the lead by round, and both curves.
 
 python -m f3ast_tff.analysis.course --scores analysis/results/fig2_course.csv
-    --rows algorithm,baseline_sampling --by name --targets 0.75,0.8 --minus f3ast:fedavg
+    --rows algorithm,baseline_sampling --targets 0.75,0.8 --minus f3ast:fedavg/with_replacement
+    --panels "first:server_lr=1.0;tuned:server_lr=2.0,server_lr=3.0"
 
 One round of a run is a point of a falling or rising lead; this command shows the others.
 """
@@ -51,7 +52,9 @@ class Flags:
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
     score: str = parameter("sample_accuracy", "score to show", choices=SCORES)
     rows: str = parameter("algorithm", "settings whose values are the methods")
-    by: str | None = parameter(None, "setting with a table and a panel for each value")
+    panels: str | None = parameter(
+        None, "parts with tables and a panel of their own, as TITLE:SETTING=VALUE,...;TITLE:..."
+    )
     where: str | None = parameter(None, "runs to keep, as SETTING=VALUE")
     targets: str = parameter("0.75,0.8", "accuracies to reach")
     minus: str | None = parameter(None, "rows to subtract, as A:B for A minus B")
@@ -64,22 +67,24 @@ class Flags:
 def main(flags: Flags) -> None:
     """Prints the tables, or draws the picture."""
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
-    rows, by = flags.rows.split(","), [flags.by] if flags.by else []
-    for flag, names in (("rows", rows), ("by", by)):
-        for name in names:
-            require_setting(flag, name, table)
-    parts = _parts(kept_groups(table), rows, by)
+    rows = flags.rows.split(",")
+    for name in rows:
+        require_setting("rows", name, table)
+    parts = {
+        title: _methods(kept_groups(runs_where(table, where)), rows)
+        for title, where in _panels(flags.panels)
+    }
     if flags.picture is not None:
         require_ending("picture", flags.picture, ".svg", ".png")
-        save(draw_course(parts, rows, by, flags.score), Path(flags.picture), _DPI)
+        save(draw_course(parts, rows, flags.score), Path(flags.picture), _DPI)
         print(f"written: {flags.picture}")
         return
     targets = _numbers("targets", flags.targets)
     rounds = [int(each) for each in _numbers("rounds", flags.rounds)]
     pairs = flags.minus.split(",") if flags.minus else []
     shown = []
-    for value, methods in parts.items():
-        title = f", {label(by, value)}" if by else ""
+    for name, methods in parts.items():
+        title = f", {name}" if name else ""
         shown.append(f"Rounds to an accuracy{title}:\n\n{_reached(methods, rows, flags, targets)}")
         if pairs:
             lines = _leads(methods, pairs, flags.score, rounds)
@@ -88,30 +93,41 @@ def main(flags: Flags) -> None:
     stem = Path(flags.scores).stem
     asked = [reading_note(plan, stem, [flags.score], round_, pairs) for round_ in rounds]
     shown.append(
-        "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
-        "that never reaches it counted as later than all rounds; in brackets, how many reach it. "
-        "95% intervals over draws, not corrected for their number. "
-        + " ".join(dict.fromkeys(filter(None, asked)))
+        " ".join(
+            [
+                "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
+                "that never reaches it counted as later than all rounds; in brackets, how many reach it. "
+                "95% intervals over draws, not corrected for their number.",
+                *dict.fromkeys(filter(None, asked)),
+            ]
+        )
     )
     print("\n\n".join(shown))
 
 
-Parts = Mapping[Key, Mapping[Key, RunGroup]]
+Parts = Mapping[str, Mapping[Key, RunGroup]]
 
 
-def _parts(groups: Sequence[RunGroup], rows: Sequence[str], by: Sequence[str]) -> Parts:
-    """The runs of each method, by value of `by`."""
-    cells: dict[tuple[Key, Key], list[RunGroup]] = {}
+def _panels(text: str | None) -> list[tuple[str, str | None]]:
+    """Titles and conditions of the parts; one part without a title by default."""
+    if text is None:
+        return [("", None)]
+    found = []
+    for part in text.split(";"):
+        title, colon, where = part.partition(":")
+        if not colon or not where:
+            raise ParameterError("panels", text, "must be TITLE:SETTING=VALUE,...;TITLE:...")
+        found.append((title.strip(), where.strip()))
+    return found
+
+
+def _methods(groups: Sequence[RunGroup], rows: Sequence[str]) -> Mapping[Key, RunGroup]:
+    """The runs of each method, in the order of tables."""
+    found: dict[Key, list[RunGroup]] = {}
     for group in groups:
-        key, value = (tuple(group.settings[name] for name in names) for names in (rows, by))
-        cells.setdefault((value, key), []).append(group)
-    one = {
-        key: only_group(members, "line", "name it in --rows or --where")
-        for key, members in cells.items()
-    }
-    values = ordered_keys((value for value, _ in one), by)
-    keys = ordered_keys((key for _, key in one), rows)
-    return {v: {k: one[v, k] for k in keys if (v, k) in one} for v in values}
+        found.setdefault(tuple(group.settings[name] for name in rows), []).append(group)
+    advice = "name it in --rows, --panels or --where"
+    return {key: only_group(found[key], "line", advice) for key in ordered_keys(found, rows)}
 
 
 def rounds_to(group: RunGroup, score: str, target: float) -> dict[int, float]:
@@ -168,8 +184,8 @@ def _leads(
     return markdown_table(["", *(f"round {round_}" for round_ in rounds)], lines)
 
 
-def draw_course(parts: Parts, rows: Sequence[str], by: Sequence[str], score: str) -> Figure:
-    """Draws each method's mean over draws against the round, a panel for each value of `by`.
+def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
+    """Draws each method's mean over draws against the round, a panel for each part.
 
     The band is the 95% interval of the mean over draws, from the normal distribution.
     """
@@ -182,7 +198,7 @@ def draw_course(parts: Parts, rows: Sequence[str], by: Sequence[str], score: str
         key: Look(*_STYLES[place % len(_STYLES)], "", label(rows, key))
         for place, key in enumerate(order)
     }
-    for panel, (value, methods) in zip(panels, parts.items()):
+    for panel, (title, methods) in zip(panels, parts.items()):
         for key, group in methods.items():
             columns = [
                 run.metrics.set_index("round")[f"test_{score}"] for run in group.runs.values()
@@ -194,7 +210,7 @@ def draw_course(parts: Parts, rows: Sequence[str], by: Sequence[str], score: str
             panel.plot(mean.index, mean, **style)
             low, high = (mean - 1.96 * error).clip(0), (mean + 1.96 * error).clip(upper=1)
             panel.fill_between(mean.index, low, high, color=look.color, alpha=0.15, linewidth=0)
-        panel.set_title(literal(label(by, value)) if by else "", fontsize=10)
+        panel.set_title(literal(title), fontsize=10)
         panel.set_xlabel("round")
         plain(panel)
     panels[0].set_ylabel(score.replace("_", " "))

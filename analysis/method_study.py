@@ -79,7 +79,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
         panel.set_title(literal(title), fontsize=10, loc="left")
     mappable = mpl.cm.ScalarMappable(norm, colours)
     bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
-    bar.set_label(f"difference (limits ±{limit:.2f}); dot: interval without 0", fontsize=9)
+    bar.set_label(f"difference (limits ±{limit:.2f}); dot: nominal interval without 0", fontsize=9)
     # For equal files from equal pictures: a second layout differs in its last digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -242,7 +242,8 @@ def _note(tasks: Collection[str]) -> str:
     return (
         "`above 0` and `below 0` count the regimes whose 95% interval of the paired difference to "
         "the method corrected lies above or below 0, after Holm's correction; a family is all "
-        "regimes of one method in one objective. The other score is user accuracy where the score "
+        "regimes of one method in one objective, so the counts are nominal: nothing corrects over "
+        "methods and objectives. The other score is user accuracy where the score "
         "is sample accuracy, and the reverse. A run whose accuracy or loss is not finite counts as "
         f"accuracy 0. `lost` counts runs whose loss is not finite{guess}."
     )
