@@ -1,10 +1,11 @@
-"""Simulates intervals of few draws: coverage of the true mean, and length.
+"""Simulates intervals of few draws: coverage of the true mean, length, and families of claims.
 
 python -m f3ast_tff.analysis.interval_coverage --out analysis/results/interval_coverage.csv
 
-Every law has a variance. The last law resamples the 12 kept differences F3AST minus FedAvg under
-`uneven`, reading `released`. One of the 12 is far below all others, and 35% of samples of 12 miss
-it (11/12 to the power of 12).
+Every law has a variance. Under `one outlier in 12` a draw is far below all others with probability
+1/12, and 35% of samples of 12 hold no such draw (11/12 to the power of 12). The last law resamples
+the 12 kept differences F3AST minus FedAvg under `uneven`, reading `released`. One of the 12 is far
+below all others.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.command_line import command, out_flag
-from f3ast_tff.analysis.paired_difference import reach
+from f3ast_tff.analysis.mean_intervals import CHOSEN, METHODS, ends
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.verdicts import ERROR
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter
 
 DRAWS = (3, 5, 8, 12)
 # Levels for one claim, and for the smallest p value among ten.
 LEVELS = (0.95, 0.995)
-# The method of `PairedDifference`.
-CHOSEN = "stretched t"
-METHODS = (CHOSEN, "t", "Hall", "bootstrap-t", "sign flips")
+# Draws and claims of families without any effect: a figure's, and the thirteen regimes'.
+FAMILIES = ((12, 10), (8, 13), (48, 13))
+OF_FAMILIES = (CHOSEN, "t")
 KEPT = (
     -0.3220,
     -0.1514,
@@ -48,9 +49,8 @@ KEPT = (
 _SIGMA = 0.60705
 # Shape of the gamma law of skewness 2.3.
 _SHAPE = (2 / 2.3) ** 2
-
-# Lower and upper ends, shape [studies].
-Ends = tuple[np.ndarray, np.ndarray]
+# Distance of an outlier, in deviations of the other draws.
+_OUTLIER = 20.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,10 @@ class Law:
     draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 
+def _with_outliers(random: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return random.standard_normal(shape) - _OUTLIER * (random.random(shape) < 1 / 12)
+
+
 LAWS = {
     "normal": Law(0.0, lambda random, shape: random.standard_normal(shape)),
     "exponential, skewness -2": Law(-1.0, lambda random, shape: -random.exponential(size=shape)),
@@ -68,6 +72,10 @@ LAWS = {
     "lognormal, skewness -2.3": Law(
         -math.exp(_SIGMA**2 / 2), lambda random, shape: -random.lognormal(0, _SIGMA, shape)
     ),
+    "lognormal, skewness -6.2": Law(
+        -math.exp(0.5), lambda random, shape: -random.lognormal(size=shape)
+    ),
+    "one outlier in 12, skewness -2.9": Law(-_OUTLIER / 12, _with_outliers),
     "kept differences, skewness -2.3": Law(
         float(np.mean(KEPT)), lambda random, shape: random.choice(KEPT, shape)
     ),
@@ -79,14 +87,18 @@ class Flags:
     """Flags of this command."""
 
     out: str = out_flag("CSV")
-    studies: int = parameter(4000, "simulated studies for each law and number of draws", minimum=1)
-    resamples: int = parameter(1999, "resamples of bootstrap-t", minimum=1)
+    studies: int = parameter(
+        4000, "simulated studies, or families, for each law and number of draws", minimum=1
+    )
+    resamples: int = parameter(1999, "resamples of each bootstrap", minimum=1)
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
-    table = interval_coverage(flags.studies, flags.resamples)
+    table = pd.concat(
+        [interval_coverage(flags.studies, flags.resamples), family_coverage(flags.studies)]
+    )
     write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")
 
@@ -97,98 +109,62 @@ def interval_coverage(
     """Simulates studies of every law and number of draws.
 
     Returns:
-        A row for each law, number of draws, level and method: `coverage`, the share of intervals
-        that hold the law's mean, and `length`, the median length relative to Student's t.
+        A row for each law, number of draws, level and method; `claims` is 1; `coverage`, the share
+        of intervals that hold the law's mean, and `length`, the median length relative to
+        Student's t.
     """
     rows = []
     for name, law in LAWS.items():
         for n in draws:
             values = law.draw(generator(0, f"coverage of {name}", n), (studies, n))
             for level in LEVELS:
-                t = ends("t", values, level, resamples)
+                where = {"law": name, "draws": n, "claims": 1, "level": level}
                 for method in methods:
-                    low, high = ends(method, values, level, resamples)
-                    with np.errstate(invalid="ignore", divide="ignore"):
-                        length = np.nanmedian((high - low) / (t[1] - t[0]))
-                    holds = np.mean((low <= law.mean) & (law.mean <= high))
-                    found = {"coverage": round(holds, 4), "length": round(length, 3)}
-                    where = {"law": name, "draws": n, "level": level, "method": method}
-                    rows.append({**where, **found})
+                    holds, length = _judged(law, values, method, level, resamples)
+                    found = {"coverage": round(holds.mean(), 4), "length": length}
+                    rows.append({**where, "method": method, **found})
     return pd.DataFrame(rows)
 
 
-def ends(method: str, values: np.ndarray, level: float, resamples: int) -> Ends:
-    """Returns the ends of the intervals of studies, of differences of shape [studies, draws >= 3].
+def family_coverage(
+    families: int, sizes: Sequence[tuple[int, int]] = FAMILIES, methods: Sequence[str] = OF_FAMILIES
+) -> pd.DataFrame:
+    """Simulates families of independent claims without any effect, all under one law.
 
-    `resamples` is the number of resamples of bootstrap-t.
+    Holm's rule rejects some claim exactly if the interval of some claim at its first level, 1 - 5%
+    over the number of claims, leaves out the truth.
+
+    Args:
+        families: Families for each law and size.
+        sizes: Draws and claims of a family.
+        methods: Intervals to try; no bootstrap.
+
+    Returns:
+        Rows as of `interval_coverage`, with `claims` above 1. `coverage` is the share of families
+        without a false verdict, `level` that of the family, 0.95; `length` is at the first level.
     """
-    if method == "sign flips":
-        return _sign_flips(values, level)
-    n = values.shape[1]
-    mean, error = _estimates(values)
-    quantile = float(special.stdtrit(n - 1, (1 + level) / 2))
-    # Statistics (mean - mu) / error at the lower and the upper end.
-    lower, upper = np.full_like(mean, quantile), np.full_like(mean, -quantile)
-    if method == "bootstrap-t":
-        lower, upper = _bootstrap(values, level, resamples)
-    elif method == "Hall":
-        lower, upper = (_hall(q, _skewness(values), n) for q in (quantile, -quantile))
-    elif method == CHOSEN:
-        g = _skewness(values)
-        lower, upper = reach(level, -g, n), -reach(level, g, n)
-    return mean - lower * error, mean - upper * error
+    rows = []
+    for name, law in LAWS.items():
+        for n, claims in sizes:
+            values = law.draw(generator(0, f"families of {name}", n), (families * claims, n))
+            where = {"law": name, "draws": n, "claims": claims, "level": 1 - ERROR}
+            for method in methods:
+                holds, length = _judged(law, values, method, 1 - ERROR / claims)
+                all_hold = holds.reshape(families, claims).all(1)
+                found = {"coverage": round(all_hold.mean(), 4), "length": length}
+                rows.append({**where, "method": method, **found})
+    return pd.DataFrame(rows)
 
 
-def _estimates(values: np.ndarray) -> Ends:
-    return values.mean(-1), values.std(-1, ddof=1) / math.sqrt(values.shape[-1])
-
-
-def _skewness(values: np.ndarray) -> np.ndarray:
-    """`skewness.skewness` of each study, with equal weights."""
-    n = values.shape[1]
-    distances = values - values.mean(1, keepdims=True)
-    second, third = ((distances**power).mean(1) for power in (2, 3))
-    scaled = third / np.where(second > 0, second, 1.0) ** 1.5
-    return math.sqrt(n * (n - 1)) / (n - 2) * scaled
-
-
-def _hall(h: float, g: np.ndarray, n: int) -> np.ndarray:
-    """The T at which Hall's cubic equals `h` (Hall, "On the removal of skewness", 1992).
-
-    The cubic is T + c T^2 + c^2 T^3 / 3 + c / 2 with c = g / (3 sqrt(n)).
-    """
-    c = np.where(g == 0, 1e-9, g) / (3 * math.sqrt(n))
-    return (np.cbrt(1 + 3 * c * (h - c / 2)) - 1) / c
-
-
-def _bootstrap(values: np.ndarray, level: float, resamples: int) -> Ends:
-    """Quantiles of T over resamples of each study; a resample of equal values counts as 0."""
-    n = values.shape[1]
-    picks = generator(0, "bootstrap-t", n).integers(n, size=(resamples, n))
-    quantiles = []
-    for study in values:
-        mean, error = _estimates(study[picks])
-        t = np.where(error > 0, (mean - study.mean()) / np.where(error > 0, error, 1.0), 0.0)
-        quantiles.append(np.quantile(t, [(1 + level) / 2, (1 - level) / 2]))
-    lower, upper = np.array(quantiles).T
-    return lower, upper
-
-
-def _sign_flips(values: np.ndarray, level: float) -> Ends:
-    """The values that the exact sign-flip test of the mean does not reject.
-
-    Flipping the signs of d_i - mu in a subset lowers the sum exactly if mu is below the subset's
-    mean, so the ends are order statistics of the means of all subsets (Hartigan 1969). With few
-    draws no value is rejected.
-    """
-    n = values.shape[1]
-    subsets = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
-    rank = int((1 - level) / 2 * 2**n)
-    if rank == 0:
-        everything = np.full(len(values), np.inf)
-        return -everything, everything
-    means = np.sort(values @ (subsets / subsets.sum(1, keepdims=True)).T, axis=1)
-    return means[:, rank - 1], means[:, -rank]
+def _judged(
+    law: Law, values: np.ndarray, method: str, level: float, resamples: int = 0
+) -> tuple[np.ndarray, float]:
+    """Whether each interval holds the law's mean, and the median length relative to Student's."""
+    low, high = ends(method, values, level, resamples)
+    t = ends("t", values, level, resamples)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        length = float(np.nanmedian((high - low) / (t[1] - t[0])))
+    return (low <= law.mean) & (law.mean <= high), round(length, 3)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.kept_results import (
+    KeptRun,
     campaign_of,
     forget,
+    kept_runs,
     load,
     wrong_runs,
     wrong_scores,
@@ -175,3 +177,16 @@ def test_a_wrong_number_of_the_file(results: Path) -> None:
 def test_commands_that_make_another_file(results: Path, old: str, new: str, said: str) -> None:
     damage(results / "tiny.md", old, new)
     assert said in wrong_runs(results / "tiny.csv")[0]
+
+
+def test_the_runs_of_10_clients_in_fig4_are_those_of_fig2(at_root: None) -> None:
+    """As fig4_48_draws.md says: 192 runs, equal in every digit of the two files at round 1000."""
+    ours, of_fig2 = (kept_runs(RESULTS / f"{name}_48_draws.csv") for name in ("fig4", "fig2"))
+
+    def key(run: KeptRun) -> tuple[object, ...]:
+        return (run.settings["algorithm"], run.settings["reading"], run.pair)
+
+    theirs = {key(run): run.scores[1000] for run in of_fig2}
+    found = [run for run in ours if run.settings["clients_per_round"] == "10"]
+    assert len(found) == 192
+    assert all(run.scores[1000] == theirs[key(run)] for run in found)
