@@ -10,6 +10,8 @@ DOCS := $(VENV)/.docs
 FLOWER := .venv-flower
 # pfl-research has no release for Python 3.13.
 PFL := .venv-pfl
+# `pip install '.[fused]'` on Python 3.11, without a lock.
+RESOLVED := build/venv-resolved
 UV ?= uv
 # The interpreter that .venv is made with, such as python3.13; by default see tools/bootstrap.sh.
 PYTHON ?=
@@ -23,6 +25,8 @@ QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
   tests/f3ast_tff/cli/test_comma_lists.py \
   $(addprefix tests/analysis/test_,verdicts.py paired_difference.py)
+QUICK = -q -x -m "not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) \
+  --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500
@@ -60,7 +64,10 @@ check: style  ## Lint, and run the tests that need neither TensorFlow nor a comm
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
 
 quick-tests: $(STAMP)
-	$(PYTEST) -q -x -m "not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
+	$(PYTEST) $(QUICK)
+
+test-resolved: $(RESOLVED)/.installed  ## Run the tests of `make check` with what pip itself resolves
+	PYTHONDONTWRITEBYTECODE= $(RESOLVED)/bin/python -m pytest $(QUICK)
 
 # These two with XLA's optimisations, which the other tests do without.
 test-slow test-engines: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
@@ -88,7 +95,7 @@ test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
 dist: $(STAMP)  ## Build wheel and sdist into dist/, check them and run the wheel elsewhere (DIST_PYTHONS)
 	tools/dist.sh $(PY) $(DIST_PYTHONS)
 
-record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES; Python 3.10 or 3.11)
+record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES; Python 3.11)
 	$(PY) -m tests.f3ast_tff.engines.recorded_rounds $(CASES)
 
 test-flower: $(FLOWER)/.installed  ## Run the tests of Flower, in an environment of their own
@@ -155,12 +162,12 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra pfl requirements/pfl.in -o requirements/pfl.txt
-	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
+	$(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
 	  pyproject.toml --extra tff --extra fused --extra parquet --extra ray requirements/lock.in \
 	  -o requirements/lock.txt
-	$(UV) pip compile --quiet --universal --python-version 3.9 --constraint requirements/lock.txt \
+	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/docs.in -o requirements/docs.txt
 
@@ -172,6 +179,13 @@ $(FLOWER)/.installed: requirements/flower.txt
 
 $(PFL)/.installed: requirements/pfl.txt
 	@PYTHON='$(or $(PYTHON),python3.12)' tools/bootstrap.sh $(PFL) pfl.txt
+
+$(RESOLVED)/.installed: pyproject.toml requirements/fused.in
+	rm -rf $(RESOLVED)
+	$$(tools/pythons.sh 11 11) -m venv $(RESOLVED)
+	$(RESOLVED)/bin/python -m pip install -qq --disable-pip-version-check --no-input \
+	  --editable '.[fused]' -r requirements/fused.in
+	@touch $@
 
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \

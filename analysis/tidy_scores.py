@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Union
 
 import numpy as np
 import pandas as pd
@@ -37,7 +36,7 @@ BEST, SECOND_HALF, CHANGE = "best", "second_half", "change"
 _OF_ALL = (BEST, SECOND_HALF, CHANGE)
 KEPT_PERIODS = (*PERIODS, *_OF_ALL)
 # A round, or one of `KEPT_PERIODS`.
-When = Union[int, str]
+When = int | str
 # Values of settings, in the order of the settings' names.
 Key = tuple[str, ...]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"

@@ -1,6 +1,6 @@
 """pfl-research: the selection methods of this package as the cohorts of a federated dataset.
 
-`pip install 'f3ast-tff[pfl]'`, on Python 3.10 to 3.12.
+`pip install 'f3ast-tff[pfl]'`, on Python 3.11 or 3.12.
 """
 
 from __future__ import annotations

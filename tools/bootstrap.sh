@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Build the virtual environment VENV and install this checkout into it: bootstrap.sh VENV [LOCK]
 #
-# Python 3.9 to 3.11 on Linux x86-64 get requirements/lock.txt, with TensorFlow Federated. Python
-# 3.12 to 3.14, for which it has no release, get requirements/fused.txt, or the LOCK named. PYTHON
+# Python 3.11 on Linux x86-64 gets requirements/lock.txt, with TensorFlow Federated. Python 3.12
+# to 3.14, for which it has no release, get requirements/fused.txt, or the LOCK named. PYTHON
 # names the interpreter; without it the first on PATH is taken, and one that can have everything
 # comes first.
 #
@@ -38,23 +38,23 @@ print(os.path.realpath(sys.executable))"
   return 1
 }
 
-with_tff() { $tff_platform && find_python "9, 10, 11" "$@"; }
+with_tff() { $tff_platform && find_python "11" "$@"; }
 without_tff() { find_python "12, 13, 14" "$@"; }
 
 if [ -n "${PYTHON:-}" ]; then
   python=$(with_tff "$PYTHON" || without_tff "$PYTHON") ||
-    fail "PYTHON=$PYTHON: must be a CPython 3.9 to 3.14 (3.12 to 3.14 on $(uname -sm)) with venv and ensurepip"
+    fail "PYTHON=$PYTHON: must be a CPython 3.11 to 3.14 (3.12 to 3.14 on $(uname -sm)) with venv and ensurepip"
   make_venv=("$python" -m venv "$venv")
-elif python=$(with_tff python3.11 python3.10 python3.9 python3 python); then
+elif python=$(with_tff python3.11 python3 python); then
   make_venv=("$python" -m venv "$venv")
 elif python=$(without_tff python3.14 python3.13 python3.12 python3 python); then
   make_venv=("$python" -m venv "$venv")
 elif type -P uv >/dev/null; then
   versions=">=3.12,<3.15"
-  ! $tff_platform || versions=">=3.9,<3.12"
+  ! $tff_platform || versions=">=3.11,<3.12"
   make_venv=(uv venv --quiet --seed --python "$versions" "$venv")
 else
-  fail "needs Python 3.9 to 3.14 with its venv and ensurepip modules, or uv; found none on PATH"
+  fail "needs Python 3.11 to 3.14 with its venv and ensurepip modules, or uv; found none on PATH"
 fi
 
 rm -f "$venv/.installed"

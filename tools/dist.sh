@@ -3,7 +3,7 @@
 # fused engine needs into a new environment; run the command and test the plug-ins there, outside
 # the checkout: dist.sh BUILD_PYTHON [PYTHON ...]
 #
-# Without a PYTHON: the oldest and the newest from 3.9 to 3.14 that are found.
+# Without a PYTHON: the oldest and the newest from 3.11 to 3.14 that are found.
 set -euo pipefail
 
 build_python=$1
@@ -14,7 +14,7 @@ trap 'rm -rf "$folder"' EXIT
 
 pythons=("$@")
 if [ ${#pythons[@]} -eq 0 ]; then
-  mapfile -t found < <("$root/tools/pythons.sh" 9 14)
+  mapfile -t found < <("$root/tools/pythons.sh" 11 14)
   pythons=("${found[@]::1}")
   [ ${#found[@]} -lt 2 ] || pythons+=("${found[-1]}")
 fi

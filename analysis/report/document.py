@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -89,7 +88,7 @@ class Picture:
     panels: tuple[Panel, ...] = ()
 
 
-Block = Union[Text, Listing, Grid, Picture]
+Block = Text | Listing | Grid | Picture
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from reprlib import repr
 
@@ -97,6 +97,5 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        # Python 3.9 knows no Z.
-        when = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
-        return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
+        when = datetime.fromisoformat(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

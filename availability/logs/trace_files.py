@@ -38,7 +38,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from reprlib import repr
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ _MESSAGES = {
     **{f"{n}g": ("wifi", False) for n in "2345"},
 }
 # Times and states; a state is a word for `is_eligible`, or whether the device is eligible.
-_Events = list[tuple[float, Union[str, bool]]]
+_Events = list[tuple[float, str | bool]]
 
 
 class _Trace(NamedTuple):

@@ -6,11 +6,11 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
 from f3ast_tff.campaigns.runs import DRAW, PlannedRun, runs_where, with_own_draw

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -97,12 +97,12 @@ class Outcome:
 
 def now() -> str:
     """Returns the time in the format of manifests: ISO 8601, UTC, to the millisecond."""
-    return at(datetime.now(timezone.utc).timestamp())
+    return at(datetime.now(UTC).timestamp())
 
 
 def at(timestamp: float) -> str:
     """Returns a time, seconds since 1970, in the format of manifests."""
-    time = datetime.fromtimestamp(timestamp, timezone.utc)
+    time = datetime.fromtimestamp(timestamp, UTC)
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -171,7 +171,7 @@ class TffConfig(BuiltinEngineConfig):
         if tuple(map(int, version.split(".")[:2])) < OLDEST_TFF:
             allowed = (
                 f"needs tensorflow-federated 0.80 or newer, found {version}: Python 3.12 and newer "
-                "have no such release, so take Python 3.10 or 3.11, and tensorflow-federated 0.87.0"
+                "have no such release, so take Python 3.11, and tensorflow-federated 0.87.0"
             )
             raise ParameterError("engine", "tff", allowed)
 

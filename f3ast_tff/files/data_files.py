@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +118,6 @@ def read_toml(path: Path | str) -> dict[str, Any]:
         ValueError: See `read_text`; also if it is not TOML, is nested too deeply or has a key of
             very many parts.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     text = read_text(path, MAX_TOML_BYTES)
     dots = max(part.count(".") for part in _AROUND_KEYS.split(_TOML_TEXTS.sub("_", text)))
     if dots > _MAX_DOTS:

@@ -231,9 +231,7 @@ def load_plugin(source: str) -> Plugin:
 
 def installed_plugins() -> list[Plugin]:
     """Loads the plug-ins that installed packages name in the entry-point group `f3ast_tff`."""
-    found: Any = metadata.entry_points()
-    # Python 3.9 has a mapping.
-    points = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
+    points = metadata.entry_points(group=GROUP)
     return [load_plugin(point.value.partition(":")[0]) for point in sorted(set(points))]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -97,7 +97,7 @@ def test_the_status_follows_the_first_scores(tmp_path: Path) -> None:
     early, late = read_plan(written(tmp_path, PLAN))
     assert (early.status, early.when, early.scores) == (PLANNED, 1000, "study")
     assert (late.status, late.when) == (ADDED, "best")
-    first = datetime(2026, 1, 3, 10, tzinfo=timezone.utc)
+    first = datetime(2026, 1, 3, 10, tzinfo=UTC)
     both = PlannedQuestion(**{**vars(early), "asked": first})
     assert both.status == WITH_SCORES
     assert PlannedQuestion(**{**vars(early), "first_scores": None}).status == PLANNED

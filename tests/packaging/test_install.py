@@ -201,8 +201,8 @@ def bootstrap(tools: Path, python: str = "", **programs: str) -> subprocess.Comp
 @pytest.mark.parametrize(
     ("python", "programs", "message"),
     [
-        ("", {}, "needs Python 3.9 to 3.14"),
-        ("", {"python3": "exit 127"}, "needs Python 3.9 to 3.14"),
+        ("", {}, "needs Python 3.11 to 3.14"),
+        ("", {"python3": "exit 127"}, "needs Python 3.11 to 3.14"),
         ("", {"uv": "echo one; echo two >&2; exit 1"}, "this failed, run it"),
         ("python3.12", {"python3": "exit 127"}, "PYTHON=python3.12: must be a CPython"),
     ],
@@ -238,7 +238,7 @@ INSIDE = 'case "$1" in -c) exit %d;; esac'
 def test_tff_comes_first_where_it_has_a_release(system: str, lock: str, tmp_path: Path) -> None:
     programs = {"uname": f"echo {system}"}
     tools = tmp_path / "bin"
-    for minor, minors, is_old in ((11, "9, 10, 11", 1), (13, "12, 13, 14", 0)):
+    for minor, minors, is_old in ((11, "11", 1), (13, "12, 13, 14", 0)):
         programs[f"inside{minor}"] = INSIDE % is_old
         found = (minors, tools / f"python3.{minor}", tools / f"inside{minor}")
         programs[f"python3.{minor}"] = FOUND % found

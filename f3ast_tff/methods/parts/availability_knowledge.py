@@ -8,7 +8,7 @@ long run is pi_k, `float64 [N]`, in [0, 1]. Its second eigenvalue is lambda_k, `
 from __future__ import annotations
 
 import copy
-from typing import ClassVar, Union
+from typing import ClassVar
 
 import numpy as np
 
@@ -185,4 +185,4 @@ def _transitions(before: np.ndarray, now: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-AvailabilityKnowledge = Union[KnownAvailability, EstimatedAvailability]
+AvailabilityKnowledge = KnownAvailability | EstimatedAvailability

@@ -78,7 +78,7 @@ def test_missing_framework_is_named(config: Any, monkeypatch: pytest.MonkeyPatch
 def test_an_old_release_of_tff_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: "found")
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.33.0")
-    said = "0.80 or newer, found 0.33.0: .*take Python 3.10 or 3.11"
+    said = "0.80 or newer, found 0.33.0: .*take Python 3.11"
     with pytest.raises(ParameterError, match=said):
         TffConfig().check_installed()
 

@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.models import initializers
 
-# Keras 2.14 draws its seeds in a way that Python 3.10 deprecates and 3.12 refuses.
+# Keras 2.14 draws its seeds in a way that Python 3.11 deprecates and 3.12 refuses.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:non-integer arguments to randrange"),
     pytest.mark.filterwarnings("ignore:np.find_common_type is deprecated"),  # SciPy

@@ -9,7 +9,7 @@ import pytest
 
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 
-# Keras 2.14 draws its seeds in a way that Python 3.10 deprecates and 3.12 refuses.
+# Keras 2.14 draws its seeds in a way that Python 3.11 deprecates and 3.12 refuses.
 pytestmark = [
     pytest.mark.tff,
     pytest.mark.filterwarnings("ignore:non-integer arguments to randrange"),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from f3ast_tff.run.simulation import Simulation
 
 from f3ast_tff import load_run, simulate
 from f3ast_tff.methods.parts.memory import Memory
@@ -16,6 +15,7 @@ from f3ast_tff.run.saved_run import SavedRun
 from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
+from f3ast_tff.simulation import Simulation
 from tests.f3ast_tff.run.small_run import assert_same_results
 
 SMALL: dict[str, Any] = {

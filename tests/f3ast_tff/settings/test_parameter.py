@@ -52,7 +52,7 @@ def test_annotations_need_not_be_texts() -> None:
         )
 
     assert parameters_of(make(int))[0].kind is int
-    (found,) = parameters_of(make(Optional[float]))
+    (found,) = parameters_of(make(Optional[float]))  # noqa: UP045
     assert (found.kind, found.optional) == (float, True)
     (found,) = parameters_of(make("Optional[str]"))
     assert (found.kind, found.optional) == (str, True)

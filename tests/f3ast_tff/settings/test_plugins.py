@@ -240,10 +240,9 @@ def test_entry_points_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(str(tmp_path))
     point = metadata.EntryPoint("x", "an_installed_plugin", "f3ast_tff")
 
-    class Points:
-        def select(self, group: str) -> list[metadata.EntryPoint]:
-            return [point] if group == "f3ast_tff" else []
+    def entry_points(group: str) -> list[metadata.EntryPoint]:
+        return [point] if group == "f3ast_tff" else []
 
-    monkeypatch.setattr(registry_module.metadata, "entry_points", Points)
+    monkeypatch.setattr(registry_module.metadata, "entry_points", entry_points)
     assert [plugin.name for plugin in installed_plugins()] == ["an_installed_plugin"]
     assert "installed" in registry_with().names("availability")

@@ -153,7 +153,6 @@ print(*sorted(loaded - sys.stdlib_module_names))
 """
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names is of 3.10")
 def test_a_strategy_needs_numpy_alone() -> None:
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
     assert done.stderr == ""
