@@ -92,16 +92,12 @@ def main(flags: Flags) -> None:
     plan = read_plan(flags.plan) if flags.plan else ()
     stem = Path(flags.scores).stem
     asked = [reading_note(plan, stem, [flags.score], round_, pairs) for round_ in rounds]
-    shown.append(
-        " ".join(
-            [
-                "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
-                "that never reaches it counted as later than all rounds; in brackets, how many reach it. "
-                "95% intervals over draws, not corrected for their number.",
-                *dict.fromkeys(filter(None, asked)),
-            ]
-        )
+    note = (
+        "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
+        "that never reaches it counted as later than all rounds; in brackets, how many reach it. "
+        "95% intervals over draws, not corrected for their number."
     )
+    shown.append(" ".join([note, *dict.fromkeys(filter(None, asked))]))
     print("\n\n".join(shown))
 
 
