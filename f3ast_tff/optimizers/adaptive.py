@@ -68,7 +68,7 @@ class Adam(Optimizer):
         return v + (xp.square(g) - v) * (1 - self.beta_2)
 
     def in_numpy(
-        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: float
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
     ) -> tuple[np.ndarray, Arrays]:
         rate = learning_rate * (1 - self.beta_2**step) ** 0.5 / (1 - self.beta_1**step)
         first = moments[0] + (gradients - moments[0]) * (1 - self.beta_1)
@@ -238,7 +238,7 @@ class Adagrad(Optimizer):
         return (self.initial_accumulator,)
 
     def in_numpy(
-        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: float
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
     ) -> tuple[np.ndarray, Arrays]:
         total = moments[0] + np.square(gradients)
         return learning_rate * gradients / np.sqrt(total + self.epsilon), (total,)
@@ -314,7 +314,7 @@ class AmsGrad(Optimizer):
         return 0.0, 0.0, 0.0
 
     def in_numpy(
-        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: float
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
     ) -> tuple[np.ndarray, Arrays]:
         def each(rule: Callable[..., Any], *arrays: Any) -> Any:
             return rule(*arrays)

@@ -77,7 +77,7 @@ class Optimizer:
         return ()
 
     def in_numpy(
-        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: float
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
     ) -> tuple[np.ndarray, Arrays]:
         """Returns the array that a step subtracts from the weights, and the moments after it.
 
@@ -85,7 +85,7 @@ class Optimizer:
             gradients: Gradients, `float32 [..., num_weights]`, clipped by the engine if need be.
             moments: Arrays before the step, each like `gradients`.
             step: Number of the step, from 1.
-            learning_rate: Rate of the round.
+            learning_rate: Rate of the round, of the gradients' type.
         """
         raise ParameterError("engine", "host", f"{type(self).__name__} defines no in_numpy")
 

@@ -23,9 +23,9 @@ class Sgd(Optimizer):
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.optimizers import Sgd
-        >>> sgd, gradients = Sgd(0.1, momentum=0.5), np.ones(1)
-        >>> first, moments = sgd.in_numpy(gradients, (np.zeros(1),), step=1, learning_rate=0.1)
-        >>> second, moments = sgd.in_numpy(gradients, moments, step=2, learning_rate=0.1)
+        >>> sgd, rate, gradients = Sgd(0.1, momentum=0.5), np.float32(0.1), np.ones(1, np.float32)
+        >>> first, moments = sgd.in_numpy(gradients, (0 * gradients,), step=1, learning_rate=rate)
+        >>> second, moments = sgd.in_numpy(gradients, moments, step=2, learning_rate=rate)
         >>> round(float(first[0]), 3), round(float(second[0]), 3)
         (0.1, 0.15)
     """
@@ -37,7 +37,7 @@ class Sgd(Optimizer):
         return (0.0,) if self.momentum else ()
 
     def in_numpy(
-        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: float
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
     ) -> tuple[np.ndarray, Arrays]:
         if not self.momentum:
             return learning_rate * gradients, ()

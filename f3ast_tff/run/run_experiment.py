@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.core.plugin_errors import plugins_named
+from f3ast_tff.run.begun import as_begun, say_engine
 from f3ast_tff.run.extension import extend_run, shorter_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
@@ -63,6 +64,8 @@ def run_experiment(
         PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.
     """
+    if folder is not None:
+        configuration = as_begun(configuration, folder)
     engine = configuration.configs["engine"]
     engine.check_installed()
     # Frameworks read the environment when they are imported.
@@ -94,6 +97,7 @@ def run_experiment(
             origin = provenance() if origin is None else origin
             write_config(opened, configuration, origin, experiment.data_sha256, data)
             loggers = metrics_loggers(settings["logger"], opened.path, settings)
+        say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         if not result.finished_before:
             warn_of_a_guess(data.num_classes, result.summary["final"])

@@ -49,15 +49,14 @@ def weighted_sum(
         may_be_zero: Whether a mean with weights of sum 0 is a sum; otherwise it is not finite.
     """
     total = weights.sum(dtype=np.float32)
-    if mean and (total != 0 or not may_be_zero):
-        weights = weights / total
+    divisor = total if mean and (total != 0 or not may_be_zero) else np.float32(1)
     scales = [start.scale for start in starts if start.scale is not None]
     shifts = [start.shift for start in starts if start.shift is not None]
     scaled = weights * np.array(scales, np.float32) if scales else weights
-    delta = scaled @ updates
+    delta: np.ndarray = scaled @ updates / divisor
     if echo_clip is not None:
         delta = clipped(delta, echo_clip, np)
-    return delta + weights @ np.array(shifts, np.float32) if shifts else delta
+    return delta + weights @ np.array(shifts, np.float32) / divisor if shifts else delta
 
 
 def direction(aggregation: Aggregation, delta: np.ndarray, like: list[np.ndarray]) -> np.ndarray:
@@ -86,7 +85,7 @@ def stepped(
         clipped_rows(-delta, optimizer.clip_norm),
         state.moments,
         step=state.step + 1,
-        learning_rate=optimizer.learning_rate * factor,
+        learning_rate=np.float32(optimizer.learning_rate * factor),
     )
     return ServerState(state.model - subtracted, moments, state.step + 1)
 

@@ -1,4 +1,4 @@
-"""Softmax regression in NumPy: its gradient, and a client's training as one reads it."""
+"""Softmax regression in NumPy: the gradient of a batch, and a client's training as one reads it."""
 
 from __future__ import annotations
 
@@ -9,44 +9,36 @@ from f3ast_tff.engines.host.server import clipped_rows
 from f3ast_tff.models import SoftmaxRegression
 
 
-def gradients(
-    model: SoftmaxRegression,
-    weights: np.ndarray,
-    inputs: np.ndarray,
-    labels: np.ndarray,
-    shares: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the gradients of batches' mean losses with the penalty, and the losses without.
+def with_one(inputs: np.ndarray) -> np.ndarray:
+    """Returns inputs `float32 [..., F]` with a 1 at the end: b becomes the last row of W."""
+    longer = np.ones((*inputs.shape[:-1], inputs.shape[-1] + 1), np.float32)
+    longer[..., :-1] = inputs
+    return longer
+
+
+def mean_gradient(
+    weights: np.ndarray, x: np.ndarray, y: np.ndarray, ridge: float = 0.0
+) -> tuple[np.ndarray, float]:
+    """Returns the gradient of a batch's mean loss, like `weights`, and the mean loss.
 
     Args:
-        model: The network.
-        weights: W and b of each batch, `float32 [m, num_weights]`.
-        inputs: Model inputs, `float32 [m, batch, num_features]`.
-        labels: Labels, `int [m, batch]`; any where `shares` is 0.
-        shares: Share of each label in its batch's mean, `float32 [m, batch]`.
-
-    Returns:
-        `float32 [m, num_weights]` and `float32 [m]`.
+        weights: W and b as one matrix, `float32 [F + 1, classes]`.
+        x: Inputs `with_one`, `float32 [batch, F + 1]`.
+        y: Labels, `int [batch]`; a negative label does not count.
+        ridge: See `SoftmaxRegression`; its penalty is in the gradient, not in the loss.
     """
-    m, batch, features = inputs.shape
-    classes, kernel = model.num_classes, features * model.num_classes
-    logits = inputs @ weights[:, :kernel].reshape(m, features, classes)
-    logits += weights[:, None, kernel:]
-    logits -= logits.max(axis=2, keepdims=True)
-    place = np.arange(m * batch) * classes + labels.ravel()
-    own = logits.ravel()[place]
-    error = np.exp(logits, out=logits)
-    sums = error.sum(axis=2)
-    losses = ((np.log(sums) - own.reshape(m, batch)) * shares).sum(axis=1)
-    # d loss / d logits = (softmax - one hot of the label) * share.
-    error *= (shares / sums)[:, :, None]
-    error.ravel()[place] -= shares.ravel()
-    found = np.empty_like(weights)
-    np.matmul(inputs.transpose(0, 2, 1), error, out=found[:, :kernel].reshape(m, features, classes))
-    error.sum(axis=1, out=found[:, kernel:])
-    if model.ridge:
-        found += np.float32(model.ridge) * weights
-    return found, losses
+    logits = x @ weights
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    counts = np.flatnonzero(y >= 0)
+    losses = -np.log(chances[counts, y[counts]])
+    # d loss / d logits = softmax - one hot of the label.
+    error = np.zeros_like(chances)
+    error[counts] = chances[counts]
+    error[counts, y[counts]] -= 1
+    number = max(len(counts), 1)
+    gradient: np.ndarray = x.T @ error / np.float32(number) + np.float32(ridge) * weights
+    return gradient, float(losses.sum() / number)
 
 
 def train_one(
@@ -57,7 +49,7 @@ def train_one(
     start: np.ndarray,
     offset: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Trains one client, the plain form of `Lockstep.train`.
+    """Trains one client: what `Lockstep.train` does for a cohort.
 
     Args:
         parts: Parts of the engine.
@@ -81,23 +73,18 @@ def train_one(
         for first in range(0, len(rows), size):
             batch = rows[first : first + size]
             x = parts.preprocessing.in_numpy(features[batch], drawn[first : first + size])
-            counts = labels[batch] >= 0
-            shares = (counts / max(counts.sum(), 1)).astype(np.float32)
-            found, loss = gradients(
-                model,
-                weights[None],
-                x.reshape(1, len(batch), -1),
-                np.maximum(labels[batch], 0)[None],
-                shares[None],
+            matrix = weights.reshape(-1, model.num_classes)
+            gradient, loss = mean_gradient(
+                matrix, with_one(x.reshape(len(batch), -1)), labels[batch], model.ridge
             )
-            gradient = found[0] if offset is None else found[0] + offset
+            gradient = gradient.ravel() if offset is None else gradient.ravel() + offset
             step += 1
             subtracted, moments = optimizer.in_numpy(
                 clipped_rows(gradient, optimizer.clip_norm),
                 moments,
                 step=step,
-                learning_rate=optimizer.rate(round_number),
+                learning_rate=np.float32(optimizer.rate(round_number)),
             )
             before, weights = weights, weights - subtracted
-            total, visits = total + float(loss[0]) * len(batch), visits + len(batch)
+            total, visits = total + loss * len(batch), visits + len(batch)
     return before, weights, total / visits if visits else float("nan")
