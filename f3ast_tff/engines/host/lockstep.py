@@ -18,7 +18,6 @@ from f3ast_tff.engines.host.server import clipped_rows
 from f3ast_tff.engines.host.softmax import with_one
 from f3ast_tff.models import SoftmaxRegression
 
-
 # Batches whose inputs are gathered at once; more than one step where few clients are left.
 _AT_ONCE = 64
 

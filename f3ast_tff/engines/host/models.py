@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.host.functions import FunctionWork
 from f3ast_tff.engines.host.local_work import LocalWork
 from f3ast_tff.engines.host.lockstep import Lockstep
-from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.models import SoftmaxRegression, TrainingFunction
 
 
 def local_work_of(parts: EngineParts) -> LocalWork:
@@ -22,6 +23,8 @@ def local_work_of(parts: EngineParts) -> LocalWork:
     last_step = memory is not None and memory.last_step
     if isinstance(model, SoftmaxRegression):
         return Lockstep(parts, model, last_step)
+    if isinstance(model, TrainingFunction):
+        return FunctionWork(parts, model, model.initial_weights(parts.seed))
     allowed = (
         f"must be fused: the model {type(model).__name__} is in JAX; host trains "
         "softmax_regression and training functions"
