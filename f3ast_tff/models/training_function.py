@@ -131,6 +131,13 @@ class TrainingFunction:
         """Whether `train` has a parameter `offset`."""
         return "offset" in inspect.signature(self.train).parameters
 
+    def check_optimizer(self, optimizer: Any) -> None:
+        """Refuses a client optimizer that `train` does not follow; by default none.
+
+        Raises:
+            ParameterError: If `train` would pass over the optimizer.
+        """
+
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns `initial(seed)`, `float32`.
 

@@ -38,6 +38,7 @@ class FunctionWork:
             ParameterError: If the method corrects gradients and `train` takes no offset, or if it
                 looks at a client's last step.
         """
+        self.model.check_optimizer(self.parts.client_optimizer)
         memory, name = self.parts.aggregation.memory, type(self.parts.aggregation).__name__
         if memory is None:
             return

@@ -159,7 +159,8 @@ class Lockstep:
             )
             active -= subtracted
         losses = np.bincount(batches.client, errors.losses() * batches.examples, len(begin))
-        return weights - before, losses
+        # Without batches NumPy returns integers.
+        return weights - before, losses.astype(np.float64)
 
     def _inputs(self, rows: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Model inputs of batches `with_one`, `float32 [batches, batch_size, F + 1]`."""
