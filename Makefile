@@ -161,7 +161,7 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra pfl requirements/pfl.in -o requirements/pfl.txt
-	$(UV) pip compile --no-config --quiet --universal --python-version 3.11 --only-binary :all: \
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra fused --extra torch requirements/torch.in -o requirements/torch.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
