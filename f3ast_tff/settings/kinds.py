@@ -174,7 +174,7 @@ _ALL = (
         help="what executes a round: XLA programs, TFF, or NumPy",
         package="engines",
         base="engines.engine:EngineConfig",
-        default=Derived(_engine, "auto, which is fused where JAX is installed, else host"),
+        default=Derived(_engine, "auto: fused with JAX, else host"),
         build_arguments=("parts",),
     ),
 )
