@@ -12,6 +12,8 @@ FLOWER := .venv-flower
 PFL := .venv-pfl
 # `pip install '.[fused]'` on Python 3.11, without a lock.
 RESOLVED := build/venv-resolved
+# PyTorch takes 5 GB.
+TORCH := .venv-torch
 UV ?= uv
 # The interpreter that .venv is made with, such as python3.13; by default see tools/bootstrap.sh.
 PYTHON ?=
@@ -104,6 +106,9 @@ test-flower: $(FLOWER)/.installed  ## Run the tests of Flower, in an environment
 test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment of Python 3.12
 	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py
 
+test-torch: $(TORCH)/.installed  ## Run the tests of PyTorch and scikit-learn, in an environment of their own
+	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py
+
 lint: style types  ## Check style, formatting and types
 
 style: $(STAMP)
@@ -133,6 +138,7 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m benchmarks.round_cost
 	$(PY) -m benchmarks.memory
 	$(PY) -m benchmarks.engine_speed
+	$(PY) -m benchmarks.host_engine
 	$(PY) -m benchmarks.start_up
 	$(PY) -m benchmarks.campaign_overhead
 	$(PY) -m benchmarks.availability_speed
@@ -162,6 +168,9 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra pfl requirements/pfl.in -o requirements/pfl.txt
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  pyproject.toml --extra fused --extra torch requirements/torch.in -o requirements/torch.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
@@ -186,6 +195,8 @@ $(RESOLVED)/.installed: pyproject.toml requirements/fused.in
 	$(RESOLVED)/bin/python -m pip install -qq --disable-pip-version-check --no-input \
 	  --editable '.[fused]' -r requirements/fused.in
 	@touch $@
+$(TORCH)/.installed: requirements/torch.txt
+	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(TORCH) torch.txt
 
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
@@ -193,5 +204,5 @@ $(DOCS): $(STAMP) requirements/docs.txt
 	@touch $@
 
 clean:  ## Remove .venv, caches and build products (not runs/)
-	rm -rf $(VENV) $(FLOWER) $(PFL) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOWER) $(PFL) $(TORCH) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -108,7 +108,7 @@ def _panels(text: str | None) -> list[tuple[str, str | None]]:
     """Titles and conditions of the parts; one part without a title by default."""
     if text is None:
         return [("", None)]
-    found = []
+    found: list[tuple[str, str | None]] = []
     for part in text.split(";"):
         title, colon, where = part.partition(":")
         if not colon or not where:

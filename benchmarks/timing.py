@@ -16,15 +16,19 @@ import numpy as np
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 
 
-def interleaved(tasks: Mapping[str, Callable[[int], object]], repeats: int) -> dict[str, float]:
+def interleaved(
+    tasks: Mapping[str, Callable[[int], object]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
     """Returns the median seconds of each task, run in turns; each is warmed up first."""
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for repeat in range(-2, repeats):
         for name, task in tasks.items():
-            started = time.perf_counter()
+            started = clock()
             task(repeat + 3)
             if repeat >= 0:
-                seconds[name].append(time.perf_counter() - started)
+                seconds[name].append(clock() - started)
     return {name: float(np.median(values)) for name, values in seconds.items()}
 
 

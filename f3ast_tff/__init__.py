@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.fedavg import Proportional, Uniform
     from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
+    from f3ast_tff.models.training_function import Trained, TrainingFunction
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
     from f3ast_tff.run.saved_run import SavedRun, load_run
     from f3ast_tff.run.selecting import select_clients, weigh_updates
@@ -49,7 +50,9 @@ __all__ = [
     "StatesOracle",
     "Strategy",
     "TabularPolicy",
+    "Trained",
     "TrainedModel",
+    "TrainingFunction",
     "Uniform",
     "advise",
     "compare",
@@ -77,6 +80,7 @@ _NAMES = {
     "core.rates": ("ParticipationRates", "marginal_utility", "variance_bound"),
     "methods.parts.strategy": ("Cohort", "Outcome", "Round", "Strategy"),
     "methods.power_of_choice": ("PowerOfChoice",),
+    "models.training_function": ("Trained", "TrainingFunction"),
     "rate_region": ("IndependentOracle", "StatesOracle", "greedy_policy", "optimal_rates"),
     "run.saved_run": ("SavedRun", "load_run"),
     "run.selecting": ("select_clients", "weigh_updates"),

@@ -195,7 +195,7 @@ def simulate(
     availability: Any = "home_devices",
     *,
     rounds: int | None = None,
-    engine: Any = "fused",
+    engine: Any = "auto",
     folder: str | os.PathLike[str] | None = None,
     plugins: Sequence[str] = (),
     on_round: OnRound | None = None,
@@ -213,7 +213,8 @@ def simulate(
             `Strategy`.
         availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, which repeat.
         rounds: Number of rounds; by default the task's.
-        engine: `"fused"` or `"tff"`.
+        engine: `"fused"`, `"tff"` or `"host"`; by default `fused` where JAX is installed, else
+            `host`.
         folder: Folder of the run, written as by the command line; replaces `output_dir` and
             `run_name`. A run in the folder is resumed, and made longer by more rounds if that is
             exact. `None` writes no files; then `output_dir`, `run_name`, `client_scores`,

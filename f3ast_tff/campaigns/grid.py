@@ -15,10 +15,11 @@ from typing import Any
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
 from f3ast_tff.campaigns.runs import DRAW, PlannedRun, runs_where, with_own_draw
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.run.begun import as_begun
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.conditions import MAX_VALUES, ValueRefused, integer_range
 from f3ast_tff.settings.groups import GROUPS
-from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.registry import load_plugin
 from f3ast_tff.settings.resolve import applicable, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
@@ -325,11 +326,13 @@ class _Planner:
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
             for kind in KINDS:
-                if isinstance(given.get(kind), str) and kind != "constraint":
+                named = isinstance(given.get(kind), str) and given[kind] != AUTO
+                if named and kind != "constraint":
                     given[kind] = self._registry.find(kind, given[kind]).name
             name = _name(point, {**given, **drawn})
             where = {"output_dir": str(self._output_dir), "run_name": name}
             configuration = resolve({**given, **where}, self._registry)
+            configuration = as_begun(configuration, configuration.folder)
             engine = configuration.configs["engine"]
             if self._to_run and type(engine) not in self._installed:
                 engine.check_installed()

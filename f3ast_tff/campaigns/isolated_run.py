@@ -92,7 +92,8 @@ def load_framework(configuration: Configuration) -> None:
     engine = configuration.configs["engine"]
     engine.prepare_environment(os.environ)
     importlib.import_module("f3ast_tff.run.build")
-    importlib.import_module(engine.framework)
+    if engine.framework:
+        importlib.import_module(engine.framework)
 
 
 def run_isolated(

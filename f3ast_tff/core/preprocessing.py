@@ -13,7 +13,7 @@ _WHITE = np.float32(255)
 
 
 class Preprocessing(Protocol):
-    """A pure function of features and draws, with equal results in both frameworks.
+    """A pure function of features and draws, with equal results in all frameworks.
 
     The draws of an augmentation are a few integers per example, made on the host with NumPy from
     (seed, round, client). The pixels are computed on the device that trains the model.
@@ -57,6 +57,10 @@ class Preprocessing(Protocol):
         """The same as `in_jax`, in TensorFlow."""
         ...
 
+    def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
+        """The same as `in_jax`, in NumPy."""
+        ...
+
 
 class Deterministic:
     """Base of preprocessing that draws nothing and changes no shape."""
@@ -87,6 +91,10 @@ class AsStored(Deterministic):
         """See `Preprocessing.in_tf`."""
         return features
 
+    def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
+        """See `Preprocessing.in_numpy`."""
+        return features
+
 
 @dataclass(frozen=True)
 class ScaledPixels(Deterministic):
@@ -109,6 +117,11 @@ class ScaledPixels(Deterministic):
         import tensorflow as tf
 
         return self._scaled(tf.cast(features, tf.float32))
+
+    def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
+        """See `Preprocessing.in_numpy`."""
+        scaled: np.ndarray = self._scaled(features.astype(np.float32))
+        return scaled
 
     def _scaled(self, pixels: Any) -> Any:
         return pixels / _WHITE * np.float32(self.white - self.black) + np.float32(self.black)
@@ -156,20 +169,29 @@ class ImageCrops:
         """Turns `uint8 [n, image, image, c]` into `float32 [n, crop, crop, c]`."""
         import jax.numpy as jnp
 
+        return self._standardised(jnp, features, draws)
+
+    def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
+        """See `in_jax`."""
+        crops: np.ndarray = self._standardised(np, features, draws)
+        return crops
+
+    def _standardised(self, xp: Any, features: Any, draws: Any | None) -> Any:
+        """The standardised crops; `xp` is `numpy` or `jax.numpy`."""
         if draws is None or not self.augment:
             cropped = self._central(features)
         else:
-            along = jnp.arange(self.crop)
+            along = xp.arange(self.crop)
             rows = draws[:, 0, None] + along
-            mirrored = jnp.where(draws[:, 2, None] == 1, along[::-1], along)
+            mirrored = xp.where(draws[:, 2, None] == 1, along[::-1], along)
             columns = draws[:, 1, None] + mirrored
-            here = jnp.arange(len(features))[:, None, None]
+            here = xp.arange(len(features))[:, None, None]
             cropped = features[here, rows[:, :, None], columns[:, None, :]]
-        x = cropped.astype(jnp.float32)
-        mean = jnp.mean(x, axis=(1, 2, 3), keepdims=True)
-        deviation = jnp.std(x, axis=(1, 2, 3), keepdims=True)
+        x = cropped.astype(xp.float32)
+        mean = xp.mean(x, axis=(1, 2, 3), keepdims=True)
+        deviation = xp.std(x, axis=(1, 2, 3), keepdims=True)
         least = 1 / np.sqrt(np.prod(x.shape[1:]))
-        return (x - mean) / jnp.maximum(deviation, np.float32(least))
+        return (x - mean) / xp.maximum(deviation, np.float32(least))
 
     def in_tf(self, features: Any, draws: Any | None) -> Any:
         """The same as `in_jax`, in TensorFlow."""

@@ -1,4 +1,4 @@
-"""The two engines as components."""
+"""The engines as components."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from f3ast_tff.settings import parameter, register
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+    from f3ast_tff.engines.host.engine import HostEngine
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.tff.engine import TffEngine
 
@@ -25,7 +26,7 @@ MATMUL_PRECISIONS = ("highest", "tensorfloat32")
 
 @dataclass(frozen=True)
 class BuiltinEngineConfig(EngineConfig):
-    """Settings of both engines: a device, and workers that share a cohort."""
+    """Settings of fused and tff: a device, and workers that share a cohort."""
 
     device: str = parameter(
         "auto",
@@ -203,3 +204,22 @@ class TffConfig(BuiltinEngineConfig):
             clients_at_once=self.tff_clients_at_once,
             round_timeout_s=self.round_timeout,
         )
+
+
+@register(
+    "engine",
+    "host",
+    "Host",
+    about="a round in plain NumPy, of softmax regression or of a training function of one's own",
+    order=3,
+)
+@dataclass(frozen=True)
+class HostConfig(EngineConfig):
+    """Configuration of `HostEngine`."""
+
+    keeps_late: ClassVar[bool] = True
+
+    def build(self, parts: EngineParts) -> HostEngine:
+        from f3ast_tff.engines.host.engine import HostEngine
+
+        return HostEngine(parts)

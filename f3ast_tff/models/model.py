@@ -63,6 +63,7 @@ class ModelConfig:
         engines: Engines that can train the model; `()` for all.
         labels_sequences: Whether it predicts a class for each element of a sequence, instead of a
             class per example.
+        in_numpy: Whether the model has a form in NumPy, as engine `host` needs.
         convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
 
     Examples:
@@ -78,6 +79,7 @@ class ModelConfig:
 
     engines: ClassVar[tuple[str, ...]] = ()
     labels_sequences: ClassVar[bool] = False
+    in_numpy: ClassVar[bool] = False
     convex: ClassVar[bool] = False
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Model:
@@ -101,9 +103,12 @@ class ModelConfig:
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
-        engine = settings["engine"]
+        engine, name = settings["engine"], component_of(self).name
+        if engine == "host" and not self.in_numpy:
+            allowed = f"must be another engine with model {name}, which has no form in NumPy"
+            raise ParameterError("engine", engine, allowed)
         if self.engines and engine not in self.engines:
-            allowed = f"must be {' or '.join(self.engines)} with model {component_of(self).name}"
+            allowed = f"must be {' or '.join(self.engines)} with model {name}"
             raise ParameterError("engine", engine, allowed)
 
 

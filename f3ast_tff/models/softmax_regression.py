@@ -28,6 +28,7 @@ class SoftmaxRegression:
         start: W before training (reading R21): `"zeros"`, since the loss is convex, or `"glorot"`,
             uniform by Glorot and Bengio (2010), from the seed. b starts from zeros.
         convex: See `ModelConfig`.
+        in_numpy: See `ModelConfig`.
 
     Raises:
         ValueError: If `input_shape` does not hold `num_features` numbers.
@@ -50,6 +51,7 @@ class SoftmaxRegression:
     input_shape: tuple[int, ...] | None = None
     start: str = "zeros"
     convex: ClassVar[bool] = True
+    in_numpy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.input_shape is not None and np.prod(self.input_shape) != self.num_features:
@@ -107,6 +109,7 @@ class SoftmaxRegressionConfig(ModelConfig):
     """Configuration of `SoftmaxRegression`."""
 
     convex: ClassVar[bool] = SoftmaxRegression.convex
+    in_numpy: ClassVar[bool] = SoftmaxRegression.in_numpy
 
     ridge: float = parameter(Published(0.0), "the loss adds ridge / 2 |w|^2", minimum=0)
     softmax_start: str = parameter(

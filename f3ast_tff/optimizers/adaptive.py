@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Optimizer, OptimizerConfig
+import numpy as np
+
+from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Arrays, Optimizer, OptimizerConfig
 from f3ast_tff.settings import Published, parameter, register
 
 _ADAM = "steps by first over root of second moment of the gradients"
@@ -57,25 +59,24 @@ class Adam(Optimizer):
     beta_2: float = 0.999
     epsilon: float = 1e-7
 
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        return 0.0, 0.0
+
+    def _second_moment(self, xp: Any, v: Any, g: Any) -> Any:
+        """Returns the second moment after a gradient g; `xp` has the functions of a framework."""
+        return v + (xp.square(g) - v) * (1 - self.beta_2)
+
+    def in_numpy(
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
+    ) -> tuple[np.ndarray, Arrays]:
+        rate = learning_rate * (1 - self.beta_2**step) ** 0.5 / (1 - self.beta_1**step)
+        first = moments[0] + (gradients - moments[0]) * (1 - self.beta_1)
+        second = self._second_moment(np, moments[1], gradients)
+        return rate * first / (np.sqrt(second) + self.epsilon), (first, second)
+
     def in_jax(self, learning_rate: Any) -> Any:
-        from jax import numpy as jnp
-
-        def second_moment(v: Any, g: Any) -> Any:
-            return v + (jnp.square(g) - v) * (1 - self.beta_2)
-
-        return self._by_moments(learning_rate, 0.0, second_moment)
-
-    def in_tff(self) -> Any:
-        import tensorflow_federated as tff
-
-        return tff.learning.optimizers.build_adam(
-            self.learning_rate, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon
-        )
-
-    def _by_moments(
-        self, learning_rate: Any, initial_second: float, second_moment: Callable[[Any, Any], Any]
-    ) -> Any:
-        """Returns the transformation for an update of the second moment v by a gradient g.
+        """See `Optimizer.in_jax`.
 
         optax's Adam and Yogi are not used: they correct v's bias before they add epsilon.
         """
@@ -85,6 +86,10 @@ class Adam(Optimizer):
 
         tree_map = jax.tree_util.tree_map
         beta_1, beta_2, epsilon = self.beta_1, self.beta_2, self.epsilon
+        initial_second = self.initial_moments[1]
+
+        def second_moment(v: Any, g: Any) -> Any:
+            return self._second_moment(jnp, v, g)
 
         def init(weights: Any) -> Moments:
             second = tree_map(lambda w: jnp.full_like(w, initial_second), weights)
@@ -100,6 +105,13 @@ class Adam(Optimizer):
             return steps, Moments(step, first, second)
 
         return optax.GradientTransformation(init, update)
+
+    def in_tff(self) -> Any:
+        import tensorflow_federated as tff
+
+        return tff.learning.optimizers.build_adam(
+            self.learning_rate, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon
+        )
 
 
 @dataclass(frozen=True)
@@ -162,14 +174,13 @@ class Yogi(Adam):
 
     initial_accumulator: float = 1e-6
 
-    def in_jax(self, learning_rate: Any) -> Any:
-        from jax import numpy as jnp
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        return 0.0, self.initial_accumulator
 
-        def second_moment(v: Any, g: Any) -> Any:
-            square = jnp.square(g)
-            return v + (1 - self.beta_2) * jnp.sign(square - v) * square
-
-        return self._by_moments(learning_rate, self.initial_accumulator, second_moment)
+    def _second_moment(self, xp: Any, v: Any, g: Any) -> Any:
+        square = xp.square(g)
+        return v + (1 - self.beta_2) * xp.sign(square - v) * square
 
     def in_tff(self) -> Any:
         import tensorflow_federated as tff
@@ -221,6 +232,16 @@ class Adagrad(Optimizer):
 
     epsilon: float = 1e-7
     initial_accumulator: float = 1e-6
+
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        return (self.initial_accumulator,)
+
+    def in_numpy(
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
+    ) -> tuple[np.ndarray, Arrays]:
+        total = moments[0] + np.square(gradients)
+        return learning_rate * gradients / np.sqrt(total + self.epsilon), (total,)
 
     def in_jax(self, learning_rate: Any) -> Any:
         import optax
@@ -287,6 +308,18 @@ class AmsGrad(Optimizer):
         largest = each(xp.maximum, largest, second)
         steps = each(lambda m, v: learning_rate * m / (xp.sqrt(v) + self.epsilon), first, largest)
         return steps, (first, second, largest)
+
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        return 0.0, 0.0, 0.0
+
+    def in_numpy(
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
+    ) -> tuple[np.ndarray, Arrays]:
+        def each(rule: Callable[..., Any], *arrays: Any) -> Any:
+            return rule(*arrays)
+
+        return self._stepped(np, each, learning_rate, moments, gradients)
 
     def in_jax(self, learning_rate: Any) -> Any:
         import jax

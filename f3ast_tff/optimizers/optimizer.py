@@ -1,4 +1,4 @@
-"""An optimizer: a value with its step in JAX, in TFF, or in both."""
+"""An optimizer: a value with its step in NumPy, in JAX and in TFF, or in some of them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from f3ast_tff.settings.component import component_of
 
 # Limit on learning rates; far beyond it weights overflow, and engines differ in how they do.
 MAX_LEARNING_RATE = 10**6
+# Arrays that an optimizer keeps from step to step, each like the weights.
+Arrays = tuple[np.ndarray, ...]
 # Method of the optimizer that each engine calls, by name of the engine.
-_FORMS = {"fused": "in_jax", "tff": "in_tff"}
+_FORMS = {"fused": "in_jax", "tff": "in_tff", "host": "in_numpy"}
 
 
 @dataclass(frozen=True)
 class Optimizer:
-    """Base of optimizers; each defines `in_jax`, `in_tff` or both.
+    """Base of optimizers; each defines `in_numpy`, `in_jax`, `in_tff` or some of them.
 
     Attributes:
         learning_rate: Learning rate of round 1, above 0.
@@ -68,6 +70,24 @@ class Optimizer:
     def is_constant(self) -> bool:
         """Whether the learning rate is the same in every round."""
         return self.schedule.is_constant
+
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        """First values of the moments of `in_numpy`, each an array like the weights."""
+        return ()
+
+    def in_numpy(
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
+    ) -> tuple[np.ndarray, Arrays]:
+        """Returns the array that a step subtracts from the weights, and the moments after it.
+
+        Args:
+            gradients: Gradients, `float32 [..., num_weights]`, clipped by the engine if need be.
+            moments: Arrays before the step, each like `gradients`.
+            step: Number of the step, from 1.
+            learning_rate: Rate of the round, of the gradients' type.
+        """
+        raise ParameterError("engine", "host", f"{type(self).__name__} defines no in_numpy")
 
     def in_jax(self, learning_rate: Any) -> Any:
         """Returns an `optax.GradientTransformation` whose updates are added to the weights.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Optimizer, OptimizerConfig
+import numpy as np
+
+from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Arrays, Optimizer, OptimizerConfig
 from f3ast_tff.settings import Published, parameter, register
 
 _ABOUT = "steps of the learning rate along the gradient, with momentum if wanted"
@@ -19,16 +21,28 @@ class Sgd(Optimizer):
         momentum: Momentum in [0, 1); 0 for none.
 
     Examples:
-        >>> import jax.numpy as jnp
+        >>> import numpy as np
         >>> from f3ast_tff.optimizers import Sgd
-        >>> sgd = Sgd(0.1, momentum=0.5).in_jax(learning_rate=0.1)
-        >>> first, state = sgd.update(jnp.ones(1), sgd.init(jnp.zeros(1)))
-        >>> second, state = sgd.update(jnp.ones(1), state)
+        >>> sgd, rate, gradients = Sgd(0.1, momentum=0.5), np.float32(0.1), np.ones(1, np.float32)
+        >>> first, moments = sgd.in_numpy(gradients, (0 * gradients,), step=1, learning_rate=rate)
+        >>> second, moments = sgd.in_numpy(gradients, moments, step=2, learning_rate=rate)
         >>> round(float(first[0]), 3), round(float(second[0]), 3)
-        (-0.1, -0.15)
+        (0.1, 0.15)
     """
 
     momentum: float = 0.0
+
+    @property
+    def initial_moments(self) -> tuple[float, ...]:
+        return (0.0,) if self.momentum else ()
+
+    def in_numpy(
+        self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
+    ) -> tuple[np.ndarray, Arrays]:
+        if not self.momentum:
+            return learning_rate * gradients, ()
+        velocity = self.momentum * moments[0] + gradients
+        return learning_rate * velocity, (velocity,)
 
     def in_jax(self, learning_rate: Any) -> Any:
         import optax

@@ -147,7 +147,8 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
     if kind == "availability":
         return _facts_of_availability(value)
     if kind == "model":
-        return {name: getattr(value, name, False) for name in ("labels_sequences", "convex")}
+        facts = {"engines": (), "labels_sequences": False, "in_numpy": False, "convex": False}
+        return {name: getattr(value, name, missing) for name, missing in facts.items()}
     if kind == "task":
         return {"published": {"num_clients": value.train.num_clients}}
     return {}

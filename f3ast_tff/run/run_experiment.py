@@ -17,6 +17,7 @@ from f3ast_tff.records.outputs import masks_file, not_added, record_masks
 from f3ast_tff.records.provenance import cores, provenance
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
+from f3ast_tff.run.begun import as_begun, say_engine
 from f3ast_tff.run.extension import extend_run, shorter_run
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
@@ -64,6 +65,8 @@ def run_experiment(
         PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.
     """
+    if folder is not None:
+        configuration = as_begun(configuration, folder)
     engine = configuration.configs["engine"]
     engine.check_installed()
     # Frameworks read the environment when they are imported.
@@ -95,6 +98,7 @@ def run_experiment(
             origin = provenance() if origin is None else origin
             write_config(opened, configuration, origin, experiment.data_sha256, data)
             loggers = metrics_loggers(settings["logger"], opened.path, settings)
+        say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         if not result.finished_before:
             warn_of_a_guess(data.num_classes, result.summary["final"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,19 +60,32 @@ class TrainedModel:
             ParameterError: If a column is missing, the examples have another shape, or an entry is
                 no finite number.
         """
-        import jax
-
         stored = self._stored(examples)
         model = self._model(stored)
-        apply = jax.jit(lambda weights, rows: jax.nn.softmax(model.apply(weights, rows)))
         size = max(1, model.examples_at_once)
+        apply = self._in_numpy(model) if self.config.in_numpy else self._in_jax(model)
+        parts = [apply(stored[first : first + size]) for first in range(0, len(stored), size)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
+
+    def _in_numpy(self, model: Model) -> Callable[[np.ndarray], np.ndarray]:
+        """Probabilities of the classes of stored features, in NumPy."""
+
+        def apply(stored: np.ndarray) -> np.ndarray:
+            logits = model.apply(self.weights, self.preprocessing.in_numpy(stored, None))
+            chances = np.exp(logits - logits.max(axis=-1, keepdims=True))
+            found: np.ndarray = chances / chances.sum(axis=-1, keepdims=True)
+            return found.astype(np.float32, copy=False)
+
+        return apply
+
+    def _in_jax(self, model: Model) -> Callable[[np.ndarray], np.ndarray]:
+        """Probabilities of the classes of stored features, in JAX."""
+        import jax
+
+        softmax = jax.jit(lambda weights, rows: jax.nn.softmax(model.apply(weights, rows)))
         # Not NumPy arrays, which rows of the program cannot index.
         weights = [jax.numpy.asarray(weight) for weight in self.weights]
-        parts = [
-            apply(weights, self.preprocessing.in_jax(stored[first : first + size], None))
-            for first in range(0, len(stored), size)
-        ]
-        return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
+        return lambda stored: softmax(weights, self.preprocessing.in_jax(stored, None))
 
     def predict(self, examples: Any) -> np.ndarray:
         """Returns the most probable classes: names of `labels`, or `int64` without names.

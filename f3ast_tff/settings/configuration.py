@@ -26,11 +26,13 @@ class Configuration:
         configs: `Config` of the chosen component, by kind.
         settings: All settings by name, including kinds (whose values are names); JSON values.
         registry: Registry of the components.
+        given: Names of the given settings; all others have their defaults.
     """
 
     configs: Mapping[str, Any]
     settings: Mapping[str, Any]
     registry: Registry
+    given: frozenset[str] = frozenset()
 
     @property
     def components(self) -> dict[str, Component]:

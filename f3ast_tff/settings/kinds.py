@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -61,6 +62,18 @@ class Kind:
         if missing:
             lacks = f"has no {', '.join(missing)}"
             raise ComponentError(f"{self.name} {type(value).__name__}: {lacks}")
+
+
+# Value of the setting `engine` that stands for its default.
+AUTO = "auto"
+
+
+def _engine(known: Any) -> str:
+    """`fused` if JAX is installed or the model needs it; else `host`."""
+    model = known.config_class("model")
+    if "host" in model.engines:
+        return "host"
+    return "fused" if not model.in_numpy or importlib.util.find_spec("jax") else "host"
 
 
 _OPTIMIZER_MEMBERS = ("learning_rate", "in_jax")
@@ -158,10 +171,10 @@ _ALL = (
     ),
     Kind(
         "engine",
-        help="what executes a round: XLA programs, or TFF",
+        help="what executes a round: XLA programs, TFF, or NumPy",
         package="engines",
         base="engines.engine:EngineConfig",
-        default="fused",
+        default=Derived(_engine, "auto: fused with JAX, else host"),
         build_arguments=("parts",),
     ),
 )

@@ -20,7 +20,7 @@ from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry,
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import GROUPS
-from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.logger_names import logger_names
 from f3ast_tff.settings.parameter import REQUIRED
 from f3ast_tff.settings.registry import builtin_registry
@@ -61,8 +61,13 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings; a constraint that is only a number becomes `clients_per_round`."""
+    """The given settings; a constraint that is only a number becomes `clients_per_round`.
+
+    The engine `auto` counts as not given, so that a run's identity names the engine it is on.
+    """
     given = {name: value for name, value in settings.items() if value is not None}
+    if given.get("engine") == AUTO:
+        del given["engine"]
     text = given.get("constraint")
     if isinstance(text, str) and _COUNT.fullmatch(text):
         if "clients_per_round" in given:
@@ -144,7 +149,8 @@ class _Resolver:
         _check_weights(configs["algorithm"], configs["aggregation"])
         _check_run_name(settings["run_name"])
         logger_names(settings["logger"])
-        return Configuration(MappingProxyType(configs), settings, self._registry)
+        chosen = frozenset(self._given)
+        return Configuration(MappingProxyType(configs), settings, self._registry, chosen)
 
     def run_name(self) -> str:
         named = ("task", "algorithm", "availability", "reading")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from f3ast_tff.core.data_files import read_toml
 
 from f3ast_tff.analysis.kept_pages import commands
 from f3ast_tff.analysis.tuned_rates import main
 from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.files.data_files import read_toml
 
 HEADER = (
     "task,algorithm,availability,aggregation,baseline_sampling,client_share,client_lr,server_lr,"

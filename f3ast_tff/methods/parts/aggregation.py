@@ -15,7 +15,7 @@ from f3ast_tff.settings.component import component_of
 # Aggregations with weights for a sum over the cohort: p_k over a rate.
 _OVER_RATES = ("sum", "fedstale")
 # Method of the aggregation that each engine calls, by name of the engine.
-_FORMS = {"fused": "in_jax", "tff": "in_tf"}
+_FORMS = {"fused": "in_jax", "tff": "in_tf", "host": "in_numpy"}
 
 
 class Aggregation:
@@ -60,6 +60,10 @@ class Aggregation:
 
     def in_tf(self, delta: list[Any]) -> list[Any]:
         """The same as `in_jax`, in TensorFlow."""
+        return delta
+
+    def in_numpy(self, delta: list[Any]) -> list[Any]:
+        """The same as `in_jax`, in NumPy."""
         return delta
 
     @property

@@ -123,12 +123,20 @@ def test_flagfile_with_bad_content(
 
 
 NO_FRAMEWORK = """
+import importlib.machinery
 import sys
 
 class Refuse:
+    # It is there for `importlib.util.find_spec`, which imports nothing.
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("tensorflow", "tensorflow_federated", "jax", "jaxlib", "keras"):
-            raise AssertionError(f"{name} was imported")
+            return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec):
+        raise AssertionError(f"{spec.name} was imported")
+
+    def exec_module(self, module):
+        pass
 
 sys.meta_path.insert(0, Refuse())
 from f3ast_tff.cli.main import main

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.tiny import engine_parts
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.host.engine import HostEngine
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,8 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
             runtime = {"tff": "worker", "tff_in_process": "tf"}[name]
             reference = LateTffEngine if parts.late else TffEngine
             engines.append(reference(parts, runtime=runtime, **options))
+        elif name == "host":
+            engines.append(HostEngine(engine_parts(*common, **given)))
         else:
             from f3ast_tff.engines.jax.engine import FusedEngine
 

@@ -46,7 +46,7 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *((name, False) for name in ("fused", "fused_lanes", "tff_in_process")),
+        *((name, False) for name in ("fused", "fused_lanes", "tff_in_process", "host")),
         ("fused", True),
         pytest.param("tff_in_process", True, marks=pytest.mark.slow),
         pytest.param("tff", False, marks=pytest.mark.slow),
@@ -74,7 +74,11 @@ def test_losses_are_those_of_each_client(
 
 @pytest.mark.parametrize(
     "name",
-    ["fused", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tff", "tff_in_process"))],
+    [
+        "fused",
+        "host",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("tff", "tff_in_process")),
+    ],
 )
 def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -> None:
     asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
@@ -88,7 +92,7 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
 
 # `test_memories_alike.py` compares these with TFF's.
 @pytest.mark.parametrize(
-    "name", ["fused", "fused_lanes", pytest.param("tff_in_process", marks=pytest.mark.slow)]
+    "name", ["fused", "fused_lanes", "host", pytest.param("tff_in_process", marks=pytest.mark.slow)]
 )
 def test_with_a_memory(
     name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]

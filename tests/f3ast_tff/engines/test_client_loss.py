@@ -91,7 +91,7 @@ def test_one_batch_is_the_first_of_the_round() -> None:
     np.testing.assert_array_equal(everything, [np.arange(7, 12)])
 
 
-@pytest.mark.parametrize("name", [pytest.param("tff", marks=pytest.mark.slow), "fused"])
+@pytest.mark.parametrize("name", [pytest.param("tff", marks=pytest.mark.slow), "fused", "host"])
 def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) -> None:
     data, work = tiny_data(), LocalTraining(4, seed=3)
     engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
@@ -104,7 +104,7 @@ def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) ->
             assert loss == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["tff_in_process", "fused"])
+@pytest.mark.parametrize("name", ["tff_in_process", "fused", "host"])
 def test_a_client_below_one_batch_reports_nothing(
     name: str, make_engine: Callable[..., Any]
 ) -> None:

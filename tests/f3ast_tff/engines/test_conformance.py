@@ -24,7 +24,13 @@ COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused", "fused_lanes"],
+    params=[
+        pytest.param("tff", marks=pytest.mark.slow),
+        "tff_in_process",
+        "fused",
+        "fused_lanes",
+        "host",
+    ],
 )
 def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
     """F3AST's composition; client 2 has a NaN."""
@@ -162,7 +168,7 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused"]
+    "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused", "host"]
 )
 def test_training_losses(name: str, make_engine: Callable[..., Any]) -> None:
     """Each batch's loss before its step, in the round's order; the model stays.
@@ -209,7 +215,7 @@ def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable
     """The mean is over the remaining clients."""
     cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([3.0, 100.0, 1.0]))
     data, results = with_nan_client(tiny_data(), NAN_CLIENT), []
-    for name in ("tff", "fused", "fused_lanes"):
+    for name in ("tff", "fused", "fused_lanes", "host"):
         engine = make_engine(name, data, LocalTraining(4), Sgd(1.0), WeightedMean())
         (outcome,) = engine.run_rounds(1, [cohort])
         assert outcome.num_dropped == 1
@@ -225,6 +231,7 @@ def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable
     ("name", "schedule"),
     [
         *[("fused", schedule) for schedule in (Geometric(0.5), Inverse(), InverseSqrt(1))],
+        ("host", Inverse()),
         # `test_memories_alike.py` has a decreasing rate on both engines.
         pytest.param("tff_in_process", InverseSqrt(1), marks=pytest.mark.slow),
     ],

@@ -216,10 +216,11 @@ def test_resumed_with_updates_under_way(
         np.testing.assert_array_equal(one, other)
 
 
-def test_room_for_more_updates_than_at_first(make_engine: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("name", ["fused", "host"])
+def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..., Any]) -> None:
     """Slot 40 with room for 16, in a block of rounds; the update of slot 0 survives the growth."""
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), WeightedSum())
-    engine = make_engine("fused", *parts, client=Sgd(0.5), cohort_size=2, late=True)
+    engine = make_engine(name, *parts, client=Sgd(0.5), cohort_size=2, late=True)
     rounds = [
         late_round([(0, 0)], []),
         late_round([(1, 40)], []),

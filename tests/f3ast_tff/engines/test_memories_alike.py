@@ -1,4 +1,4 @@
-"""Each memory on both engines: equal rounds, and rounds that leave no trace.
+"""Each memory on all engines: equal rounds, and rounds that leave no trace.
 
 Client 0 has less than one batch and makes no step. Client 2 is never finite. Client 5 has four
 examples with features so large that its update is about 1e35. They are equal under labels 0, 1, 2,
@@ -111,7 +111,7 @@ def make(make_engine: Callable[..., Any], name: str, aggregation: Any, server: A
     ],
 )
 def built(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> OfKind:
-    names = ("tff_in_process", "fused", "fused_lanes")
+    names = ("tff_in_process", "fused", "fused_lanes", "host")
     engines = {name: make(make_engine, name, KINDS[request.param]) for name in names}
     starts = {name: copied(engine) for name, engine in engines.items()}
     return OfKind(request.param, engines, starts)
@@ -142,7 +142,7 @@ def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> N
     assert np.abs(models[-1]).max() > 0.01
     reference = both.engines["tff_in_process"].state()
     names = {name for name in reference if not name.isdigit()}
-    for name in ("fused", "fused_lanes"):
+    for name in ("fused", "fused_lanes", "host"):
         np.testing.assert_allclose(found[name][0], models, rtol=0, atol=1e-5)
         assert_alike(found[name][1], outcomes)
         state = both.engines[name].state()
@@ -160,14 +160,14 @@ def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> N
 def test_restored_engine_repeats_bit_for_bit(both: OfKind, make_engine: Callable[..., Any]) -> None:
     """Another engine than the one that saved also repeats."""
     rounds = twenty_rounds()
-    for name in ("tff_in_process", "fused"):
+    for name in ("tff_in_process", "fused", "host"):
         engine = both.engines[name]
         run(engine, rounds[:9])
         saved = copied(engine)
         models, _ = run(engine, rounds[9:14], 10)
         first = copied(engine)
         again = engine
-        if name == "fused":
+        if name != "tff_in_process":
             again = make(make_engine, name, KINDS[both.kind])
         restore(again, saved)
         repeated, _ = run(again, rounds[9:14], 10)
@@ -257,7 +257,7 @@ def test_a_model_that_would_not_be_finite_is_rejected(
     aggregation: Any, make_engine: Callable[..., Any]
 ) -> None:
     """Delta is finite, but the server's step along it is not."""
-    for name in ("fused", "tff_in_process"):
+    for name in ("fused", "tff_in_process", "host"):
         # The rate itself is infinite in float32.
         with np.errstate(over="ignore", invalid="ignore"):
             engine = make(make_engine, name, aggregation, Sgd(1e300))

@@ -73,11 +73,11 @@ def biases(
     return found
 
 
-# Separate tests show that both engines agree.
+# Separate tests show that the engines agree.
 ENGINES = pytest.mark.parametrize(
-    "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused"]
+    "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused", "host"]
 )
-ONE_ENGINE = pytest.mark.parametrize("name", ["fused"])
+ONE_ENGINE = pytest.mark.parametrize("name", ["fused", "host"])
 
 
 @ENGINES

@@ -1,4 +1,4 @@
-"""The fused engine, and TFF if installed, repeat TFF's recorded rounds."""
+"""The fused and the host engine, and TFF if installed, repeat TFF's recorded rounds."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def test_the_fused_engine_repeats(case: str) -> None:
     expected, _ = recorded(case)
     assert np.abs(expected["models"][-1] - expected["models"][0]).max() > 1e-3
     assert_alike(played(case, engine="fused", device="cpu"), expected, ALIKE)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if configured(c).settings["model"] == "softmax_regression"]
+)
+def test_the_host_engine_repeats(case: str) -> None:
+    """The same with NumPy alone."""
+    assert_alike(played(case, engine="host"), recorded(case)[0], ALIKE)
 
 
 @pytest.mark.tff

@@ -1,0 +1,299 @@
+"""The engine in plain NumPy: a round as one reads it in Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.engines.client_loss import client_losses
+from f3ast_tff.engines.engine import (
+    ClientScores,
+    EngineParts,
+    ExampleScores,
+    Flight,
+    RoundOutcome,
+    empty_round,
+    refuse_foreign_state,
+)
+from f3ast_tff.engines.host.late import LateUpdates
+from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, scored_in_parts
+from f3ast_tff.engines.host.models import local_work_of
+from f3ast_tff.engines.host.server import ServerState, direction, stepped, weighted_sum
+from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
+from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
+from f3ast_tff.methods.parts.strategy import Cohort
+
+
+class HostEngine:
+    """Executes rounds in this process, with NumPy alone.
+
+    A round (`_round`) has the order of Algorithm 1: the clients start from the model, or from what
+    a memory gives them; they train (`LocalWork`); their updates are summed with the cohort's
+    weights; a memory adds its correction; the server optimizer steps; the memory notes the
+    updates. Late updates are kept in slots between the two halves of a round (`LateUpdates`).
+
+    The engine draws nothing. The order of a client's batches is `LocalTraining.order`, augmentation
+    `Preprocessing.draws`: functions of (seed, round, client). A checkpoint (`state`) holds the
+    model, the server optimizer's moments and steps, the tables of a memory, and late updates.
+    """
+
+    block_rounds = 100
+
+    def __init__(self, parts: EngineParts) -> None:
+        """Makes the initial model and memory.
+
+        Raises:
+            ParameterError: If a part has no form in NumPy, or a memory does not fit in memory.
+        """
+        self._parts = parts
+        self._work = local_work_of(parts)
+        # Shapes of the model's arrays; inside a round it is one vector.
+        self._like = parts.model.initial_weights(parts.seed)
+        model = flat(self._like)
+        server, rules = parts.server_optimizer, parts.aggregation.memory
+        moments = tuple(np.full_like(model, start) for start in server.initial_moments)
+        self._state = ServerState(model, moments)
+        self._memory: HostMemory | None = None
+        if rules is not None and parts.p is not None:
+            self._memory = HostMemory(rules, parts.p, model, server.learning_rate)
+        self._late = LateUpdates(len(model)) if parts.late else None
+
+    def run_rounds(
+        self,
+        first_round: int,
+        cohorts: Sequence[Cohort],
+        by_client: bool = False,
+        flights: Sequence[Flight] = (),
+    ) -> list[RoundOutcome]:
+        """See `Engine.run_rounds`."""
+        rounds = enumerate(zip(cohorts, flights or repeat(None)), start=first_round)
+        # Updates that are not finite are found and dropped.
+        with np.errstate(all="ignore"):
+            return [self._round(t, cohort, flight, by_client) for t, (cohort, flight) in rounds]
+
+    def _round(
+        self, t: int, cohort: Cohort, flight: Flight | None, by_client: bool
+    ) -> RoundOutcome:
+        state, memory, now = self._state, self._memory, self._now(t)
+        if self._late is not None and flight is not None and len(flight.asked):
+            start = LocalStart(state.model)
+            self._late.keep(flight, self._work.train(t, flight.asked, start))
+        if len(cohort) == 0 and memory is None:
+            return empty_round(by_client)
+        # Line 6: clients train from the model, by the rules of a memory if any.
+        each = self._each_once(cohort, flight)
+        starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
+        came = self._updates(t, each, starts)
+        finite = np.isfinite(came.updates).all(axis=1)
+        # Line 9: the weighted sum or mean, the memory's correction, the server's step.
+        delta = self._aggregate(each, came, starts, finite, now)
+        factor = 1.0 if flight is None else cohort.step
+        after = stepped(state, delta, self._parts.server_optimizer, factor)
+        fine = bool(np.isfinite(delta).all() and np.isfinite(after.model).all())
+        outcome = each.outcome(came, finite, delta, by_client)
+        if memory is None or now is None:
+            if not fine or not finite.any():
+                return _rejected(outcome)
+            self._state = after
+            return outcome
+        # The memory notes what came.
+        delivered = Delivered(
+            ids=each.ids,
+            finite=finite,
+            updates=came.updates,
+            steps=each.steps,
+            delta=delta,
+            model=after.model,
+            fine=fine,
+            rates=each.rates,
+        )
+        noted = memory.advance(delivered, now)
+        self._state = replace(after if noted.moves else state, model=noted.closed)
+        return replace(
+            outcome,
+            train_loss=outcome.train_loss if noted.keeps else float("nan"),
+            update_norm=outcome.update_norm if noted.moves else 0.0,
+            rejected=not (noted.moves or noted.keeps) or not noted.fits,
+        )
+
+    def _now(self, t: int) -> RoundContext | None:
+        rate = self._parts.client_optimizer.rate(t)
+        return None if self._memory is None else self._memory.now(t, rate, self._state.model)
+
+    def _each_once(self, cohort: Cohort, flight: Flight | None) -> _Each:
+        """The cohort's clients, each once, in the order of their ids or slots."""
+        parts, sizes = self._parts, self._parts.data.train.sizes
+        keys = cohort.ids if flight is None else flight.entering
+        keys, place, which, times = np.unique(
+            keys.astype(np.int64), return_index=True, return_inverse=True, return_counts=True
+        )
+        which = which.reshape(-1)
+        ids = cohort.ids[place].astype(np.int64)
+        rates = None
+        if flight is not None:
+            asked_in = flight.asked_in[place].tolist()
+            rates = np.array([parts.client_optimizer.rate(t) for t in asked_in], np.float32)
+        return _Each(
+            ids=ids,
+            weights=np.bincount(which, cohort.weights, len(ids)).astype(np.float32),
+            steps=parts.work.num_batches(sizes[ids]),
+            visits=times * parts.work.num_visits(sizes[ids]),
+            times=times,
+            which=which,
+            slots=None if flight is None else keys,
+            rates=rates,
+        )
+
+    def _updates(self, t: int, each: _Each, starts: Sequence[ClientInit]) -> LocalResult:
+        """The clients' updates: trained now, or kept since the round in which they were asked."""
+        if self._late is not None and each.slots is not None:
+            return self._late.of(each.slots)
+        model, offsets = self._state.model, None
+        if starts and starts[0].model is not None:
+            model = np.array([start.model for start in starts], np.float32)
+        if starts and starts[0].offset is not None:
+            offsets = np.array([start.offset for start in starts], np.float32)
+        return self._work.train(t, each.ids, LocalStart(model, offsets))
+
+    def _aggregate(
+        self,
+        each: _Each,
+        came: LocalResult,
+        starts: Sequence[ClientInit],
+        finite: np.ndarray,
+        now: RoundContext | None,
+    ) -> np.ndarray:
+        """Delta of the finite updates, `float32 [num_weights]`."""
+        aggregation, memory = self._parts.aggregation, self._memory
+        updates, mean, correction = came.updates[finite], aggregation.normalise, None
+        if memory is not None and now is not None:
+            mean, correction = memory.mean(mean, now), memory.correction(now)
+            if each.rates is not None and memory.rules.by_client:
+                # As gradients: at this round's rate, like the updates that are remembered.
+                updates = updates * (now.learning_rate / each.rates[finite])[:, None]
+        delta = weighted_sum(
+            updates,
+            each.weights[finite],
+            [start for start, there in zip(starts, finite) if there],
+            mean=mean,
+            echo_clip=None if memory is None else memory.rules.echo_clip,
+            may_be_zero=memory is not None,
+        )
+        delta = delta if correction is None else delta + correction
+        return direction(aggregation, delta, self._like)
+
+    def evaluate(self) -> ClientScores:
+        """See `Engine.evaluate`."""
+        test = self._parts.data.test
+        scores = self._scores(self._scored(), test)
+        return ClientScores.of_examples(scores, test.sizes)
+
+    def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
+        """See `Engine.client_losses`."""
+        train = self._parts.data.train
+
+        def score(rows: np.ndarray) -> ExampleScores:
+            return self._scores(self._state.model, train, rows)
+
+        return client_losses(self, self._parts, ids, round_number, score)
+
+    def _scores(
+        self, model: np.ndarray, examples: ClientExamples, rows: np.ndarray | None = None
+    ) -> ExampleScores:
+        features, labels = examples.features, examples.labels
+        if rows is not None:
+            features, labels = features[rows], labels[rows]
+        at_once = max(1, self._parts.model.examples_at_once)
+        with np.errstate(all="ignore"):
+            return scored_in_parts(self._work, model, features, labels, at_once)
+
+    def statistics(self) -> dict[str, Any]:
+        """See `Engine.statistics`."""
+        return {"engine": "host", "device": "cpu"}
+
+    def weights(self) -> list[np.ndarray]:
+        """See `Engine.weights`."""
+        return [weight.copy() for weight in leaves_of(self._state.model, self._like)]
+
+    def scored_weights(self) -> list[np.ndarray]:
+        """See `Engine.scored_weights`."""
+        return [weight.copy() for weight in leaves_of(self._scored(), self._like)]
+
+    def _scored(self) -> np.ndarray:
+        model = self._state.model
+        return model if self._memory is None else self._memory.evaluated(model)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `Engine.state`."""
+        state = {**self._own_state(), **({} if self._memory is None else self._memory.state())}
+        return state if self._late is None else {**state, **self._late.state()}
+
+    def _own_state(self) -> dict[str, np.ndarray]:
+        state = self._state
+        leaves = [*leaves_of(state.model, self._like), *state.moments, np.int64(state.step)]
+        return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `Engine.restore`; takes large arrays out of `state`."""
+        if self._late is not None:
+            self._late.restore(state)
+        memory = {} if self._memory is None else self._memory.state()
+        own = self._own_state()
+        refuse_foreign_state(state, {**own, **memory})
+        *leaves, step = [state[name] for name in own]
+        number = len(self._like)
+        self._state = ServerState(flat(leaves[:number]), tuple(leaves[number:]), int(step))
+        if self._memory is not None:
+            self._memory.restore(state)
+
+    def close(self) -> None:
+        """Releases nothing: there is no process and no device."""
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Clients of a cohort, each once.
+
+    Attributes:
+        ids: Clients, `int64 [m]`.
+        weights: Weights of the updates, over all times, `float32 [m]`.
+        steps: Local steps, `int64 [m]`.
+        visits: Examples in the batches, over all times, `int64 [m]`.
+        times: Number of times that each client is in the cohort, `int64 [m]`.
+        which: For each place of the cohort, its client here, `int64`.
+        slots: Places of late updates, if updates may be late, `int64 [m]`.
+        rates: Client learning rate of each late update, `float32 [m]`.
+    """
+
+    ids: np.ndarray
+    weights: np.ndarray
+    steps: np.ndarray
+    visits: np.ndarray
+    times: np.ndarray
+    which: np.ndarray
+    slots: np.ndarray | None
+    rates: np.ndarray | None
+
+    def outcome(
+        self, came: LocalResult, finite: np.ndarray, delta: np.ndarray, by_client: bool
+    ) -> RoundOutcome:
+        """Returns the outcome of a round whose step counts."""
+        there = finite & (self.visits > 0)
+        total, visits = np.sum((came.losses * self.visits)[there]), self.visits[there].sum()
+        losses = np.where(there, came.losses, np.nan)[self.which]
+        return RoundOutcome(
+            train_loss=float(total / visits) if visits else float("nan"),
+            update_norm=float(np.linalg.norm(delta)),
+            num_dropped=int(self.times[~finite].sum()),
+            client_losses=losses if by_client else None,
+            delivered=finite[self.which] if by_client else None,
+        )
+
+
+def _rejected(outcome: RoundOutcome) -> RoundOutcome:
+    return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)

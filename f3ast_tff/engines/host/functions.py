@@ -1,0 +1,156 @@
+"""Local work by a training function of the user's, with checks of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.engines.engine import EngineParts, ExampleScores
+from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, label_sums
+from f3ast_tff.files.messages import one_line_of
+from f3ast_tff.methods.parts.host_memory import flat, leaves_of
+from f3ast_tff.methods.parts.memory_rules import start_of
+from f3ast_tff.models.training_function import Examples, TrainingFunction, Work
+
+
+@dataclass(frozen=True)
+class FunctionWork:
+    """See `LocalWork`.
+
+    Attributes:
+        parts: Parts of the engine.
+        model: The functions.
+        like: Initial weights, for their shapes.
+    """
+
+    parts: EngineParts
+    model: TrainingFunction
+    like: Sequence[np.ndarray]
+
+    def __post_init__(self) -> None:
+        """Refuses methods that ask for more than the function gives.
+
+        Raises:
+            ParameterError: If the method corrects gradients and `train` takes no offset, or if it
+                looks at a client's last step.
+        """
+        self.model.check_optimizer(self.parts.client_optimizer)
+        memory, name = self.parts.aggregation.memory, type(self.parts.aggregation).__name__
+        if memory is None:
+            return
+        if start_of(memory).offset is not None and not self.model.takes_offset:
+            allowed = f"corrects gradients, but {self.model.name} has no parameter offset"
+            raise ParameterError("aggregation", name, allowed)
+        if memory.last_step:
+            allowed = f"reads a client's last step, which {self.model.name} does not return"
+            raise ParameterError("aggregation", name, allowed)
+
+    def train(self, round_number: int, ids: np.ndarray, start: LocalStart) -> LocalResult:
+        """See `LocalWork.train`; a client without any step is not asked.
+
+        Raises:
+            ComponentError: If the function raises, changes its arguments, or returns other shapes
+                or numbers that are not finite; names round, client and function.
+        """
+        updates = np.zeros((len(ids), start.model.shape[-1]), np.float32)
+        losses = np.full(len(ids), np.nan)
+        models = np.broadcast_to(start.model, updates.shape)
+        asked = np.flatnonzero(self.parts.work.num_batches(self.parts.data.train.sizes[ids]))
+        for place in asked.tolist():
+            k, offset = int(ids[place]), None if start.offsets is None else start.offsets[place]
+            after, losses[place] = self._trained(
+                self._work(round_number, k), models[place], offset, is_first=place == asked[0]
+            )
+            updates[place] = after - models[place]
+        return LocalResult(updates, losses)
+
+    def _trained(
+        self, work: Work, model: np.ndarray, offset: np.ndarray | None, is_first: bool
+    ) -> tuple[np.ndarray, float]:
+        """A client's model after training, and its loss."""
+        client = self.parts.data.train.name(work.client)
+        where = f"round {work.round_number}, client {client}: {self.model.name}"
+        examples, given = self._examples(work.client), self._read_only(model)
+        more = {} if offset is None else {"offset": self._read_only(offset)}
+        # Foreign code can write into arrays that are read-only for NumPy. Once a round is enough.
+        before = examples.features.copy() if is_first else examples.features
+        trained = _called(where, lambda: self.model.train(given, examples, work, **more))
+        same = np.array_equal(before, examples.features, equal_nan=True) if is_first else True
+        if not same or not np.array_equal(flat(given), model):
+            raise ComponentError(f"{where} changed its arguments: must return new arrays")
+        return self._checked(where, trained)
+
+    def _read_only(self, vector: np.ndarray) -> list[np.ndarray]:
+        copied = vector.copy()
+        copied.flags.writeable = False
+        return leaves_of(copied, self.like)
+
+    def _examples(self, k: int) -> Examples:
+        stored, labels = self.parts.data.train.client(k)
+        features = self.parts.preprocessing.in_numpy(stored, None)
+        views = features.view(), labels.view()
+        for view in views:
+            view.flags.writeable = False
+        return Examples(*views)
+
+    def _work(self, round_number: int, k: int) -> Work:
+        work, optimizer = self.parts.work, self.parts.client_optimizer
+        return Work(
+            client=k,
+            round_number=round_number,
+            batch_size=work.batch_size,
+            epochs=work.epochs,
+            steps=work.steps,
+            learning_rate=optimizer.rate(round_number),
+            optimizer=optimizer,
+            order=work.order(round_number, k, int(self.parts.data.train.sizes[k])),
+            seed=work.seed,
+        )
+
+    def _checked(self, where: str, trained: Any) -> tuple[np.ndarray, float]:
+        """The weights as a vector, and the loss."""
+        try:
+            weights, loss = trained
+            found = [np.asarray(weight, np.float32) for weight in weights]
+            loss = float(loss)
+        except (TypeError, ValueError) as error:
+            said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
+            raise ComponentError(said) from error
+        shapes, wanted = ([array.shape for array in arrays] for arrays in (found, self.like))
+        if len(found) != len(wanted):
+            raise ComponentError(f"{where} returned {len(found)} arrays: must be {len(wanted)}")
+        if shapes != wanted:
+            raise ComponentError(f"{where} returned shapes {shapes}: must be {wanted}")
+        infinite = [n for n, array in enumerate(found) if not np.isfinite(array).all()]
+        if infinite or not np.isfinite(loss):
+            what = f"array {infinite[0]}" if infinite else f"loss {loss}"
+            raise ComponentError(f"{where} returned {what} that is not finite")
+        return flat(found), loss
+
+    def score(self, model: np.ndarray, features: np.ndarray, labels: np.ndarray) -> ExampleScores:
+        """See `LocalWork.score`.
+
+        Raises:
+            ComponentError: If `predict` raises, or does not return a score per class.
+        """
+        inputs = self.parts.preprocessing.in_numpy(features, None)
+        classes = self.parts.data.num_classes
+        name = getattr(self.model.predict, "__qualname__", "predict")
+        weights = self._read_only(model)
+        found = _called(name, lambda: self.model.apply(weights, inputs))
+        if found.shape[:-1] != labels.shape or found.shape[-1] < classes:
+            wanted = [*labels.shape, classes]
+            raise ComponentError(f"{name} returned shape {[*found.shape]}: must be {wanted}")
+        return label_sums(found, labels)
+
+
+def _called(where: str, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    # Any error of foreign code is reported in one line.
+    except Exception as error:
+        raise ComponentError(f"{where} raised {one_line_of(error)}") from error

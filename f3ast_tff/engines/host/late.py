@@ -1,0 +1,50 @@
+"""Updates under way between rounds, one row per slot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.host.local_work import LocalResult
+
+_PREFIX = "late_"
+
+
+class LateUpdates:
+    """Updates D_k and losses of the clients whose updates are under way."""
+
+    def __init__(self, num_weights: int) -> None:
+        """Starts without updates of `num_weights` numbers."""
+        self._updates = np.zeros((0, num_weights), np.float32)
+        self._losses = np.zeros(0)
+
+    def keep(self, flight: Flight, trained: LocalResult) -> None:
+        """Keeps the updates of a round's asked clients in their slots; rows are added if needed."""
+        missing = max(0, int(flight.slots.max(initial=-1)) + 1 - len(self._losses))
+        if missing:
+            # At least doubled, so that rows are rarely copied.
+            missing = max(missing, len(self._losses))
+            room = np.zeros((missing, self._updates.shape[1]), np.float32)
+            self._updates = np.concatenate([self._updates, room])
+            self._losses = np.concatenate([self._losses, np.zeros(missing)])
+        self._updates[flight.slots] = trained.updates
+        self._losses[flight.slots] = trained.losses
+
+    def of(self, slots: np.ndarray) -> LocalResult:
+        """Returns the updates in these slots, `int64 [m]`."""
+        return LocalResult(self._updates[slots], self._losses[slots])
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the updates for a checkpoint."""
+        return {f"{_PREFIX}update": self._updates, f"{_PREFIX}loss": self._losses}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restores updates, and removes them from `state`.
+
+        Raises:
+            ValueError: If the updates are of another model.
+        """
+        updates, losses = (np.array(state.pop(name)) for name in self.state())
+        if updates.shape != (len(losses), self._updates.shape[1]):
+            raise ValueError("the saved updates under way are those of another model")
+        self._updates, self._losses = updates, losses

@@ -1,0 +1,208 @@
+"""Local training of a cohort in lockstep: clients side by side, in arrays `[clients, ...]`.
+
+Clients are in falling order of their numbers of steps. Step s is taken by the first clients, those
+with more than s steps; the others are done. For ten clients this is SPEED times as fast as
+`softmax.train_one` client by client.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from f3ast_tff.engines.engine import EngineParts, ExampleScores
+from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, label_sums
+from f3ast_tff.engines.host.server import clipped_rows
+from f3ast_tff.engines.host.softmax import with_one
+from f3ast_tff.models import SoftmaxRegression
+
+# Batches whose inputs are gathered at once; more than one step where few clients are left.
+_AT_ONCE = 64
+
+
+class Batches(NamedTuple):
+    """Batches of a cohort, step after step; within a step, of its clients in order.
+
+    Attributes:
+        rows: Rows of the training data, `int64 [batches, batch_size]`; a short batch repeats its
+            last row.
+        draws: Draws of the preprocessing, `int32 [batches, batch_size, num_draws]`.
+        examples: Number of examples, `int64 [batches]`.
+        client: Place of the client, `int64 [batches]`.
+        first: Place of the first batch of each step, and of the end, `int64 [steps + 1]`.
+    """
+
+    rows: np.ndarray
+    draws: np.ndarray
+    examples: np.ndarray
+    client: np.ndarray
+    first: np.ndarray
+
+
+class Errors(NamedTuple):
+    """Softmax of the labels' batches: for each label of a batch its share, and its logit's place.
+
+    Attributes:
+        shares: 1 / (labels of the batch that count), 0 for other labels and repeated rows,
+            `float32 [batches, batch_size]`.
+        place: Place of the label in a step's flat logits, `int64 [batches, batch_size]`.
+        own: Logit of the label less the largest logit, `float32 [batches, batch_size]`.
+        sums: Sum of exp(logit less the largest), `float32 [batches, batch_size]`.
+    """
+
+    shares: np.ndarray
+    place: np.ndarray
+    own: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, batches: Batches, labels: np.ndarray, classes: int) -> Errors:
+        """Lays out the labels of all steps, `int [batches, batch_size]`."""
+        size = labels.shape[1]
+        counts = (np.arange(size) < batches.examples[:, None]) & (labels >= 0)
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        place = (batches.client[:, None] * classes + np.maximum(labels, 0)) * size
+        empty = np.empty((2, *labels.shape), np.float32)
+        return cls(shares.astype(np.float32), place + np.arange(size), *empty)
+
+    def gradients(self, weights: np.ndarray, x: np.ndarray, here: slice) -> np.ndarray:
+        """Returns the gradients of a step's mean losses, like `weights`; notes `own` and `sums`.
+
+        Args:
+            weights: W and b of each client as one matrix, `float32 [m, F + 1, classes]`.
+            x: Inputs `with_one`, `float32 [m, batch_size, F + 1]`.
+            here: Batches of the step.
+        """
+        x_transposed, shares = x.transpose(0, 2, 1), self.shares[here]
+        place, sums = self.place[here].ravel(), self.sums[here]
+        # Classes before examples, so that sums over classes run along contiguous examples.
+        error = np.matmul(weights.transpose(0, 2, 1), x_transposed)
+        error -= np.maximum.reduce(error, axis=1, keepdims=True)
+        flat = error.reshape(-1)
+        self.own[here] = flat[place].reshape(sums.shape)
+        np.exp(error, out=error)
+        np.add.reduce(error, axis=1, out=sums)
+        # d loss / d logits = (softmax - one hot of the label) * share.
+        error *= (shares / sums)[:, None]
+        flat[place] -= shares.ravel()
+        return np.matmul(x_transposed, error.transpose(0, 2, 1))
+
+    def losses(self) -> np.ndarray:
+        """Returns the mean loss of each batch, `float32 [batches]`."""
+        counted = np.where(self.shares > 0, np.log(self.sums) - self.own, 0)
+        found: np.ndarray = (counted * self.shares).sum(axis=1)
+        return found
+
+
+@dataclass(frozen=True)
+class Lockstep:
+    """See `LocalWork`: local SGD on a softmax regression.
+
+    Attributes:
+        parts: Parts of the engine.
+        model: The network.
+        last_step: Whether D_k is a client's last local step only, see `Memory`.
+    """
+
+    parts: EngineParts
+    model: SoftmaxRegression
+    last_step: bool = False
+
+    def train(self, round_number: int, ids: np.ndarray, start: LocalStart) -> LocalResult:
+        """See `LocalWork.train`."""
+        sizes = self.parts.data.train.sizes[ids]
+        steps = self.parts.work.num_batches(sizes)
+        order = np.argsort(-steps, kind="stable")
+        shape = (len(ids), start.model.shape[-1])
+        begin = np.broadcast_to(start.model, shape)[order]
+        offsets = None if start.offsets is None else start.offsets[order]
+        batches = self._batches(round_number, ids[order], steps[order])
+        delta, losses = self._trained(round_number, begin, offsets, batches)
+        updates, means = np.empty_like(delta), np.full(len(ids), np.nan)
+        updates[order] = delta
+        visits = self.parts.work.num_visits(sizes[order])
+        np.divide(losses, visits, out=losses, where=visits > 0)
+        means[order] = np.where(visits > 0, losses, np.nan)
+        return LocalResult(updates, means)
+
+    def _trained(
+        self, round_number: int, begin: np.ndarray, offsets: np.ndarray | None, batches: Batches
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the updates, `float32 [m, num_weights]`, and the sums of losses, `[m]`."""
+        optimizer, classes = self.parts.client_optimizer, self.model.num_classes
+        rate = np.float32(optimizer.rate(round_number))
+        errors = Errors.of(batches, self.parts.data.train.labels[batches.rows], classes)
+        weights, before = begin.copy(), begin.copy() if self.last_step else begin
+        moments = tuple(np.full_like(begin, each) for each in optimizer.initial_moments)
+        ends, loaded, inputs = batches.first.tolist(), slice(0, 0), np.zeros(0)
+        for step, (first, end) in enumerate(zip(ends, ends[1:]), start=1):
+            here, active = slice(first, end), weights[: end - first]
+            if end > loaded.stop:
+                loaded = slice(first, max(end, first + _AT_ONCE))
+                inputs = self._inputs(batches.rows[loaded], batches.draws[loaded])
+            x = inputs[first - loaded.start : end - loaded.start]
+            matrices = active.reshape(len(active), -1, classes)
+            gradients = errors.gradients(matrices, x, here).reshape(active.shape)
+            if self.model.ridge:
+                gradients += np.float32(self.model.ridge) * active
+            if offsets is not None:
+                gradients += offsets[: len(active)]
+            if self.last_step:
+                before[: len(active)] = active
+            subtracted, moments = optimizer.in_numpy(
+                clipped_rows(gradients, optimizer.clip_norm),
+                tuple(each[: len(active)] for each in moments),
+                step=step,
+                learning_rate=rate,
+            )
+            active -= subtracted
+        losses = np.bincount(batches.client, errors.losses() * batches.examples, len(begin))
+        # Without batches NumPy returns integers.
+        return weights - before, losses.astype(np.float64)
+
+    def _inputs(self, rows: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Model inputs of batches `with_one`, `float32 [batches, batch_size, F + 1]`."""
+        stored = self.parts.data.train.features.take(rows.ravel(), axis=0)
+        inputs = self.parts.preprocessing.in_numpy(stored, draws.reshape(rows.size, draws.shape[2]))
+        return with_one(inputs.reshape(*rows.shape, -1))
+
+    def _batches(self, round_number: int, ids: np.ndarray, steps: np.ndarray) -> Batches:
+        """Lays out the batches of clients in falling order of their steps."""
+        work, train, size = self.parts.work, self.parts.data.train, self.parts.work.batch_size
+        number = np.arange(steps.max(initial=0))
+        # Number of clients with more than s steps, for each s.
+        active = np.searchsorted(-steps, -number)
+        first = np.cumsum([0, *active])
+        rows = np.zeros((first[-1], size), np.int64)
+        draws = np.zeros((*rows.shape, self.parts.preprocessing.num_draws), np.int32)
+        examples = np.full(len(rows), size)
+        client = np.arange(len(rows)) - np.repeat(first[:-1], active)
+        orders = work.orders(round_number, ids.tolist(), train.sizes[ids].tolist())
+        for place, (k, order) in enumerate(zip(ids.tolist(), orders)):
+            own = first[: steps[place]] + place
+            rows[own] = train.offsets[k] + in_batches(order, size)
+            if order.size and order.shape[1] % size:
+                per_segment = -(-order.shape[1] // size)
+                examples[own[per_segment - 1 :: per_segment]] = order.shape[1] % size
+            if draws.size:
+                drawn = self.parts.preprocessing.draws(round_number, k, order.shape)
+                draws[own] = in_batches(drawn, size)
+        return Batches(rows, draws, examples, client, first)
+
+    def score(self, model: np.ndarray, features: np.ndarray, labels: np.ndarray) -> ExampleScores:
+        """See `LocalWork.score`."""
+        classes = self.model.num_classes
+        inputs = self.parts.preprocessing.in_numpy(features, None)
+        weights = [model[:-classes].reshape(-1, classes), model[-classes:]]
+        return label_sums(self.model.apply(weights, inputs), labels)
+
+
+def in_batches(visits: np.ndarray, size: int) -> np.ndarray:
+    """Cuts `[segments, length, ...]` into `[batches, size, ...]`; a short one repeats its last."""
+    segments, length, *of_visit = visits.shape
+    missing = -length % size
+    if missing:
+        visits = np.concatenate([visits, np.repeat(visits[:, -1:], missing, axis=1)], axis=1)
+    return visits.reshape(segments * (length + missing) // size, size, *of_visit)

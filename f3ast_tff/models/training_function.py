@@ -1,0 +1,171 @@
+"""Local training as a function of one's own, in any framework; the engine `host` calls it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
+
+
+class Examples(NamedTuple):
+    """A client's training examples, read-only.
+
+    Attributes:
+        features: Model inputs, `[n, ...]`; not augmented.
+        labels: Labels, `int [n]`, or `[n, length]` with negative labels for pads.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+
+
+class Trained(NamedTuple):
+    """Result of a client's training.
+
+    Attributes:
+        weights: Weights after training, arrays of the shapes of those given.
+        loss: Mean loss of the batches trained on, weighted by examples.
+    """
+
+    weights: Sequence[np.ndarray]
+    loss: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """A client's work in a round.
+
+    Attributes:
+        client: Client k.
+        round_number: Round t, from 1.
+        batch_size: Examples per batch.
+        epochs: Passes over the examples; not used when `steps` is set.
+        steps: Number of full batches; `None` to train by epochs.
+        learning_rate: Client learning rate of the round.
+        optimizer: The run's client optimizer (`f3ast_tff.optimizers`), for functions that follow
+            it; its `clip_norm` includes that of the method.
+        order: Order in which the suite's engines visit the examples, `int32 [segments, length]`.
+        seed: Seed of the run.
+    """
+
+    client: int
+    round_number: int
+    batch_size: int
+    epochs: int
+    steps: int | None
+    learning_rate: float
+    optimizer: Any
+    order: np.ndarray
+    seed: int
+
+    @property
+    def batches(self) -> list[np.ndarray]:
+        """Examples of each batch of the suite's engines, `int32 [at most batch_size]`."""
+        starts = range(0, self.order.shape[1], self.batch_size)
+        return [row[first : first + self.batch_size] for row in self.order for first in starts]
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """A new generator, the same for the same seed, round and client."""
+        return generator(self.seed, "training function", self.round_number, self.client)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFunction:
+    """A model of three functions; the engine `host` trains it, whatever runs inside.
+
+    A function must not change its arguments, whose arrays are read-only, and must return the same
+    for the same arguments: a resumed run calls it again.
+
+    Attributes:
+        initial: Function from the seed to the initial weights, arrays of floating-point numbers.
+        train: Function `train(weights, examples, work) -> Trained`, called for a client of a
+            cohort. If it has a parameter `offset`, it gets arrays like the weights to add to every
+            gradient (SCAFFOLD); otherwise methods that correct gradients are refused.
+        predict: Function from weights and inputs `[n, ...]` to logits, or log-probabilities,
+            `[n, classes]`.
+        convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
+        labels_sequences: See `ModelConfig`.
+        examples_at_once: See `Model`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Trained, TrainingFunction, simulate
+        >>> def train(weights, examples, work):  # Moves to the mean of each class's features.
+        ...     centers, loss = weights[0].copy(), 1.0
+        ...     for c in np.unique(examples.labels):
+        ...         mean = examples.features[examples.labels == c].mean(axis=0)
+        ...         centers[c] += work.learning_rate * (mean - centers[c])
+        ...     return Trained([centers], loss)
+        >>> def predict(weights, x):
+        ...     return -((x[:, None] - weights[0]) ** 2).sum(axis=2)
+        >>> model = TrainingFunction(lambda seed: [np.zeros((10, 60))], train, predict)
+        >>> result = simulate(model=model, rounds=5, client_lr=0.5)
+        >>> result.summary["engine"], float(result.metrics["test_sample_accuracy"].iloc[-1]) > 0.2
+        ('host', True)
+    """
+
+    initial: Callable[[int], Sequence[np.ndarray]]
+    train: Callable[..., Trained]
+    predict: Callable[[Sequence[np.ndarray], np.ndarray], np.ndarray]
+    convex: bool = False
+    labels_sequences: bool = False
+    examples_at_once: int = 8192
+
+    engines: ClassVar[tuple[str, ...]] = ("host",)
+    in_numpy: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """Name of `train`, for errors."""
+        return getattr(self.train, "__qualname__", type(self.train).__name__)
+
+    @property
+    def takes_offset(self) -> bool:
+        """Whether `train` has a parameter `offset`."""
+        return "offset" in inspect.signature(self.train).parameters
+
+    def check_optimizer(self, optimizer: Any) -> None:
+        """Refuses a client optimizer that `train` does not follow; by default none.
+
+        Raises:
+            ParameterError: If `train` would pass over the optimizer.
+        """
+
+    def initial_weights(self, seed: int) -> list[np.ndarray]:
+        """Returns `initial(seed)`, `float32`.
+
+        Raises:
+            ParameterError: If there is no array, or one is not of finite floating-point numbers.
+        """
+        found = [np.asarray(weight) for weight in self.initial(seed)]
+        for place, weight in enumerate(found):
+            if weight.dtype.kind != "f" or not np.isfinite(weight).all():
+                allowed = f"array {place} of initial must be of finite floating-point numbers"
+                raise ParameterError("model", self.name, allowed)
+        if not found:
+            raise ParameterError("model", self.name, "initial must return arrays")
+        return [weight.astype(np.float32) for weight in found]
+
+    def apply(self, weights: Any, inputs: Any) -> Any:
+        """See `Model.apply`, in NumPy: `predict`."""
+        return np.asarray(self.predict(weights, inputs))
+
+    def penalty(self, weights: Any) -> Any:
+        """See `Model.penalty`: none, as `train` has its own loss."""
+        return 0.0
+
+    def keras_model(self) -> Any:
+        """Refuses, as there is no Keras form of the model.
+
+        Raises:
+            ParameterError: Always.
+        """
+        allowed = f"must be host: the model {self.name} is a training function"
+        raise ParameterError("engine", "tff", allowed)

@@ -1,0 +1,207 @@
+"""PyTorch: a `torch.nn.Module` as the model of a run, trained by plain SGD on engine `host`.
+
+`pip install 'f3ast-tff[torch]'`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.models.training_function import Examples, Trained, TrainingFunction, Work
+from f3ast_tff.optimizers import Sgd
+
+BUFFERS = ("sent", "kept")
+# Label of `torch.nn.functional.cross_entropy` that does not count.
+_IGNORED = -100
+
+
+class TorchModel(TrainingFunction):
+    """A classifier of PyTorch; its loss is cross-entropy, averaged over a batch's labels.
+
+    A client's step is w - rate v with v = momentum v + g and g the gradient of the batch's loss,
+    plus weight_decay w, plus the method's offset; g is clipped to a norm if the method says so. The
+    batches are those of the suite's other engines. Rate, momentum, clip norm and schedule are the
+    run's client optimizer, which must be SGD.
+
+    Attributes:
+        module: The network: inputs `float32 [n, ...]` to logits `[n, classes]`, or
+            `[n, length, classes]`.
+        device: PyTorch's name of the device, such as `"cpu"` or `"cuda:0"`.
+        buffers: Whether buffers, such as the running mean of a batch norm, are sent and averaged
+            like the weights (`"sent"`), or stay as they are in `module` for all (`"kept"`).
+        weight_decay: Factor of the weights in the gradient; 0 for none.
+
+    Raises:
+        ParameterError: If `buffers` is another text, or PyTorch has no such device.
+
+    Examples:
+        A network of one layer, for the 60 features of Synthetic(1,1):
+
+            simulate(model=TorchModel(torch.nn.Linear(60, 10)), algorithm="f3ast", rounds=100)
+    """
+
+    module: nn.Module
+    device: str
+    buffers: str
+    weight_decay: float
+
+    def __init__(
+        self,
+        module: nn.Module | Callable[[], nn.Module],
+        *,
+        device: str = "cpu",
+        buffers: str = "sent",
+        weight_decay: float = 0.0,
+        labels_sequences: bool = False,
+        examples_at_once: int = 512,
+    ) -> None:
+        """Takes a network, which is copied; see the class.
+
+        Args:
+            module: The network, whose weights are the initial ones for every seed; or a function
+                that makes one, called after `torch.manual_seed(seed)`.
+            device: See the class.
+            buffers: See the class.
+            weight_decay: See the class.
+            labels_sequences: See `ModelConfig`.
+            examples_at_once: See `Model`.
+        """
+        if buffers not in BUFFERS:
+            raise ParameterError("buffers", buffers, f"must be one of {', '.join(BUFFERS)}")
+        try:
+            torch.empty(0, device=device)
+        except (AssertionError, RuntimeError) as error:
+            raise ParameterError("device", device, f"PyTorch cannot use it: {error}") from error
+        make = None if isinstance(module, nn.Module) else module
+        own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
+        values = [tensor.detach().cpu().numpy().copy() for tensor in own.state_dict().values()]
+        fields: dict[str, Any] = {
+            "module": own,
+            "device": device,
+            "buffers": buffers,
+            "weight_decay": weight_decay,
+            "_make": make,
+            "_identity": (type(own), repr(own), make, values, device, buffers, weight_decay),
+        }
+        for name, value in fields.items():
+            # The base is a frozen dataclass.
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_start", self._sent(own))
+        super().__init__(
+            initial=self._initial,
+            train=self._train,
+            predict=self._predict,
+            labels_sequences=labels_sequences,
+            examples_at_once=examples_at_once,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the network's class, for errors."""
+        return f"TorchModel({type(self.module).__name__})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A run's identity: training changes the network, and bound methods contain the model.
+        return {"identity": self._identity}
+
+    _make: Callable[[], nn.Module] | None
+    _identity: tuple[Any, ...]
+    _start: list[np.ndarray]
+
+    def check_optimizer(self, optimizer: Any) -> None:
+        """See `TrainingFunction.check_optimizer`: must be SGD."""
+        if not isinstance(optimizer, Sgd):
+            allowed = f"must be sgd with {self.name}"
+            raise ParameterError("client_optimizer", type(optimizer).__name__.lower(), allowed)
+
+    def _tensors(self, module: nn.Module) -> list[torch.Tensor]:
+        """The tensors that are sent: parameters, and buffers of floating-point numbers if so."""
+        sent = list(module.buffers()) if self.buffers == "sent" else []
+        return [*module.parameters(), *(each for each in sent if each.is_floating_point())]
+
+    def _initial(self, seed: int) -> list[np.ndarray]:
+        return self._start if self._make is None else self._sent(_seeded(self._make, seed))
+
+    def _sent(self, module: nn.Module) -> list[np.ndarray]:
+        return [tensor.detach().cpu().numpy().copy() for tensor in self._tensors(module)]
+
+    def _loaded(self, weights: Sequence[np.ndarray]) -> nn.Module:
+        """The network with these weights, on the device."""
+        module = self.module.to(self.device)
+        with torch.no_grad():
+            for tensor, weight in zip(self._tensors(module), weights):
+                tensor.copy_(torch.tensor(weight))
+        return module
+
+    def _train(
+        self,
+        weights: Sequence[np.ndarray],
+        examples: Examples,
+        work: Work,
+        offset: Sequence[np.ndarray] | None = None,
+    ) -> Trained:
+        sgd = work.optimizer
+        module = self._loaded(weights).train()
+        kept = [buffer.clone() for buffer in module.buffers()]
+        parameters = list(module.parameters())
+        offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
+        step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
+        total, visits = torch.zeros((), device=self.device), 0
+        for batch in work.batches:
+            loss = self._loss(module, examples.features[batch], examples.labels[batch])
+            step.zero_grad()
+            loss.backward()
+            self._correct(parameters, offsets, sgd.clip_norm)
+            step.step()
+            total, visits = total + loss.detach() * len(batch), visits + len(batch)
+        found = self._sent(module)
+        with torch.no_grad():
+            for buffer, before in zip(module.buffers(), kept):
+                buffer.copy_(before)
+        return Trained(found, float(total) / max(visits, 1))
+
+    def _correct(
+        self, parameters: list[nn.Parameter], offsets: list[torch.Tensor], limit: float | None
+    ) -> None:
+        """Adds weight decay and offsets to the gradients, and clips them to a norm."""
+        with torch.no_grad():
+            for place, weight in enumerate(parameters):
+                if weight.grad is None:
+                    weight.grad = torch.zeros_like(weight)
+                if self.weight_decay:
+                    weight.grad.add_(weight, alpha=self.weight_decay)
+                if offsets:
+                    weight.grad.add_(offsets[place])
+            if limit is not None:
+                gradients = [weight.grad for weight in parameters if weight.grad is not None]
+                norms = torch.stack([torch.linalg.vector_norm(each) for each in gradients])
+                factor = torch.clamp(limit / torch.linalg.vector_norm(norms), max=1.0)
+                for gradient in gradients:
+                    gradient.mul_(factor)
+
+    def _loss(self, module: nn.Module, features: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        logits = module(torch.from_numpy(features).to(self.device)).flatten(0, -2)
+        known = torch.from_numpy(np.where(labels < 0, _IGNORED, labels).reshape(-1)).long()
+        loss = nn.functional.cross_entropy(logits, known.to(self.device), ignore_index=_IGNORED)
+        # A batch without a label that counts has no loss.
+        return loss if (labels >= 0).any() else logits.sum() * 0
+
+    def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
+        module = self._loaded(weights).eval()
+        with torch.no_grad():
+            found = module(torch.tensor(features, device=self.device))
+        scores: np.ndarray = found.cpu().numpy()
+        return scores
+
+
+def _seeded(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()

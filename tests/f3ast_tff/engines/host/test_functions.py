@@ -1,0 +1,213 @@
+"""Training functions: the same rounds as the suite's own, and wrong functions refused in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import Trained, TrainingFunction, load_run, simulate
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.engines.host.softmax import mean_gradient, with_one
+from f3ast_tff.settings.resolve import resolve
+
+GIVEN: dict[str, Any] = {"clients_per_round": 3, "num_clients": 8, "rounds": 4, "eval_every": 1}
+SHAPES = [(60, 10), (10,)]
+
+
+def initial(seed: int) -> list[np.ndarray]:
+    return [np.zeros(shape) for shape in SHAPES]
+
+
+def sgd(weights: Any, examples: Any, work: Any, offset: Any = None) -> Trained:
+    """Softmax regression by SGD over the suite's batches."""
+    matrix = np.concatenate([weights[0], weights[1][None]])
+    added = 0 if offset is None else np.concatenate([offset[0], offset[1][None]])
+    losses = []
+    for batch in work.batches:
+        x = with_one(examples.features[batch])
+        gradient, loss = mean_gradient(matrix, x, examples.labels[batch])
+        matrix = matrix - np.float32(work.learning_rate) * (gradient + added)
+        losses += [loss] * len(batch)
+    return Trained([matrix[:-1], matrix[-1]], float(np.mean(losses)))
+
+
+def without_offset(weights: Any, examples: Any, work: Any) -> Trained:
+    return sgd(weights, examples, work)
+
+
+def predict(weights: Any, features: np.ndarray) -> np.ndarray:
+    scores: np.ndarray = features @ weights[0] + weights[1]
+    return scores
+
+
+MODEL = TrainingFunction(initial, sgd, predict, convex=True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"algorithm": "fedavg", "reading": "released", "local_steps": 3},
+        {"algorithm": "scaffold"},
+        {"algorithm": "fedawe"},
+        {"algorithm": "mifa", "delivery": "late", "late_by": "uniform", "late_rounds": 1.0},
+        {"algorithm": "fedbuff", "late_by": "fixed", "late_rounds": 1.0, "buffer_size": 2},
+        {"algorithm": "poc", "poc_candidates": 5},
+    ],
+    ids=lambda more: more.get("algorithm", "f3ast"),
+)
+def test_the_same_training_gives_the_same_run(more: dict[str, Any]) -> None:
+    own = simulate(model=MODEL, **GIVEN, **more)
+    ours = simulate(engine="host", softmax_start="zeros", **GIVEN, **more)
+    assert own.summary["engine"] == "host"
+    np.testing.assert_array_equal(own.selection["selected"], ours.selection["selected"])
+    for one, other in zip(own.weights, ours.weights):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for column in ("train_loss", "test_sample_loss"):
+        np.testing.assert_allclose(own.metrics[column], ours.metrics[column], rtol=1e-4)
+    some = np.ones((2, 60), np.float32)
+    np.testing.assert_allclose(
+        own.trained.probabilities(some), ours.trained.probabilities(some), atol=1e-5
+    )
+
+
+def test_the_work_of_a_client() -> None:
+    met: list[Any] = []
+
+    def train(weights: Any, examples: Any, work: Any) -> Trained:
+        met.append((work, examples))
+        assert not any(array.flags.writeable for array in (*weights, *examples))
+        return Trained([weight + work.generator.normal() for weight in weights], 1.0)
+
+    model = TrainingFunction(initial, train, predict)
+    given = {**GIVEN, "local_epochs": 2, "batch_size": 7, "client_lr": 0.5, "client_lr_decay": 0.5}
+    first, again = (simulate(model=model, **given) for _ in "ab")
+    for one, other in zip(first.weights, again.weights):
+        np.testing.assert_array_equal(one, other)
+    work, examples = met[-1]
+    assert (work.batch_size, work.epochs, work.steps, work.round_number) == (7, 2, None, 4)
+    assert work.learning_rate == work.optimizer.rate(4) == 0.5**4
+    visits = np.sort(np.concatenate(work.batches))
+    np.testing.assert_array_equal(visits, np.repeat(np.arange(len(examples.labels)), 2))
+
+
+def test_a_run_that_breaks_off_is_resumed(tmp_path: Path) -> None:
+    """The same functions, in an object made anew, go on from the checkpoint of round 2."""
+    given: dict[str, Any] = {**GIVEN, "checkpoint_every": 2, "folder": tmp_path / "run"}
+
+    def stop(round_number: int, cohort: Any, outcome: Any) -> None:
+        if round_number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(model=MODEL, on_round=stop, **given)
+    assert load_run(tmp_path / "run").weights_round == 2
+    asked = []
+    again = simulate(
+        model=TrainingFunction(initial, sgd, predict, convex=True),
+        on_round=lambda t, cohort, outcome: asked.append(t),
+        **given,
+    )
+    assert asked == [3, 4]
+    for one, other in zip(again.weights, simulate(model=MODEL, **GIVEN).weights):
+        np.testing.assert_array_equal(one, other)
+
+
+def _fewer(weights: Any, examples: Any, work: Any) -> Trained:
+    return Trained(weights[:1], 0.0)
+
+
+def _transposed(weights: Any, examples: Any, work: Any) -> Trained:
+    return Trained([weights[0].T, weights[1]], 0.0)
+
+
+def _nan(weights: Any, examples: Any, work: Any) -> Trained:
+    return Trained([weights[0], weights[1] * np.nan], 0.0)
+
+
+def _no_loss(weights: Any, examples: Any, work: Any) -> Trained:
+    return Trained(weights, np.inf)
+
+
+def _nothing(weights: Any, examples: Any, work: Any) -> Any:
+    return None
+
+
+def _in_place(weights: Any, examples: Any, work: Any) -> Trained:
+    weights[0][:] = 1
+    return Trained(weights, 0.0)
+
+
+def _by_force(weights: Any, examples: Any, work: Any) -> Trained:
+    whole = examples.features
+    while whole.base is not None:
+        whole = whole.base
+    whole[:] += 1
+    return Trained(weights, 0.0)
+
+
+def _raises(weights: Any, examples: Any, work: Any) -> Trained:
+    raise RuntimeError("out of\nbattery")
+
+
+@pytest.mark.parametrize(
+    ("train", "says"),
+    [
+        (_fewer, "returned 1 arrays: must be 2"),
+        (_transposed, r"returned shapes \[\(10, 60\), \(10,\)\]: must be \[\(60, 10\), \(10,\)\]"),
+        (_nan, "returned array 1 that is not finite"),
+        (_no_loss, "returned loss inf that is not finite"),
+        (_nothing, r"returned NoneType: must be Trained\(weights, loss\)"),
+        (_in_place, "raised ValueError: assignment destination is read-only"),
+        (_by_force, "changed its arguments"),
+        (_raises, "raised RuntimeError: out of battery"),
+    ],
+)
+def test_a_wrong_function_is_named(train: Any, says: str) -> None:
+    with pytest.raises(ComponentError, match=rf"^round 1, client \d+: {train.__name__} {says}"):
+        simulate(model=TrainingFunction(initial, train, predict), **GIVEN)
+
+
+def test_wrong_scores_are_named() -> None:
+    def two(weights: Any, features: np.ndarray) -> np.ndarray:
+        return np.zeros((len(features), 2))
+
+    with pytest.raises(ComponentError, match=r"two returned shape \[\d+, 2\]: must be \[\d+, 10\]"):
+        simulate(model=TrainingFunction(initial, sgd, two), **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda seed: [], "initial must return arrays"),
+        (lambda seed: [np.zeros(3, int)], "array 0 of initial must be of finite floating"),
+        (lambda seed: [np.full(3, np.nan)], "array 0 of initial must be of finite floating"),
+    ],
+)
+def test_wrong_initial_weights(wrong: Callable[[int], Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        simulate(model=TrainingFunction(wrong, sgd, predict), **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "train", "says"),
+    [
+        ("scaffold", without_offset, "Scaffold: corrects gradients, but without_offset has no"),
+        ("focus", sgd, "Focus: reads a client's last step, which sgd does not return"),
+    ],
+)
+def test_methods_that_ask_for_more_are_refused(algorithm: str, train: Any, says: str) -> None:
+    model = TrainingFunction(initial, train, predict)
+    with pytest.raises(ParameterError, match=f"aggregation = {says}"):
+        simulate(model=model, algorithm=algorithm, **GIVEN)
+
+
+def test_other_engines_refuse_it() -> None:
+    with pytest.raises(ParameterError, match="engine = fused: must be host with model"):
+        simulate(model=MODEL, engine="fused", **GIVEN)
+    with pytest.raises(ParameterError, match="engine = host: .*small_cnn, which has no form in"):
+        resolve({"engine": "host", "task": "mnist", "model": "small_cnn"})

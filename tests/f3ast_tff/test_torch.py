@@ -1,0 +1,155 @@
+"""`TorchModel` beside PyTorch's own loop and JAX; in the environment of `make test-torch`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+from f3ast_tff import load_run, simulate
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored
+from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.host.engine import HostEngine
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedSum
+from f3ast_tff.models import PureModel
+from f3ast_tff.optimizers import Geometric, Sgd
+from f3ast_tff.torch import TorchModel
+
+GIVEN: dict[str, Any] = {"num_clients": 8, "clients_per_round": 3, "rounds": 20, "client_lr": 0.05}
+
+
+class Net(nn.Module):
+    """Two layers, with batch norm between if asked for."""
+
+    def __init__(self, norm: bool = False) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(60, 12), nn.Linear(12, 10)
+        self.norm = nn.BatchNorm1d(12) if norm else nn.Identity()
+
+    def forward(self, x: Any) -> Any:
+        return self.last(torch.tanh(self.norm(self.first(x))))
+
+
+def net(norm: bool = False, seed: int = 1) -> Net:
+    torch.manual_seed(seed)
+    return Net(norm)
+
+
+def data() -> FederatedData:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(50, 60)).astype(np.float32)
+    examples = ClientExamples(features, rng.integers(0, 10, 50), np.array([0, 21, 50]))
+    return FederatedData(examples, examples, 10)
+
+
+def engine(model: TorchModel, client: Sgd, work: LocalTraining) -> HostEngine:
+    parts = EngineParts(data(), model, AsStored(), work, client, Sgd(1.0), WeightedSum())
+    return HostEngine(parts)
+
+
+@pytest.mark.parametrize("norm", [False, True], ids=["plain", "batch norm"])
+@pytest.mark.parametrize(
+    "client",
+    [Sgd(0.1), Sgd(0.1, momentum=0.9, clip_norm=0.5, schedule=Geometric(0.5))],
+    ids=["sgd", "momentum, clip, schedule"],
+)
+def test_a_plain_loop_of_pytorch(client: Sgd, norm: bool) -> None:
+    """Client 1 alone with weight 1: the server's model is that of the loop; buffers too."""
+    work = LocalTraining(8, epochs=2, seed=3)
+    model = TorchModel(net(norm), weight_decay=0.01)
+    ours = engine(model, client, work)
+    ours.run_rounds(2, [Cohort(np.array([1]), np.ones(1))])
+    theirs = net(norm)
+    x, y = data().train.client(1)
+    # The decay is a part of the clipped gradient.
+    clips = client.clip_norm is not None
+    given = {"momentum": client.momentum, "weight_decay": 0.0 if clips else 0.01}
+    step = torch.optim.SGD(theirs.parameters(), client.rate(2), **given)
+    for row in work.order(2, 1, len(y)):
+        for first in range(0, len(row), 8):
+            batch = row[first : first + 8]
+            logits = theirs(torch.from_numpy(x[batch]))
+            loss = nn.functional.cross_entropy(logits, torch.from_numpy(y[batch]).long())
+            step.zero_grad()
+            loss.backward()
+            if clips:
+                for weight in theirs.parameters():
+                    weight.grad += 0.01 * weight.detach()
+                nn.utils.clip_grad_norm_(theirs.parameters(), client.clip_norm)
+            step.step()
+    expected = [*theirs.parameters()]
+    expected += [b for b in theirs.buffers() if b.is_floating_point()]
+    assert len(ours.weights()) == (8 if norm else 4) == len(expected)
+    for one, other in zip(ours.weights(), expected):
+        np.testing.assert_allclose(one, other.detach().numpy(), atol=1e-5)
+
+
+def test_kept_buffers_stay() -> None:
+    model = TorchModel(net(True), buffers="kept")
+    ours = engine(model, Sgd(0.1), LocalTraining(8))
+    assert len(ours.weights()) == 6
+    ours.run_rounds(1, [Cohort(np.array([0, 1]), np.full(2, 0.5))])
+    assert not model.module.norm.running_mean.any() and (model.module.norm.running_var == 1).all()
+
+
+def pure(start: list[np.ndarray]) -> PureModel:
+    """The same network in JAX."""
+    import jax.numpy as jnp
+
+    def init(seed: int) -> Any:
+        first, one, last, two = start
+        return [first.T, one, last.T, two]
+
+    def apply(weights: Any, x: Any) -> Any:
+        first, one, last, two = weights
+        return jnp.tanh(x @ first + one) @ last + two
+
+    return PureModel(init, apply)
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "f3ast", "scaffold", "mifa", "fedbuff"])
+def test_the_same_network_in_jax(algorithm: str) -> None:
+    pytest.importorskip("jax")
+    more = {"late_by": "uniform", "late_rounds": 1.0} if algorithm == "fedbuff" else {}
+    model = TorchModel(net())
+    given = {**GIVEN, "algorithm": algorithm, "eval_every": 1, **more}
+    ours = simulate(model=model, **given)
+    theirs = simulate(model=pure(model.initial_weights(0)), device="cpu", **given)
+    assert (ours.summary["engine"], theirs.summary["engine"]) == ("host", "fused")
+    np.testing.assert_array_equal(ours.selection["selected"], theirs.selection["selected"])
+    for column in ("train_loss", "test_sample_loss"):
+        one, other = ours.metrics[column].to_numpy(), theirs.metrics[column].to_numpy()
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_a_run_is_repeated_and_resumed(tmp_path: Path) -> None:
+    """A function that makes the network draws its weights by the run's seed."""
+    runs = [
+        simulate(model=TorchModel(Net), folder=tmp_path / f"{name}", **{**GIVEN, "rounds": 3})
+        for name in ("one", "one")
+    ]
+    assert load_run(tmp_path / "one").settings["model"] == "torch_model"
+    other = simulate(model=TorchModel(Net), seed=1, **{**GIVEN, "rounds": 1})
+    for one, again, another in zip(runs[0].weights, runs[1].weights, other.weights):
+        np.testing.assert_array_equal(one, again)
+        assert not np.array_equal(one, another)
+
+
+def test_wrong_settings_are_named() -> None:
+    with pytest.raises(ParameterError, match="buffers = lost: must be one of sent, kept"):
+        TorchModel(net(), buffers="lost")
+    with pytest.raises(ParameterError, match="device = cuda:99: PyTorch cannot use it"):
+        TorchModel(net(), device="cuda:99")
+    with pytest.raises(ParameterError, match=r"client_optimizer = adam: must be sgd with TorchM"):
+        simulate(model=TorchModel(net()), client_optimizer="adam", **GIVEN)
