@@ -24,8 +24,7 @@ from f3ast_tff.analysis.line_styles import Look, literal
 from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.plan import read_plan, reading_note
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import SCORES, Pair
-from f3ast_tff.analysis.score_tables import label
+from f3ast_tff.analysis.runs import SCORES, Pair, display_of
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,
@@ -39,6 +38,7 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
+from f3ast_tff.settings.kinds import KINDS
 
 _PANEL_WIDTH, _HEIGHT, _DPI = 3.6, 2.9, 100
 # Okabe and Ito's: F3AST, then baselines.
@@ -157,7 +157,7 @@ def _reached(
             last = max(int(run.metrics["round"].max()) for run in group.runs.values())
             words = f"{median:.0f}" if np.isfinite(median) else f"> {last}"
             cells.append(f"{words} ({int(np.isfinite(values).sum())} of {len(values)})")
-        lines.append((label(rows, key), *cells))
+        lines.append((_name(rows, key), *cells))
     return markdown_table(["", *(f"{target:g}" for target in targets)], lines)
 
 
@@ -180,6 +180,18 @@ def _leads(
     return markdown_table(["", *(f"round {round_}" for round_ in rounds)], lines)
 
 
+def _name(rows: Sequence[str], key: Key) -> str:
+    """A method in words; a value that is a word needs no setting's name."""
+    parts = []
+    for name, value in zip(rows, key):
+        if name in KINDS:
+            parts.append(display_of(name, value))
+        elif value:
+            words = value.replace("_", " ")
+            parts.append(words if words[0].isalpha() else f"{name} {words}")
+    return ", ".join(parts)
+
+
 def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
     """Draws each method's mean over draws against the round, a panel for each part.
 
@@ -191,7 +203,7 @@ def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
     keys = list(dict.fromkeys(key for methods in parts.values() for key in methods))
     order = sorted(keys, key=lambda key: key[0] != "f3ast")
     looks = {
-        key: Look(*_STYLES[place % len(_STYLES)], "", label(rows, key))
+        key: Look(*_STYLES[place % len(_STYLES)], "", _name(rows, key))
         for place, key in enumerate(order)
     }
     for panel, (title, methods) in zip(panels, parts.items()):

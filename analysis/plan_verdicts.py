@@ -229,7 +229,7 @@ def _tables(table: pd.DataFrame) -> Iterator[str]:
 def _outlying(rows: pd.DataFrame) -> str:
     """Names the outlying draws of open claims, whose mean and median may disagree."""
     some = rows[(rows["shown"] == "open") & (rows["outliers"] != "")]
-    said = [f"{_claim(row)}: {row['outliers']}" for row in some.to_dict("records")]
+    said = [f"{_claim(row)}, {row['at']}: {row['outliers']}" for row in some.to_dict("records")]
     return f"Outlying draws of open claims: {'; '.join(said)}." if said else ""
 
 
