@@ -18,7 +18,7 @@ from f3ast_tff.models.training_function import Examples, Trained, TrainingFuncti
 from f3ast_tff.optimizers import Sgd
 
 BUFFERS = ("sent", "kept")
-# Label of `torch.nn.functional.cross_entropy` that does not count.
+# Label that `torch.nn.functional.cross_entropy` leaves out by default.
 _IGNORED = -100
 
 
@@ -154,11 +154,19 @@ class TorchModel(TrainingFunction):
         offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
         step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
         total, visits = torch.zeros((), device=self.device), 0
+        corrects = bool(offsets or self.weight_decay or sgd.clip_norm is not None)
+        known = np.where(examples.labels < 0, _IGNORED, examples.labels).astype(np.int64)
         for batch in work.batches:
-            loss = self._loss(module, examples.features[batch], examples.labels[batch])
+            x, y = (torch.from_numpy(each[batch]) for each in (examples.features, known))
+            logits = module(x.to(self.device)).flatten(0, -2)
+            loss = nn.functional.cross_entropy(logits, y.to(self.device).flatten())
+            if not (known[batch] >= 0).any():
+                # The mean over no label is no number.
+                loss = logits.sum() * 0
             step.zero_grad()
             loss.backward()
-            self._correct(parameters, offsets, sgd.clip_norm)
+            if corrects:
+                self._correct(parameters, offsets, sgd.clip_norm)
             step.step()
             total, visits = total + loss.detach() * len(batch), visits + len(batch)
         found = self._sent(module)
@@ -185,13 +193,6 @@ class TorchModel(TrainingFunction):
                 factor = torch.clamp(limit / torch.linalg.vector_norm(norms), max=1.0)
                 for gradient in gradients:
                     gradient.mul_(factor)
-
-    def _loss(self, module: nn.Module, features: np.ndarray, labels: np.ndarray) -> torch.Tensor:
-        logits = module(torch.from_numpy(features).to(self.device)).flatten(0, -2)
-        known = torch.from_numpy(np.where(labels < 0, _IGNORED, labels).reshape(-1)).long()
-        loss = nn.functional.cross_entropy(logits, known.to(self.device), ignore_index=_IGNORED)
-        # A batch without a label that counts has no loss.
-        return loss if (labels >= 0).any() else logits.sum() * 0
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
         module = self._loaded(weights).eval()

@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,14 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture(scope="module")
+def host_by_default() -> Iterator[None]:
+    """Runs that ask for no engine take `host`, which compiles nothing: for tests of other parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("f3ast_tff.settings.kinds.has_jax", lambda: False)
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -68,12 +68,17 @@ class Kind:
 AUTO = "auto"
 
 
+def has_jax() -> bool:
+    """Returns whether JAX is installed, without importing it."""
+    return importlib.util.find_spec("jax") is not None
+
+
 def _engine(known: Any) -> str:
     """`fused` if JAX is installed or the model needs it; else `host`."""
     model = known.config_class("model")
     if "host" in model.engines:
         return "host"
-    return "fused" if not model.in_numpy or importlib.util.find_spec("jax") else "host"
+    return "fused" if not model.in_numpy or has_jax() else "host"
 
 
 _OPTIMIZER_MEMBERS = ("learning_rate", "in_jax")

@@ -17,6 +17,8 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import LARGER, OPEN, SMALLER, Question, judge_family
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 BETWEEN, WITHIN = 0.05, 0.03
 STUDIES = 3000
 BALANCED = (1,) * 12

@@ -25,6 +25,8 @@ from f3ast_tff.records.metrics import COLUMNS
 from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.records.run_folder import json_values
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
 
 

@@ -40,6 +40,16 @@ class HostEngine:
     The engine draws nothing. The order of a client's batches is `LocalTraining.order`, augmentation
     `Preprocessing.draws`: functions of (seed, round, client). A checkpoint (`state`) holds the
     model, the server optimizer's moments and steps, the tables of a memory, and late updates.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Cohort
+        >>> from f3ast_tff.run.build import Builder
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> engine = Builder(resolve({"task": "synthetic", "engine": "host"})).engine
+        >>> (outcome,) = engine.run_rounds(1, [Cohort(np.array([3, 7]), np.array([0.5, 0.5]))])
+        >>> round(outcome.update_norm, 2), sorted(engine.state())
+        (0.28, ['0000', '0001', '0002'])
     """
 
     block_rounds = 100

@@ -1,8 +1,8 @@
 """Local training of a cohort in lockstep: clients side by side, in arrays `[clients, ...]`.
 
 Clients are in falling order of their numbers of steps. Step s is taken by the first clients, those
-with more than s steps; the others are done. For ten clients this is SPEED times as fast as
-`softmax.train_one` client by client.
+with more than s steps; the others are done. For ten equal clients this is seven times as fast as
+`softmax.train_one` client by client, on Synthetic(1,1) four times.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.log_measures import measure_log
 from f3ast_tff.core.errors import DataError, ParameterError
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 INDEPENDENT = np.random.default_rng(0).random((240, 30)) < 0.3
 
 

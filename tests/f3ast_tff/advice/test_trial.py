@@ -15,6 +15,8 @@ from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.core.errors import ParameterError
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 
 def made(**scores: list[float]) -> Trial:
     """Makes a trial whose best method is the first."""

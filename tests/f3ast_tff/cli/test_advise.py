@@ -9,6 +9,8 @@ import pytest
 
 from f3ast_tff.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 ROOT = Path(__file__).resolve().parents[3]
 LOG = str(ROOT / "examples/online.csv")
 

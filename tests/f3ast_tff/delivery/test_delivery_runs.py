@@ -24,6 +24,8 @@ from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results
 from tests.fake_engine import Breakdown, FakeEngine
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 N, ROUNDS = 12, 12
 SMALL: dict[str, Any] = {
     "num_clients": N,

@@ -26,6 +26,8 @@ from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 SMALL: dict[str, Any] = {
     "num_clients": 12,
     "clients_per_round": 4,
@@ -36,7 +38,6 @@ SMALL: dict[str, Any] = {
     "availability": "four_classes",
     "delivery": "late",
     "late_by": "geometric",
-    "device": "cpu",
 }
 GIVEN: dict[str, dict[str, Any]] = {
     "poc": {"poc_candidates": 6},

@@ -21,8 +21,8 @@ DELIVERIES: dict[str, dict[str, Any]] = {
     "late": DELAYED,
     "late by the clock": {"delivery": "late", "late_round_quantile": 0.3},
 }
-# At the rate of most cases local training enlarges rounding: after 50 rounds TFF and the fused
-# engine then differ by 6e-3 in a client's loss.
+# At the rate of most cases local training enlarges rounding: after 50 rounds TFF and fused then
+# differ by 6e-3 in a loss of a client.
 STABLE = {"client_lr": 0.01, "rounds": 50}
 # All methods have 8 rounds beside TFF's in `test_recorded_rounds.py`.
 QUICK = [("f3ast", "bernoulli"), ("mifa", "late"), ("fedau", "over_commit")]

@@ -18,6 +18,8 @@ from f3ast_tff.run.round_loop import train
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results, selection
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 SMALL: dict[str, Any] = {
     "num_clients": 8,
     "clients_per_round": 3,

@@ -24,6 +24,8 @@ from f3ast_tff.run import run_experiment
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "eval_every": 2, "seed": 2}
 # Columns and entries that depend on the machine.
 TIMES = ("wall_seconds", "seconds_per_round", "peak_memory_mib", "files", "sha256")

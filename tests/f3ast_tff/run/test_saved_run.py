@@ -12,6 +12,8 @@ from f3ast_tff import load_run, simulate
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.records.run_folder import json_values
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 
 def test_a_run_is_read_back_as_simulate_returned_it(tmp_path: Path) -> None:
     made = simulate(

@@ -15,6 +15,8 @@ from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
 
+pytestmark = pytest.mark.usefixtures("host_by_default")
+
 SMALL: dict[str, Any] = {"clients_per_round": 3, "rounds": 4, "availability": "always", "seed": 1}
 
 

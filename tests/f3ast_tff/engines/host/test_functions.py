@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import Trained, TrainingFunction, load_run, simulate
+from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.engines.host.softmax import mean_gradient, with_one
 from f3ast_tff.settings.resolve import resolve
@@ -170,6 +172,54 @@ def _raises(weights: Any, examples: Any, work: Any) -> Trained:
 def test_a_wrong_function_is_named(train: Any, says: str) -> None:
     with pytest.raises(ComponentError, match=rf"^round 1, client \d+: {train.__name__} {says}"):
         simulate(model=TrainingFunction(initial, train, predict), **GIVEN)
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff import Trained, TrainingFunction
+from f3ast_tff.models import ModelConfig
+from f3ast_tff.settings import register
+
+
+def train(weights, examples, work):
+    if work.round_number == 3:
+        raise OSError("the socket is gone")
+    return Trained([weights[0] + 1], 0.5)
+
+
+@register("model", "far_away", "Far away", about="trains over sockets")
+@dataclass(frozen=True)
+class FarAwayConfig(ModelConfig):
+    engines: ClassVar[tuple[str, ...]] = TrainingFunction.engines
+    in_numpy: ClassVar[bool] = True
+
+    def build(self, input_shape, num_classes):
+        return TrainingFunction(
+            lambda seed: [np.zeros(3)], train, lambda weights, x: np.zeros((len(x), num_classes))
+        )
+"""
+
+
+def test_a_function_of_a_plugin_that_raises_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, exit code 2; the checkpoint of round 2 stays."""
+    (tmp_path / "far.py").write_text(PLUGIN)
+    command = f"run --plugin={tmp_path}/far.py --model=far_away --rounds=4 --checkpoint_every=1"
+    words = ["f3ast-tff", *command.split(), f"--output_dir={tmp_path}", "--run_name=run"]
+    for _ in range(2):
+        assert main(words) == 2
+        said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+        assert len(said) == 1
+        assert re.fullmatch(
+            r"error: round 3, client \d+: train raised OSError: the socket is gone", said[0]
+        )
+        saved = load_run(tmp_path / "run")
+        assert saved.weights_round == 2 and saved.settings["engine"] == "host"
 
 
 def test_wrong_scores_are_named() -> None:
