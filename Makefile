@@ -122,7 +122,8 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-docs-tables: $(STAMP)  ## Write docs/components.md from the code
+docs-tables: $(STAMP)  ## Write docs/components.md and the table of components from the code
+	$(PY) -m tools.component_table
 	$(PY) -m f3ast_tff.cli.help_pages > docs/components.md
 
 .PHONY: docs docs-serve dist

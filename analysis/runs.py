@@ -168,7 +168,8 @@ def display_of(kind: str, name: str) -> str:
 
 def order_of(kind: str, name: str) -> int:
     """Returns the place of one of this version's components among its kind; others come last."""
-    component = builtin_registry().components.get(kind, {}).get(name)
+    known = builtin_registry().components
+    component = known[kind].get(name) if kind in known else None
     return _LAST if component is None else component.order
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.label_distribution import LabelledConfig
+from f3ast_tff.availability.labelled import LabelledConfig
 from f3ast_tff.availability.markov import Markov, TransitionConfig
 from f3ast_tff.availability.process import IndependentAvailability
 from f3ast_tff.availability.turns import Turns, cyclic

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.label_distribution import LabelledConfig
+from f3ast_tff.availability.labelled import LabelledConfig
 from f3ast_tff.availability.process import IndependentAvailability, NonStationary
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register

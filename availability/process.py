@@ -111,6 +111,14 @@ class AvailabilityConfig:
         """
         return self
 
+    def client_names(self, process: Any) -> Sequence[str]:
+        """Returns the names of a built process's clients 0 .. N - 1, if it is of a log with names.
+
+        Args:
+            process: What `build` returned.
+        """
+        return ()
+
     def build(self, p: np.ndarray, seed: int) -> AvailabilityProcess:
         """Returns the process.
 

@@ -151,6 +151,9 @@ class TableConfig(AvailabilityConfig):
     def for_clients(self, names: Sequence[str]) -> TableConfig:
         return replace(self, clients=tuple(names))
 
+    def client_names(self, process: Any) -> Sequence[str]:
+        return process.log.clients
+
     def build(self, p: np.ndarray, seed: int) -> Table:
         table = Table(Path(self.table_file), self.table_round_seconds).of_clients(self.clients)
         if table.num_clients != len(p):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from f3ast_tff.availability.logs.mask_files import PackedMasks
+if TYPE_CHECKING:
+    from f3ast_tff.availability.logs.mask_files import PackedMasks
 
 _LOGGER = logging.getLogger(__name__)
 

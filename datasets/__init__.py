@@ -3,13 +3,20 @@
 Installed as `f3ast_tff.datasets`; in the checkout, the folder `datasets`.
 """
 
-from .cifar10 import CIFAR10, CIFAR10OneClass
-from .cifar100 import CIFAR100
-from .file import FileTask
-from .mnist import MNIST
-from .shakespeare import Shakespeare
-from .synthetic import LeafSynthetic, Synthetic, SyntheticLinear
-from .task import TaskConfig
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from f3ast_tff.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .cifar10 import CIFAR10, CIFAR10OneClass
+    from .cifar100 import CIFAR100
+    from .file import FileTask
+    from .mnist import MNIST
+    from .shakespeare import Shakespeare
+    from .synthetic import LeafSynthetic, Synthetic, SyntheticLinear
+    from .task import TaskConfig
 
 __all__ = [
     "CIFAR10",
@@ -23,3 +30,5 @@ __all__ = [
     "SyntheticLinear",
     "TaskConfig",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -6,8 +6,9 @@ of small systems needs SciPy. Each name is imported on first use.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from f3ast_tff.advice import advise
@@ -66,36 +67,4 @@ __all__ = [
     "weigh_updates",
 ]
 
-
-# The names of each module; imported on first use, so that a command starts at once.
-_NAMES = {
-    "advice": ("advise",),
-    "core.federated_data": ("ClientExamples", "FederatedData"),
-    "methods.cluster_f3ast": ("ClusterF3AST",),
-    "methods.f3ast": ("F3AST",),
-    "methods.f3ast_fixed": ("FixedPolicy",),
-    "methods.fedavg": ("Proportional", "Uniform"),
-    "core.round_constraint": ("RoundConstraint",),
-    "core.policies": ("GreedyMixture", "TabularPolicy"),
-    "core.rates": ("ParticipationRates", "marginal_utility", "variance_bound"),
-    "methods.parts.strategy": ("Cohort", "Outcome", "Round", "Strategy"),
-    "methods.power_of_choice": ("PowerOfChoice",),
-    "models.training_function": ("Trained", "TrainingFunction"),
-    "rate_region": ("IndependentOracle", "StatesOracle", "greedy_policy", "optimal_rates"),
-    "run.saved_run": ("SavedRun", "load_run"),
-    "run.selecting": ("select_clients", "weigh_updates"),
-    "run.trained_model": ("TrainedModel",),
-    "simulation": ("Simulation", "compare", "simulate"),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    return getattr(module, name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__)

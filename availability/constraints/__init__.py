@@ -1,10 +1,17 @@
 """Communication constraints: the sets of available clients that the server can talk to at once."""
 
-from .byte_budget import ByteBudget
-from .constraint import CommunicationConstraint, ConstraintConfig
-from .counts import CycleK, FixedK, HoldK, MarkovK, PoissonK, StepsK, UniformK
-from .group_minimum import GroupMinimum
-from .signal import SignalK
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from f3ast_tff.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .byte_budget import ByteBudget
+    from .constraint import CommunicationConstraint, ConstraintConfig
+    from .counts import CycleK, FixedK, HoldK, MarkovK, PoissonK, StepsK, UniformK
+    from .group_minimum import GroupMinimum
+    from .signal import SignalK
 
 __all__ = [
     "ByteBudget",
@@ -20,3 +27,5 @@ __all__ = [
     "StepsK",
     "UniformK",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

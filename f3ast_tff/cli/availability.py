@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.availability.combined import build_process
-from f3ast_tff.availability.label_distribution import drawn_labels
+from f3ast_tff.availability.labelled import drawn_labels
 from f3ast_tff.availability.logs.mask_files import FORMS, masks_digest, read_masks, write_masks
 from f3ast_tff.availability.preview import draw, preview, report
 from f3ast_tff.availability.round_clients import available_clients

@@ -1,13 +1,14 @@
 """Command lines of experiments: settings, campaign, plug-ins and flag files.
 
-`setting_flags` lists the parameters of all components, `parse` returns the settings given.
+`setting_flags` lists parameters of the components, `parse` returns the settings given. Only the
+components whose flags are given are imported.
 `settings/resolve.py` then makes the components' `Config`s of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from f3ast_tff.campaigns import Options
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
 from f3ast_tff.settings import Parameter, Registry, parameters_of
-from f3ast_tff.settings.flags import PLUGIN, list_of, parse_flags
+from f3ast_tff.settings.flags import PLUGIN, UsageError, list_of, parse_flags
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import registry_with
@@ -49,23 +50,51 @@ def parse(arguments: Sequence[str]) -> Parsed:
     words = expand_flagfiles(arguments, Path())
     own = {p.name for config in GROUPS.values() for p in parameters_of(config)}
     registry = registry_with(plugins_given(words), {PLUGIN, FLAGFILE, *CAMPAIGN, *own})
-    parameters = setting_flags(registry)
-    given = parse_flags(words, {**parameters, **CAMPAIGN}, lists=parameters, plugins=True)
+    try:
+        given = _given(words, set(_flags_named(words)), registry)
+    except UsageError:
+        # With every flag known, the message names the nearest.
+        given = _given(words, flag_names(registry), registry)
     of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
     if "draw" in of_campaign:
-        draw = replace(parameters["seed"], name="draw")
+        draw = replace(setting_flags(registry, ())["seed"], name="draw")
         draws = [draw.checked(value) for value in list_of(draw, of_campaign["draw"])]
         given["draw"] = draws if len(draws) > 1 else draws[0]
     return Parsed(given, of_campaign, registry)
 
 
-def setting_flags(registry: Registry) -> dict[str, Parameter]:
-    """Returns every setting that can be given as a flag, by name."""
+def _given(words: Sequence[str], names: Container[str], registry: Registry) -> dict[str, Any]:
+    parameters = setting_flags(registry, names)
+    return parse_flags(words, {**parameters, **CAMPAIGN}, lists=parameters, plugins=True)
+
+
+def _flags_named(words: Sequence[str]) -> Iterator[str]:
+    """What may be a flag's name in these words: `--name=value`, `--name value`, `--noname`."""
+    for word in words:
+        name = word.lstrip("-").partition("=")[0]
+        yield name
+        yield name.removeprefix("no")
+
+
+def flag_names(registry: Registry) -> set[str]:
+    """Returns the names of the settings that can be given as flags."""
+    own = (parameter.name for config in GROUPS.values() for parameter in parameters_of(config))
+    return {*KINDS, *registry.parameter_names, *own}
+
+
+def setting_flags(registry: Registry, names: Container[str] | None = None) -> dict[str, Parameter]:
+    """Returns the settings that can be given as flags, by name.
+
+    Args:
+        registry: Known components.
+        names: Which of them; by default all, whose components are imported.
+    """
     found = {
         kind.name: Parameter(kind.name, kind=str, optional=True, default=None, help=kind.text)
         for kind in KINDS.values()
     }
-    found.update(registry.parameters())
+    of_components = registry.parameter_names
+    found.update({n: registry.parameter(n) for n in of_components if names is None or n in names})
     for config in GROUPS.values():
         found.update({parameter.name: parameter for parameter in parameters_of(config)})
     return found

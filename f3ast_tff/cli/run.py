@@ -23,15 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.campaigns import Options
-from f3ast_tff.cli.flags import (
-    CAMPAIGN,
-    Parsed,
-    expand_flagfiles,
-    parse,
-    plugins_given,
-    setting_flags,
-)
-from f3ast_tff.cli.help_pages import campaigns_text, help_page
+from f3ast_tff.cli.flags import CAMPAIGN, Parsed, expand_flagfiles, flag_names, parse, plugins_given
 from f3ast_tff.core.errors import (
     CheckpointError,
     ComponentError,
@@ -66,12 +58,16 @@ def run_or_campaign(command: str, arguments: Sequence[str], signals: Signals) ->
     """Parses the arguments of `run` or `campaign`, and executes it; returns the exit code."""
     words = list(arguments)
     if command == "campaign" and not words:
+        from f3ast_tff.cli.help_pages import campaigns_text
+
         print(campaigns_text())
         return 0
     if command == "campaign" and not words[0].startswith("-"):
         words[0] = f"--campaign={words[0]}"
     try:
         if wants_help(words):
+            from f3ast_tff.cli.help_pages import help_page
+
             plugins = plugins_given(expand_flagfiles(words, Path()))
             registry = parse([f"--plugin={each}" for each in plugins]).registry
             print(help_page(command, help_topic(words), registry))
@@ -101,7 +97,7 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
         no further run starts, and the code is the signal's if runs are left.
     """
     signals = signals or Signals()
-    names = setting_flags(registry)
+    names = flag_names(registry)
     lists = {name: values for name, values in given.items() if isinstance(values, list)}
     if lists and "run_name" in given:
         allowed = f"must not be given with several values of {', '.join(lists)}"
@@ -170,7 +166,7 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
         options = Options(**parsed.campaign)
         return run_campaign(options, given=parsed.settings, registry=parsed.registry, stop=signals)
     except (CampaignError, ComponentError, DataError, ParameterError, RunFolderError) as error:
-        return fail(error, BAD_INPUT, {*setting_flags(parsed.registry), *CAMPAIGN})
+        return fail(error, BAD_INPUT, {*flag_names(parsed.registry), *CAMPAIGN})
     except MeasurementError as error:
         return fail(error, FAILED)
     except BrokenPipeError:

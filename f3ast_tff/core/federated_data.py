@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core import frame_columns
 from f3ast_tff.core.randomness import generator
 
 # Largest number of classes; a model has weights for every class up to the largest label.
@@ -216,6 +215,8 @@ class FederatedData:
             given = np.asarray(clients, object)
             clients = np.asarray(given.tolist())
             if clients.ndim == 1 and clients.dtype.kind in "US":
+                from f3ast_tff.core import frame_columns
+
                 clients = frame_columns.texts(given, "clients")
         features, labels = map(np.asarray, (features, labels))
         if clients.ndim != 1 or clients.dtype.kind not in "iuUS" or not len(clients):
@@ -267,6 +268,8 @@ class FederatedData:
         Raises:
             ValueError: If a column is missing or has other content; names column and row.
         """
+        from f3ast_tff.core import frame_columns
+
         known = [client, label, *([split] if split is not None else [])]
         used = [*known, *(features or ())]
         frame_columns.refuse_missing(frame, used)
@@ -300,6 +303,8 @@ def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
     if features.dtype.kind in "iu" and _fits_int32(features):
         return features
     if features.dtype.kind in "iu":
+        from f3ast_tff.core import frame_columns
+
         frame_columns.refuse_collapsed(features, "features")
     with np.errstate(over="ignore"):
         features = features.astype(np.float32)

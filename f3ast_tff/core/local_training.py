@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.randomness import each_generator
+
+# Limit on a client's visits to examples per round, which are drawn in one array.
+_MAX_VISITS = 10**8
 
 
 @dataclass(frozen=True)
@@ -143,3 +148,39 @@ def renewed_shares(p: np.ndarray, num_clients: int) -> np.ndarray:
         raise ParameterError("p", f"shape {list(p.shape)}", allowed)
     check_client_shares(p)
     return p
+
+
+def check_steps(train: ClientExamples, work: LocalTraining) -> None:
+    """Refuses training in which no client takes a step; warns of clients that take none.
+
+    Raises:
+        ParameterError: If no client takes a step, or a client takes far too many.
+    """
+    sizes = train.sizes
+    if not sizes.sum():
+        raise ParameterError("task", "", "has no training example")
+    visits = int(work.num_visits(sizes).max())
+    if visits > _MAX_VISITS:
+        name = "local_epochs" if work.steps is None else "local_steps"
+        most = f"a client would visit {visits} examples per round, more than {_MAX_VISITS}"
+        raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
+    idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
+    if len(idle) == 0:
+        return
+    largest = int(np.argmax(sizes))
+    if work.num_batches(sizes[largest : largest + 1])[0] == 0:
+        allowed = (
+            f"must be at most {sizes[largest]}, the examples of client {train.name(largest)}, who "
+            "has most: with last_batch=drop nobody would train"
+        )
+        raise ParameterError("batch_size", work.batch_size, allowed)
+    first = int(idle[0])
+    logging.warning(
+        "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
+        "the first is client %s, with %d examples",
+        len(idle),
+        len(sizes),
+        work.batch_size,
+        train.name(first),
+        sizes[first],
+    )

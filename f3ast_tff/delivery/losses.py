@@ -1,4 +1,4 @@
-"""Which updates are lost: none, by chance, after a deadline, or if the device leaves."""
+"""Which updates are lost: by chance, after a deadline, or if the device leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from f3ast_tff.availability.draws import lean
 from f3ast_tff.availability.process import stationary_of
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import uniforms
-from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
+from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.settings import parameter, register
 
@@ -21,23 +21,6 @@ FOLLOWS = ("none", "size", "availability")
 _MAX_SLOTS = 100
 # Standard deviations above a client's typical time; 3e-7 of the times are longer.
 _FARTHEST_JITTER = 5
-
-
-@register("delivery", "certain", "Certain", about="every client asked delivers; no clock", order=1)
-@dataclass(frozen=True)
-class Certain(DeliveryConfig):
-    """The papers' assumption: every asked client delivers in time. There is no clock.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff.delivery import Certain
-        >>> arrivals = Certain().arrivals(round_number=1, ids=np.array([7, 2]))
-        >>> arrivals.delivered.tolist(), arrivals.round_seconds
-        ([True, True], nan)
-    """
-
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        return Arrivals(np.ones(len(ids), bool), np.full(len(ids), math.nan), math.nan)
 
 
 @dataclass(frozen=True)

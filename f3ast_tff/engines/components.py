@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
 from f3ast_tff.engines.xla_flags import with_deterministic_ops
 from f3ast_tff.settings import parameter, register
@@ -74,12 +73,15 @@ class BuiltinEngineConfig(EngineConfig):
     def connect(self) -> None:
         """See `EngineConfig.connect`: connects to the Ray cluster of the workers."""
         if self.num_workers is not None:
+            from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
+
             connect(self.ray_address or LOCAL, self.num_workers)
 
     def _workers(self, trainer: Any, parts: EngineParts, **options: Any) -> RayWorkers | None:
         """Workers that each make a `trainer` of their shard, with these options."""
         if self.num_workers is None:
             return None
+        from f3ast_tff.engines.distributed.ray_connection import LOCAL
         from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
         absent: Any = None  # A worker gets its shard.

@@ -22,7 +22,6 @@ from f3ast_tff.core.rates import (
     root_numerators,
 )
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
     RateBetaConfig,
@@ -232,6 +231,8 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         tracked = partial(ParticipationRates, beta=self.rate_beta, falling=falling, scale=scale)
         objective = self.availability_objective
         if self.rate_clusters is not None:
+            from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+
             self._check_clusters(n)
             clusters = np.arange(n) * self.rate_clusters // n
             mean = np.bincount(clusters, initial) / np.bincount(clusters)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.mask_files import FORMS, write_masks
 from f3ast_tff.availability.round_clients import Availability, available_clients
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.files.array_files import load_npz, write_npz
@@ -24,12 +23,16 @@ def masks_file(run_folder: Path, form: str) -> Path | None:
 
 def record_masks(path: Path, availability: Availability, rounds: int, num_clients: int) -> None:
     """Writes the available clients of rounds 1 .. T to a path of `masks_file`."""
+    from f3ast_tff.availability.logs.mask_files import write_masks
+
     write_masks(path, _masks(availability, rounds, num_clients), (rounds, num_clients))
 
 
 def masks_there(run_folder: Path) -> list[Path]:
     """Returns the files of masks that a run has, of any form."""
-    return [path for form in FORMS if (path := run_folder / f"masks{form}").exists()]
+    return [
+        path for form in ("csv", "npy", "npz") if (path := run_folder / f"masks.{form}").exists()
+    ]
 
 
 def complete_masks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.label_distribution import label_distribution
 from f3ast_tff.availability.round_clients import Population, available_clients
-from f3ast_tff.availability.table import Table
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.federated_data import ClientExamples, FederatedData
-from f3ast_tff.core.local_training import LocalTraining, client_share
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining, check_steps, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.schedules import client_schedule
@@ -25,7 +22,6 @@ from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.models import Model
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
@@ -37,8 +33,6 @@ from f3ast_tff.settings.registry import builtin_registry
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-# Limit on a client's visits to examples per round, which are drawn in one array.
-_MAX_VISITS = 10**8
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
@@ -143,7 +137,7 @@ class Builder:
             drop_remainder=settings["last_batch"] == "drop",
             seed=settings["seed"],
         )
-        _check_steps(self.data.train, work)
+        check_steps(self.data.train, work)
         return work
 
     @cached_property
@@ -181,18 +175,16 @@ class Builder:
         config, train = self._configs["availability"], self.data.train
         if train.names is not None:
             config = config.for_clients(train.names.tolist())
-        labels = []
-        if config.needs_labels:
-            labels = [label_distribution(train, self.data.num_classes)]
+        labels = [self._label_distribution()] if config.needs_labels else []
         # An objective of equal shares does not change who is there.
         unit = "examples" if settings["client_share"] == "equal" else settings["client_share"]
         process = config.build(client_share(sizes, work, unit), seed, *labels)
         KINDS["availability"].check_object(process)
-        name = f"availability {type(process).__name__}: mask"
-        check_repeats(name, lambda t: available_clients(process, len(p), t))
+        name = type(process).__name__
+        check_repeats(f"availability {name}: mask", lambda t: available_clients(process, len(p), t))
         constraint = self._build("constraint", len(p), seed, self.payload.bytes_up)
-        name = f"constraint {type(constraint).__name__}: limit"
-        check_repeats(name, lambda t: constraint_of(constraint, t))
+        name = type(constraint).__name__
+        check_repeats(f"constraint {name}: limit", lambda t: constraint_of(constraint, t))
         return StrategyContext(
             p=p,
             sizes=sizes,
@@ -204,6 +196,11 @@ class Builder:
             model=self.model,
             preprocessing=self.preprocessing,
         )
+
+    def _label_distribution(self) -> np.ndarray:
+        from f3ast_tff.availability.labelled import label_distribution
+
+        return label_distribution(self.data.train, self.data.num_classes)
 
     @cached_property
     def asked_world(self) -> StrategyContext:
@@ -221,10 +218,15 @@ class Builder:
         """
         settings, world = self._settings, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
-        if component_of(self._configs["algorithm"]) not in builtin_registry().all():
+        if not builtin_registry().has(component_of(self._configs["algorithm"])):
             self._check_own(strategy)
+        if settings["client_share_of"] != "present" and not settings["selection_separation"]:
+            return strategy
+        from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+
         if settings["client_share_of"] == "present":
-            strategy = self._of_those_present(strategy)
+            present = self._changing_population()
+            strategy = OfThosePresent(strategy, present, world.p, world.constraint.mean_k)
         if settings["selection_separation"]:
             strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
         return strategy
@@ -246,16 +248,17 @@ class Builder:
             )
             raise ParameterError("algorithm", self._settings["algorithm"], allowed)
 
-    def _of_those_present(self, strategy: Strategy) -> OfThosePresent:
-        name, world = "client_share_of", self.asked_world
-        population, who = world.availability, self._settings["availability"]
+    def _changing_population(self) -> Population:
+        name, who = "client_share_of", self._settings["availability"]
+        population = self.world.availability
         if not isinstance(population, Population):
             raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
         if self.aggregation.memory is not None:
-            which = self._settings["aggregation"]
-            allowed = f"aggregation {which} remembers clients that have left"
+            allowed = (
+                f"aggregation {self._settings['aggregation']} remembers clients that have left"
+            )
             raise ParameterError(name, "present", allowed)
-        return OfThosePresent(strategy, population, world.p, world.constraint.mean_k)
+        return population
 
     @cached_property
     def masks(self) -> RememberedMasks:
@@ -340,10 +343,10 @@ class Builder:
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         names = self.data.train.names
-        if names is None and isinstance(world.availability, Table):
-            # Generated data have no names; their client k is the log's client k.
-            listed = world.availability.log.clients
-            names = np.array(listed, str) if listed else None
+        # Generated data have no names; their client k is the log's client k.
+        in_log = self._configs["availability"].client_names(world.availability)
+        if names is None and in_log:
+            names = np.array(in_log, str)
         return Experiment(
             availability=self.masks if looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
@@ -366,35 +369,3 @@ class Builder:
             write_masks=settings["write_masks"],
             staleness_weight=settings.get("staleness_weight", "constant"),
         )
-
-
-def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
-    """Refuses training in which no client takes a step; warns of clients that take none."""
-    sizes = train.sizes
-    if not sizes.sum():
-        raise ParameterError("task", "", "has no training example")
-    visits = int(work.num_visits(sizes).max())
-    if visits > _MAX_VISITS:
-        name = "local_epochs" if work.steps is None else "local_steps"
-        most = f"a client would visit {visits} examples per round, more than {_MAX_VISITS}"
-        raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
-    idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
-    if len(idle) == 0:
-        return
-    largest = int(np.argmax(sizes))
-    if work.num_batches(sizes[largest : largest + 1])[0] == 0:
-        allowed = (
-            f"must be at most {sizes[largest]}, the examples of client {train.name(largest)}, who "
-            "has most: with last_batch=drop nobody would train"
-        )
-        raise ParameterError("batch_size", work.batch_size, allowed)
-    first = int(idle[0])
-    logging.warning(
-        "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
-        "the first is client %s, with %d examples",
-        len(idle),
-        len(sizes),
-        work.batch_size,
-        train.name(first),
-        sizes[first],
-    )

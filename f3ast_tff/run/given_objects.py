@@ -61,7 +61,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             arguments = getattr(value, "arguments", "")
             settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
             settings.update(_fields_of(value, given))
-            if component in registry.all():
+            if registry.has(component):
                 continue
             digest = object_digest(without_note(value))
         else:
@@ -171,6 +171,7 @@ def _facts_of_availability(value: Any) -> dict[str, Any]:
         facts["__annotations__"] = {"clients": tuple[str, ...]}
         facts["clients"] = ()
         facts["for_clients"] = TableConfig.for_clients
+        facts["client_names"] = TableConfig.client_names
         facts["build"] = lambda self, p, seed: value.of_clients(self.clients)
     return facts
 

@@ -18,7 +18,6 @@ from f3ast_tff.records.provenance import cores, provenance
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
-from f3ast_tff.run.extension import extend_run, shorter_run
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
 
@@ -75,13 +74,15 @@ def run_experiment(
     from f3ast_tff.records.metrics_loggers import metrics_loggers
     from f3ast_tff.run.build import Builder
     from f3ast_tff.run.round_loop import train
-    from f3ast_tff.run.trained_model import TrainedModel
 
     settings = configuration.settings
     with ExitStack() as stack:
         opened, shorter, loggers = None, None, []
         if folder is not None:
-            shorter = shorter_run(folder, configuration)
+            if not is_without_rounds(folder):
+                from f3ast_tff.run.extension import shorter_run
+
+                shorter = shorter_run(folder, configuration)
             identity = shorter or configuration.identity
             opened = stack.enter_context(closing(RunFolder(folder, identity, patience_s)))
             stack.enter_context(run_log(folder))
@@ -104,6 +105,8 @@ def run_experiment(
             warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
+        from f3ast_tff.run.trained_model import TrainedModel
+
         trained = TrainedModel(
             configuration.configs["model"],
             builder.preprocessing,
@@ -195,6 +198,8 @@ def write_config(
                 f"{ADVICE}"
             )
         if before["identity"]["rounds"] != configuration.settings["rounds"]:
+            from f3ast_tff.run.extension import extend_run
+
             extend_run(folder, configuration.identity)
         _note_cores(folder)
         return

@@ -56,7 +56,8 @@ def register(
     The class has a field made by `parameter` for each parameter, and a method `build`. The base
     class of its kind (`AlgorithmConfig`, `AvailabilityConfig` ...) describes arguments and result
     of `build`. The constructor checks each value against its declaration and raises
-    `ParameterError`. There is no global state: a component is found by searching its module.
+    `ParameterError`. There is no global state: a plug-in's components are found by
+    searching its modules, those of this package in a table (settings/built_in.py).
 
     Args:
         kind: Name of a kind, see `KINDS`.

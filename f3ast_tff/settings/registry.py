@@ -1,4 +1,8 @@
-"""All known components: of this package and of plug-ins, from a file, module or entry point."""
+"""All known components: of this package and of plug-ins, from a file, module or entry point.
+
+A component of this package is imported when it is named. Whatever looks at all components, such as
+the help and a check of a plug-in's names, imports them all.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,8 @@ import hashlib
 import importlib
 import importlib.util
 import os
-import pkgutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -21,6 +24,7 @@ from typing import Any
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import one_line_of
 from f3ast_tff.files.plugin_errors import MARK, is_ctrl_c
+from f3ast_tff.settings.built_in import Components, in_order, listed_components
 from f3ast_tff.settings.component import Component, registered_in
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, one_of
@@ -58,16 +62,13 @@ class Registry:
         plugins: Origins of components from outside this package.
     """
 
-    components: Mapping[str, Mapping[str, Component]]
+    components: Mapping[str, Components]
     plugins: tuple[Plugin, ...] = ()
 
     @classmethod
     def of(cls, components: Iterable[Component]) -> Registry:
         """Returns the registry of these components, of different names within a kind."""
-        by_kind: dict[str, dict[str, Component]] = {kind: {} for kind in KINDS}
-        for component in sorted(components, key=lambda c: (c.order, c.name)):
-            by_kind[component.kind][component.name] = component
-        return cls(MappingProxyType({k: MappingProxyType(v) for k, v in by_kind.items()}))
+        return cls(MappingProxyType(in_order(list(components))))
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Returns the names of a kind, in their order."""
@@ -90,20 +91,37 @@ class Registry:
         """Returns all components, kind by kind."""
         return [c for by_name in self.components.values() for c in by_name.values()]
 
+    def has(self, component: Component) -> bool:
+        """Returns whether this is one of the components."""
+        of_kind = self.components[component.kind]
+        return component.name in of_kind and of_kind[component.name] == component
+
     def takers(self, name: str) -> list[Component]:
         """Returns the components that have a parameter of this name."""
-        return [c for c in self.all() if any(p.name == name for p in c.parameters)]
+        return [self.components[kind][owner] for kind, owner in self._owners.get(name, ())]
+
+    @property
+    def parameter_names(self) -> Collection[str]:
+        """The names of all parameters."""
+        return self._owners.keys()
+
+    def parameter(self, name: str) -> Parameter:
+        """Returns a parameter by name, as declared by the first component that has it."""
+        kind, owner = self._owners[name][0]
+        return next(p for p in self.components[kind][owner].parameters if p.name == name)
 
     def parameters(self) -> dict[str, Parameter]:
         """Returns every parameter by name, as declared by the first component that has it."""
-        return dict(self._parameters)
+        return {name: self.parameter(name) for name in self._owners}
 
     @cached_property
-    def _parameters(self) -> dict[str, Parameter]:
-        found: dict[str, Parameter] = {}
-        for component in self.all():
-            for parameter in component.parameters:
-                found.setdefault(parameter.name, parameter)
+    def _owners(self) -> dict[str, list[tuple[str, str]]]:
+        """Kind and name of the components that have a parameter, by its name."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for kind, components in self.components.items():
+            for owner in components:
+                for name in components.parameters_of(owner):
+                    found.setdefault(name, []).append((kind, owner))
         return found
 
     def with_plugins(self, plugins: Sequence[Plugin], reserved: Iterable[str] = ()) -> Registry:
@@ -118,6 +136,8 @@ class Registry:
         """
         known = {plugin.source: plugin for plugin in self.plugins}
         new = [p for p in dict.fromkeys(plugins) if p.source not in known]
+        if not new:
+            return self
         components = self.all()
         for number, plugin in enumerate(new):
             if any(plugin.name == other.name for other in (*self.plugins, *new[:number])):
@@ -136,14 +156,7 @@ class Registry:
 @lru_cache(maxsize=1)
 def builtin_registry() -> Registry:
     """Returns the registry of this package's components."""
-    components = []
-    for package in dict.fromkeys(f"f3ast_tff.{kind.package}" for kind in KINDS.values()):
-        module = importlib.import_module(package)
-        for entry in pkgutil.iter_modules(module.__path__):
-            if not entry.ispkg and not entry.name.startswith("__"):
-                part = importlib.import_module(f"{package}.{entry.name}")
-                components += registered_in(part)
-    return Registry.of(components)
+    return Registry(MappingProxyType(listed_components()))
 
 
 def registry_with(sources: Iterable[str] = (), reserved: Iterable[str] = ()) -> Registry:

@@ -7,15 +7,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError
-from f3ast_tff.engines.client_loss import client_losses
-from f3ast_tff.engines.distributed.ray_workers import RayWorkers
-from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
 from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
@@ -26,9 +23,7 @@ from f3ast_tff.engines.engine import (
     refuse_foreign_state,
 )
 from f3ast_tff.engines.jax import one_kernel
-from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import is_deterministic
-from f3ast_tff.engines.jax.late import LateMemory, pack_arrived, slots_by_lane
 from f3ast_tff.engines.jax.packing import PackedCohort, by_place
 from f3ast_tff.engines.jax.programs import FusedScorer, programs_of
 from f3ast_tff.engines.jax.round import ByLane
@@ -41,6 +36,13 @@ from f3ast_tff.engines.jax.server_step import (
 from f3ast_tff.engines.jax.trainer import ClientsOnDevice, merged
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
+
+# Imported where they are needed: most runs have neither workers, nor a memory, nor late updates.
+if TYPE_CHECKING:
+    from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+    from f3ast_tff.engines.distributed.workers import TrainedPart
+    from f3ast_tff.engines.jax.client_tables import ClientTables
+    from f3ast_tff.engines.jax.late import LateMemory
 
 # For each place in a cohort its client, or slot if updates may be late; the place of each lane.
 _Places = tuple[np.ndarray, np.ndarray]
@@ -98,6 +100,8 @@ class FusedEngine:
         self._tables, in_memory = self._remember(initial)
         self._late: LateMemory | None = None
         if parts.late:
+            from f3ast_tff.engines.jax.late import LateMemory
+
             num_weights = sum(weight.size for weight in initial)
             self._late = LateMemory(num_weights, self._clients.device)
         fused_round = self._clients.fused_round(self._in_one_kernel())
@@ -127,6 +131,8 @@ class FusedEngine:
         model = np.concatenate([np.ravel(weight) for weight in initial])
         tables = None
         if memory.by_client:
+            from f3ast_tff.engines.jax.client_tables import ClientTables
+
             tables = ClientTables(memory, len(p), model, self._clients.device)
         return tables, initial_server(memory, model, np)
 
@@ -205,15 +211,19 @@ class FusedEngine:
 
     def _start(self, round_number: int, flight: Flight, packed: PackedCohort) -> None:
         """Trains the asked clients and keeps their updates in slots."""
+        from f3ast_tff.engines.jax.late import slots_by_lane
+
         late = self._late
         assert late is not None
         late.reserve(flight)
         inputs = self._clients.inputs(round_number, packed)
         slots = slots_by_lane(packed, flight.slots)
-        late.kept = self._programs.start_late(self._state, inputs, slots, kept=late.kept)
+        late.kept = self._programs.late.start(self._state, inputs, slots, kept=late.kept)
 
     def _enter(self, round_number: int, cohort: Cohort, flight: Flight, by_client: bool) -> _Queued:
         """Adds up late updates and makes the server's step."""
+        from f3ast_tff.engines.jax.late import pack_arrived
+
         late, parts = self._late, self._parts
         assert late is not None
         arrived, member, client = pack_arrived(
@@ -227,7 +237,7 @@ class FusedEngine:
         arrived = arrived._replace(remembered=self._remembered(round_number, client))
         places = (flight.entering, member)
         return self._run(
-            self._programs.enter_late, client, places if by_client else None, arrived, late.kept
+            self._programs.late.enter, client, places if by_client else None, arrived, late.kept
         )
 
     def _remembered(self, round_number: int, client: np.ndarray | None) -> Remembered | None:
@@ -271,6 +281,7 @@ class FusedEngine:
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
+        from f3ast_tff.engines.client_loss import client_losses
 
         def score(rows: np.ndarray) -> ExampleScores:
             return self._train.rows(self._state.weights, rows)
@@ -360,6 +371,8 @@ def _with_clients(
     outcome: RoundOutcome, cohort: Cohort, parts: Sequence[TrainedPart]
 ) -> RoundOutcome:
     """The outcome with the workers' losses and arrivals per client."""
+    from f3ast_tff.engines.distributed.workers import in_order_of
+
     trained = [(part.ids, part.client_losses, part.delivered) for part in parts]
     ids, losses, delivered = (np.concatenate(column) for column in zip(*trained))
     losses, delivered = in_order_of(cohort.ids, ids, losses, delivered)

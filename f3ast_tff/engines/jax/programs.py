@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +13,26 @@ import numpy as np
 from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax import one_kernel
-from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import at_precision
-from f3ast_tff.engines.jax.late import Arrived, LateRound, LateUpdates
 from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
+
+if TYPE_CHECKING:
+    from f3ast_tff.engines.jax.late import Arrived, LateUpdates
+
+
+class LatePrograms(NamedTuple):
+    """Programs of rounds with late updates.
+
+    Attributes:
+        start: `LateRound.start`; the kept updates are donated and returned.
+        enter: `LateRound.enter`, with tables.
+    """
+
+    start: Any
+    enter: Any
 
 
 class RoundPrograms:
@@ -31,8 +44,6 @@ class RoundPrograms:
     Attributes:
         round: `FusedRound.__call__`, with tables.
         finish: `FusedRound.finish`.
-        start_late: `LateRound.start`; the kept updates are donated and returned.
-        enter_late: `LateRound.enter`, with tables.
         score: Function of weights, features, labels and rows `int32 [n]`, which returns
             `label_sums` of these rows.
         traces: Number of times that a round or a score was traced, and so compiled.
@@ -41,48 +52,64 @@ class RoundPrograms:
     def __init__(self, fused_round: FusedRound, matmul_precision: str) -> None:
         """Takes the round and the precision of its matrix products."""
         self.traces = 0
-        late_round = LateRound(fused_round)
-
-        def with_tables(of_clients: Callable[..., Any]) -> Callable[..., Any]:
-            def function(
-                state: ServerState,
-                inputs: RoundInputs | Arrived,
-                *more: Any,
-                tables: dict[str, Any],
-                row: Any,
-                by_client: bool,
-            ) -> Any:
-                self.traces += 1
-                if inputs.remembered is not None:
-                    kept = ClientTables.gather(tables, row)
-                    remembered = inputs.remembered._replace(kept=kept)
-                    inputs = inputs._replace(remembered=remembered)
-                *done, clients = of_clients(state, inputs, *more, by_client=by_client)
-                return (*done, ClientTables.scatter(tables, row, clients))
-
-            return function
-
-        def start_late(
-            state: ServerState, inputs: RoundInputs, slots: Any, *, kept: LateUpdates
-        ) -> Any:
-            self.traces += 1
-            return late_round.start(state, inputs, slots, kept)
+        self._round = fused_round
+        self._precision = matmul_precision
+        self._kernel = one_kernel.jit_options() if fused_round.in_one_kernel else {}
 
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             self.traces += 1
             inputs = fused_round.preprocessing.in_jax(features[rows], None)
             return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
 
-        def jitted(function: Callable[..., Any], **options: Any) -> Any:
-            return jax.jit(at_precision(matmul_precision, function), **options)
+        self.round = self._with_tables(fused_round, **self._kernel)
+        self.finish = self._jitted(fused_round.finish)
+        self.score = self._jitted(score)
 
-        kernel = one_kernel.jit_options() if fused_round.in_one_kernel else {}
-        tables: dict[str, Any] = {"static_argnames": "by_client", "donate_argnames": "tables"}
-        self.round = jitted(with_tables(fused_round), **tables, **kernel)
-        self.finish = jitted(fused_round.finish)
-        self.start_late = jitted(start_late, donate_argnames="kept", **kernel)
-        self.enter_late = jitted(with_tables(late_round.enter), **tables)
-        self.score = jitted(score)
+    @cached_property
+    def late(self) -> LatePrograms:
+        """The programs of rounds with late updates."""
+        from f3ast_tff.engines.jax.late import LateRound
+
+        late_round = LateRound(self._round)
+
+        def start(state: ServerState, inputs: RoundInputs, slots: Any, *, kept: LateUpdates) -> Any:
+            self.traces += 1
+            return late_round.start(state, inputs, slots, kept)
+
+        return LatePrograms(
+            start=self._jitted(start, donate_argnames="kept", **self._kernel),
+            enter=self._with_tables(late_round.enter),
+        )
+
+    def _with_tables(self, of_clients: Callable[..., Any], **options: Any) -> Any:
+        """The program of a round that reads and changes the tables of a memory."""
+
+        def function(
+            state: ServerState,
+            inputs: RoundInputs | Arrived,
+            *more: Any,
+            tables: dict[str, Any],
+            row: Any,
+            by_client: bool,
+        ) -> Any:
+            self.traces += 1
+            if not tables:
+                *done, _ = of_clients(state, inputs, *more, by_client=by_client)
+                return (*done, {})
+            from f3ast_tff.engines.jax.client_tables import ClientTables
+
+            if inputs.remembered is not None:
+                kept = ClientTables.gather(tables, row)
+                inputs = inputs._replace(remembered=inputs.remembered._replace(kept=kept))
+            *done, clients = of_clients(state, inputs, *more, by_client=by_client)
+            return (*done, ClientTables.scatter(tables, row, clients))
+
+        return self._jitted(
+            function, static_argnames="by_client", donate_argnames="tables", **options
+        )
+
+    def _jitted(self, function: Callable[..., Any], **options: Any) -> Any:
+        return jax.jit(at_precision(self._precision, function), **options)
 
 
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from jax import lax
 
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.jax import one_kernel
-from f3ast_tff.engines.jax.client_round import ClientRound
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.engines.jax.packing import PackedWork, Waves
@@ -27,6 +26,9 @@ from f3ast_tff.engines.jax.server_step import (
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import Model
+
+if TYPE_CHECKING:
+    from f3ast_tff.engines.jax.client_round import ClientRound
 
 _map = jax.tree_util.tree_map
 
@@ -181,6 +183,8 @@ class FusedRound:
         memory = self.aggregation.memory
         if memory is None or remembered is None or not memory.by_client:
             return None, None
+        from f3ast_tff.engines.jax.client_round import ClientRound
+
         now = self.finish.context(state, learning_rate, remembered)
         rules = ClientRound(memory, state, now, remembered.share, steps, rates)
         unsent = jnp.zeros(steps.shape, bool)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
@@ -17,6 +16,9 @@ from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import Remembered, ServerState, Totals
 from f3ast_tff.methods.parts.strategy import Cohort
+
+if TYPE_CHECKING:
+    from f3ast_tff.engines.distributed.workers import TrainedPart
 
 
 class ClientsOnDevice:
@@ -126,6 +128,8 @@ class FusedTrainer:
         by_client: bool = False,
     ) -> TrainedPart:
         """See `Trainer.train`; `broadcast` holds the model's weights."""
+        from f3ast_tff.engines.distributed.workers import TrainedPart
+
         packed = self._clients.pack(round_number, cohort)
         state = ServerState(self._clients.put(list(broadcast)), (), {})
         inputs = self._clients.inputs(round_number, packed)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
-from f3ast_tff.methods.parts.memory_rules import start_of
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
 
@@ -87,7 +86,11 @@ class Aggregation:
     def reads_gradients(self) -> bool:
         """Whether gradients are corrected by gradients inferred from clients' updates."""
         memory = self.build().memory
-        return memory is not None and start_of(memory).offset is not None
+        if memory is None:
+            return False
+        from f3ast_tff.methods.parts.memory_rules import start_of
+
+        return start_of(memory).offset is not None
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`: refuses engines and runtimes that cannot execute it."""
@@ -111,6 +114,8 @@ class Aggregation:
         if memory.by_client and settings.get("num_workers") is not None:
             allowed = f"must not be given with aggregation {name}, which remembers each client"
             raise ParameterError("num_workers", settings["num_workers"], allowed)
+        from f3ast_tff.methods.parts.memory_rules import start_of
+
         start = start_of(memory)
         starts = start.model is not None or start.offset is not None
         if starts and settings.get("delivery") == "late":

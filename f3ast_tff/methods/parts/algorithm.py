@@ -13,18 +13,13 @@ from f3ast_tff.availability.process import IndependentAvailability, stationary_o
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.methods.parts.availability_knowledge import (
-    AvailabilityKnowledge,
-    EstimatedAvailability,
-    KnownAvailability,
-)
-from f3ast_tff.methods.parts.own_server import OwnServer, UnknownAvailability, constraint_from
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
     from f3ast_tff.core.preprocessing import Preprocessing
+    from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
     from f3ast_tff.methods.parts.strategy import Strategy
     from f3ast_tff.models import Model
 
@@ -123,6 +118,12 @@ class AlgorithmConfig:
         **parameters: Any,
     ) -> Strategy:
         """Returns a new strategy without a run around it; see `BaseStrategy.start`."""
+        from f3ast_tff.methods.parts.own_server import (
+            OwnServer,
+            UnknownAvailability,
+            constraint_from,
+        )
+
         if cls.fixed.get("delivery") == "late":
             # With a server that waits for its cohort it would be FedAvg under another name.
             allowed = "needs the late updates of a run (--delivery=late)"
@@ -303,6 +304,11 @@ class KnowledgeConfig(AlgorithmConfig):
         Raises:
             ParameterError: If the truth is asked for and the availability process does not know it.
         """
+        from f3ast_tff.methods.parts.availability_knowledge import (
+            EstimatedAvailability,
+            KnownAvailability,
+        )
+
         process, n = world.availability, world.num_clients
         if self.availability_knowledge == "estimated":
             rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)

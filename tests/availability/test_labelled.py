@@ -18,7 +18,7 @@ from f3ast_tff.availability import (
     label_distribution,
 )
 from f3ast_tff.availability.combined import build_process, part_seed
-from f3ast_tff.availability.label_distribution import drawn_labels
+from f3ast_tff.availability.labelled import drawn_labels
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.run.build import Builder

@@ -1,0 +1,43 @@
+"""Public names of a package, imported on first use: a command imports only what it needs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.util import resolve_name
+from typing import Any
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` (PEP 562) of a package.
+
+    The names are those that its `__init__.py` imports under `if TYPE_CHECKING:`, where tools that
+    read code find them, too.
+
+    Args:
+        package: The package's `__name__`.
+    """
+
+    @cache
+    def modules() -> dict[str, str]:
+        loader: Any = importlib.util.find_spec(package).loader  # type: ignore[union-attr]
+        found = {}
+        for block in ast.parse(loader.get_source(package)).body:
+            for node in block.body if isinstance(block, ast.If) else ():
+                if isinstance(node, ast.ImportFrom):
+                    module = resolve_name("." * node.level + (node.module or ""), package)
+                    found.update({alias.name: module for alias in node.names})
+        return found
+
+    def get(name: str) -> Any:
+        if name.startswith("__") or name not in modules():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(modules()[name]), name)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules()})
+
+    return get, names
