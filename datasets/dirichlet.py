@@ -74,8 +74,11 @@ def shares_of_client_mixtures(
         `float64 [num_classes, N]`, rows sum to 1.
     """
     rng = generator(seed, "client mixtures")
-    mixtures = _of_logs(log_dirichlet(s, (num_clients, num_classes), rng))
-    return (mixtures / mixtures.sum(axis=0)).T
+    logs = log_dirichlet(s, (num_clients, num_classes), rng)
+    largest = logs.max(axis=1, keepdims=True)
+    totals = largest + np.log(np.exp(logs - largest).sum(axis=1, keepdims=True))
+    # In logarithms: a small s gives classes whose probabilities underflow at every client.
+    return _of_logs((logs - totals).T)
 
 
 def grouped_shares(

@@ -1,29 +1,40 @@
-"""Data of the user: a CSV or parquet file with a client column."""
+"""Data of the user: a CSV or parquet file with a client column, or LEAF's JSON."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.datasets.leaf_json import read_leaf
 from f3ast_tff.datasets.task import TaskConfig
+from f3ast_tff.files.data_files import open_regular
 from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
-# A number of at most 18 digits, without leading zeros.
-_INTEGER = r"0|-?[1-9]\d{0,17}"
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+_PARQUET = (".parquet", ".pq")
+# Limit on a reader's reason in a message: some readers quote the file.
+_REASON = 300
 # What pandas calls a column without a name, as of the index that it writes itself.
 _UNNAMED = re.compile(r"Unnamed: \d+")
 
 
-@register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
+@register(
+    "task",
+    "file",
+    "File",
+    about="a CSV or parquet file with a client column, or LEAF's JSON",
+    order=9,
+)
 @dataclass(frozen=True)
 class FileTask(TaskConfig):
     """Configuration of `FederatedData.from_frame`."""
@@ -33,7 +44,9 @@ class FileTask(TaskConfig):
         "number of clients N, which the file must have",
         minimum=1,
     )
-    data_file: str = parameter(REQUIRED, "CSV or parquet file with a client column", is_input=True)
+    data_file: str = parameter(
+        REQUIRED, "CSV or parquet file with a client column, or LEAF's JSON", is_input=True
+    )
     data_client: str = parameter("client", "column of data_file that says whose an example is")
     data_label: str = parameter("label", "column of data_file with the classes")
     data_split: str | None = parameter(
@@ -60,8 +73,8 @@ class FileTask(TaskConfig):
         }
         for name, column in columns.items():
             if column is not None and column not in frame.columns:
-                there = ", ".join(map(str, frame.columns))
-                raise ParameterError(name, column, f"must be a column of the file: {there}")
+                allowed = f"must be a column of the file: {listed(frame.columns)}"
+                raise ParameterError(name, column, allowed)
         try:
             data = FederatedData.from_frame(
                 frame,
@@ -77,34 +90,49 @@ class FileTask(TaskConfig):
         return data
 
     def _read(self) -> Any:
-        is_parquet = Path(self.data_file).suffix.lower() in (".parquet", ".pq")
+        kind, read = self._reader()
         try:
-            if is_parquet:
-                return read_parquet(self.data_file)
-            return self._read_csv()
+            return read()
         except FileNotFoundError as error:
             raise ParameterError("data_file", self.data_file, "not found") from error
         # Readers raise many types (OSError, ValueError, UnicodeDecodeError, types of pyarrow ...).
         except Exception as error:
-            kind = "parquet" if is_parquet else "CSV"
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            reason = " ".join(f"{type(error).__name__}: {error}"[:_REASON].split())
             allowed = f"cannot be read as {kind}: {reason}"
             raise ParameterError("data_file", self.data_file, allowed) from error
+
+    def _reader(self) -> tuple[str, Callable[[], Any]]:
+        """The file's form by its ending, and the function that reads it."""
+        path = Path(self.data_file)
+        form = path.suffix.lower()
+        if form in _PACKED:
+            form = path.with_suffix("").suffix.lower() + form
+        if form in _PARQUET:
+            return "parquet", lambda: read_parquet(self.data_file)
+        if form == ".json":
+            for name in ("data_client", "data_label", "data_split"):
+                if getattr(self, name) != getattr(FileTask, name):
+                    allowed = "must not be given with LEAF's JSON, which has no columns"
+                    raise ParameterError(name, getattr(self, name), allowed)
+            return "LEAF's JSON", lambda: read_leaf(self.data_file)
+        if form in (".csv", *(f".csv{packed}" for packed in _PACKED)):
+            return "CSV", self._read_csv
+        allowed = "must end in .csv (also .csv.gz, .bz2, .xz, .zip), .parquet, .pq or .json"
+        raise ParameterError("data_file", self.data_file, allowed)
 
     def _read_csv(self) -> Any:
         import pandas as pd
 
+        with open_regular(self.data_file) as file:
+            # As one line of CSV, JSON has as many columns as commas, and takes minutes.
+            if file.read(1) in (b"{", b"["):
+                raise ValueError("it is JSON, and must end in .json")
         columns = (self.data_client, self.data_label, self.data_split)
         frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
         if unnamed:
             logging.warning("not read, columns without a name: %s", ", ".join(unnamed))
             frame = frame.drop(columns=unnamed)
-        if self.data_client in frame.columns:
-            # Names are kept as written: 1 and 01 are two clients.
-            ids = frame[self.data_client]
-            if ids.str.fullmatch(_INTEGER).all():
-                frame[self.data_client] = ids.astype("int64")
         if self.data_label in frame.columns and self.data_label != self.data_client:
             labels = frame[self.data_label]
             numbers = pd.to_numeric(labels, errors="coerce")

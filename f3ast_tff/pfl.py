@@ -13,11 +13,14 @@ from pfl.aggregate.weighting import WeightingStrategy
 from pfl.data.federated_dataset import FederatedDatasetBase
 from pfl.metrics import Metrics
 
-from f3ast_tff.availability.process import AvailabilityProcess
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.availability.process import AvailabilityProcess, stationary_of
+from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.run.selecting import select_clients, weigh_updates
+
+# Rounds in a row without a selected user after which nobody is expected to come.
+_PATIENCE = 10_000
 
 
 class AvailableUsers(FederatedDatasetBase):
@@ -63,9 +66,21 @@ class AvailableUsers(FederatedDatasetBase):
         return next(iter(self.get_cohort(1)))
 
     def get_cohort(self, cohort_size: int) -> Iterator[tuple[Any, int]]:
-        """Yields the datasets of the next cohort, K = `cohort_size`, each with a seed."""
+        """Yields the datasets of the next cohort, K = `cohort_size`, each with a seed.
+
+        Raises:
+            DataError: If no user is ever available, or none was selected in 10,000 rounds in a
+                row.
+        """
+        shares = stationary_of(self._availability)
+        if shares is not None and not np.any(shares):
+            raise DataError("no user is ever available: nobody is online in any round")
         members: list[Any] = []
+        first = self.round_number + 1
         while not members:
+            if self.round_number + 1 - first >= _PATIENCE:
+                allowed = f"no user was selected in rounds {first} to {self.round_number}"
+                raise DataError(f"{allowed}: is anybody ever available?")
             self.round_number += 1
             mask = self._availability.mask(self.round_number)
             now = Round(self.round_number, mask, RoundConstraint(cohort_size))

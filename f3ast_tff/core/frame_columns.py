@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.client_names import client_names, listed, numbers_if_all
+
 _NUMBERS = "biuf"
 # Largest integer that a float64 distinguishes from its neighbours.
 _MAX_INTEGER = 2**53
@@ -19,7 +21,7 @@ _MAX_TEXT = 1000
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
     """Raises `ValueError` if a column is not in the frame; names the frame's columns."""
-    there = ", ".join(map(str, frame.columns))
+    there = listed(frame.columns)
     for column in columns:
         if column not in frame.columns:
             raise ValueError(f"there is no column {column!r}; there are {there}")
@@ -30,11 +32,13 @@ def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
 
 
 def ids(frame: Any, column: str) -> np.ndarray:
-    """Returns client ids, integers or texts `[n]`; whole numbers with a point are integers."""
+    """Returns client ids `[n]`, by `client_name`: integers if all are, else texts."""
     values = _values(frame, column)
+    if values.dtype.kind in "iu":
+        return values
     if values.dtype.kind == "f" and _is_whole(values).all():
         return values.astype(np.int64)
-    return values if values.dtype.kind in "iu" else texts(values, f"column {column!r}")
+    return numbers_if_all(client_names(texts(values, f"column {column!r}").tolist()))
 
 
 def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:

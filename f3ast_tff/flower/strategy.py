@@ -267,8 +267,9 @@ class AvailabilityStrategy(FlowerStrategy):
             for k, weight in zip(cohort.ids.tolist(), cohort.weights):
                 step += weight / total * (updates[k][name] - start)
             after = start + self._server_lr * step
-            whole = value.dtype.kind in "iu"
-            moved[name] = (np.rint(after) if whole else after).astype(value.dtype)
+            whole = value.dtype.kind in "biu"
+            # Arithmetic makes a number of an array of shape (), which Flower does not send.
+            moved[name] = np.asarray(np.rint(after) if whole else after).astype(value.dtype)
         return moved
 
     def configure_evaluate(
@@ -352,22 +353,41 @@ def _model_of(content: RecordDict, like: Model) -> Model | None:
 
 
 def _metric(content: RecordDict | None, name: str) -> float:
-    """Returns a number of a reply, NaN if it has none."""
-    for record in () if content is None else content.metric_records.values():
+    """Returns a number of a reply, NaN if it has none or is about 0 examples."""
+    if content is None or not _examples(content) > 0:
+        return float("nan")
+    for record in content.metric_records.values():
         value: Any = record.get(name)
         if isinstance(value, (int, float)):
             return float(value)
     return float("nan")
 
 
+def _examples(content: RecordDict) -> float:
+    """Returns `num-examples` of a reply, 1 if it has none."""
+    found = [record.get(_EXAMPLES) for record in content.metric_records.values()]
+    sizes = [float(size) for size in found if isinstance(size, (int, float))]
+    return sizes[0] if sizes else 1.0
+
+
 def _mean_metrics(contents: Iterable[RecordDict]) -> MetricRecord | None:
-    """Returns the mean of each number that all replies have, weighted by `num-examples`."""
-    records = [dict(record) for content in contents for record in content.metric_records.values()]
-    if not records:
+    """Returns the mean of each number over the replies that have it, weighted by `num-examples`.
+
+    A reply of 0 examples says nothing. A mean is NaN if a client with examples says NaN.
+    """
+    told: dict[str, list[tuple[float, float]]] = {}
+    for content in contents:
+        size = _examples(content)
+        if not 0 < size < np.inf:
+            continue
+        for record in content.metric_records.values():
+            for name, value in record.items():
+                if name != _EXAMPLES and isinstance(value, (int, float)):
+                    told.setdefault(name, []).append((float(value), size))
+    if not told:
         return None
-    sizes = np.array([record.pop(_EXAMPLES, 1) for record in records], np.float64)
-    names = [n for n, v in records[0].items() if all(np.isscalar(r.get(n)) for r in records)]
-    if not sizes.sum() > 0:
-        return None
-    means = {n: float(np.average([r[n] for r in records], weights=sizes)) for n in names}
+    means = {}
+    for name, pairs in told.items():
+        values, sizes = np.array(pairs).T
+        means[name] = float(np.average(values, weights=sizes))
     return MetricRecord(means)

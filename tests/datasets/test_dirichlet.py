@@ -62,6 +62,14 @@ def test_shares_in_proportion_to_the_clients_mixtures() -> None:
     assert holders.min() > 15
 
 
+@pytest.mark.parametrize(("s", "n"), [(0.01, 5), (0.001, 3), (0.0001, 10), (1e-6, 2)])
+def test_a_class_that_underflows_at_every_client_has_shares(s: float, n: int) -> None:
+    for seed in range(20):
+        shares = shares_of_client_mixtures(s, 10, n, seed)
+        assert np.isfinite(shares).all() and (shares >= 0).all()
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
 def test_mixtures_make_clients_more_alike_in_size() -> None:
     """100 clients at s = 0.1; a client's size is the sum of its shares of ten equal classes."""
     deviations = [draw(0.1, 10, 100, 0).sum(axis=0).std() * 10 for draw in BOTH]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,39 @@ def test_files_of_something_else_are_refused_in_one_line(tmp_path: Path) -> None
         with pytest.raises(ParameterError, match=f"cannot be read {what}") as caught:
             config(tmp_path / name).build()
         assert "\n" not in str(caught.value)
+
+
+def test_other_endings_and_json_within_are_refused_at_once(tmp_path: Path) -> None:
+    """As CSV, one line of JSON would have as many columns as it has commas."""
+    content = json.dumps({"users": [], "x": list(range(10**6))})
+    for name, message in (
+        ("x.txt", r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip\), .parquet, .pq or .json"),
+        ("x.csv", "it is JSON, and must end in .json"),
+        ("x.json", "must be LEAF's"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ParameterError, match=message) as caught:
+            FileTask(data_file=str(tmp_path / name)).build()
+        assert len(str(caught.value)) < 500
+
+
+def test_a_message_quotes_a_few_columns(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(f"column_{k}" for k in range(1000)) + "\n" + "1," * 999 + "1\n")
+    with pytest.raises(ParameterError, match="column_9 and 990 more") as caught:
+        config(path).build()
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "texts"])
+def test_numbers_with_a_point_are_the_clients_of_those_numbers(kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"client": np.arange(12.0).repeat(2), "label": [0, 1] * 12, "x": 0.5})
+    path = tmp_path / f"x.{'csv' if kind == 'csv' else 'parquet'}"
+    if kind == "texts":
+        frame["client"] = frame["client"].astype(str)
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    data = FileTask(data_file=str(path), test_fraction=0.5).build()
+    assert data.train.names is not None and data.train.names.tolist() == [*map(str, range(12))]
 
 
 def test_bad_rows_are_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pfl.stats import MappedVectorStatistics
 
 from f3ast_tff import F3AST, PowerOfChoice, Proportional, RoundConstraint
 from f3ast_tff.availability import ScarceConfig, Table
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.methods import Round
 from f3ast_tff.pfl import AvailableUsers, CohortWeights
 
@@ -78,6 +78,28 @@ def test_every_worker_has_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
         found.append([data.user_id for data, _ in users.get_cohort(K)])
     assert len(found[0]) == 2 and len(found[1]) == 1
     assert len({*found[0], *found[1]}) == K
+
+
+class Nobody:
+    """A process of the user that does not know its shares."""
+
+    num_clients, positively_correlated, periodic = N, False, False
+
+    def mask(self, round_number: int) -> np.ndarray:
+        return np.zeros(N, bool)
+
+
+@pytest.mark.parametrize(
+    ("process", "message"),
+    [
+        (Table(np.zeros((5, N), bool)), "no user is ever available"),
+        (Nobody(), "no user was selected in rounds 1 to 10000"),
+    ],
+)
+def test_a_cohort_where_nobody_is_ever_there_is_an_error(process: Any, message: str) -> None:
+    users = AvailableUsers(dataset, F3AST.start(P, K), process, NAMES)
+    with pytest.raises(DataError, match=message):
+        next(users.get_cohort(K))
 
 
 def test_the_lines_of_the_page_run() -> None:

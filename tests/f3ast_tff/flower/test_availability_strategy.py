@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 from f3ast_tff import F3AST, PowerOfChoice, Proportional, simulate
@@ -17,6 +17,7 @@ from f3ast_tff.availability import AlwaysConfig, HomeDevicesConfig, Table
 from f3ast_tff.core.errors import CheckpointError, ComponentError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
+from f3ast_tff.flower.strategy import _mean_metrics, _metric
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedlaavg import LongestAbsent
@@ -210,6 +211,61 @@ def test_metrics_are_averages_by_examples() -> None:
     result = four(evaluate_every=2).start(grid, ArrayRecord([np.zeros(4)]), 3)
     assert [dict(record) for record in result.train_metrics_clientapp.values()] == [{"loss": 2}] * 3
     assert {t: dict(r) for t, r in result.evaluate_metrics_clientapp.items()} == {2: {"loss": 1.5}}
+
+
+def test_a_reply_of_no_examples_says_nothing_and_a_missing_metric_is_of_the_others() -> None:
+    """(100 * 0.5 + 300 * 0.9) / 400 = 0.8; of the accuracy 100 examples are known."""
+    nan = float("nan")
+    replies = [
+        {"num-examples": 100, "loss": 0.5, "accuracy": 0.8},
+        {"num-examples": 0, "loss": nan, "accuracy": nan},
+        {"num-examples": 300, "loss": 0.9},
+    ]
+    contents = [RecordDict({"m": MetricRecord(reply)}) for reply in replies]
+    mean = _mean_metrics(contents)
+    assert mean is not None and dict(mean) == pytest.approx({"loss": 0.8, "accuracy": 0.8})
+    assert _mean_metrics(contents[1:2]) is None
+    assert np.isnan(
+        _metric(RecordDict({"m": MetricRecord({"num-examples": 0, "loss": 0.0})}), "loss")
+    )
+
+
+@pytest.mark.parametrize("state_file", [None, "round.npz"])
+def test_arrays_of_any_shape_survive(state_file: str | None, tmp_path: Path) -> None:
+    """A state dict with the counter of a batch norm, shape (), an empty array and a flag."""
+
+    def model(value: float, count: int, flag: bool) -> ArrayRecord:
+        arrays = {
+            "weight": np.full((2, 3), value, np.float32),
+            "num_batches_tracked": np.array(count, np.int64),
+            "scale": np.array(value, np.float16),
+            "none": np.zeros((0, 3), np.float32),
+            "flag": np.array(flag),
+        }
+        return ArrayRecord({name: Array(array) for name, array in arrays.items()})
+
+    app = ClientApp()
+    app.query("partition_id")(tell_partition_id)
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        sent = {"arrays": model(1, 10, True), "metrics": MetricRecord({"num-examples": 5})}
+        return Message(RecordDict(sent), reply_to=message)
+
+    given = {} if state_file is None else {"state_file": tmp_path / state_file}
+    for rounds in (2, 4):
+        result = four(evaluate_every=0, **given).start(
+            InProcessGrid(app, 4, {}), model(0, 0, False), rounds, timeout=1
+        )
+    found = {name: array.numpy() for name, array in result.arrays.items()}
+    assert {name: (array.shape, str(array.dtype)) for name, array in found.items()} == {
+        "weight": ((2, 3), "float32"),
+        "num_batches_tracked": ((), "int64"),
+        "scale": ((), "float16"),
+        "none": ((0, 3), "float32"),
+        "flag": ((), "bool"),
+    }
+    assert found["num_batches_tracked"] == 10 and found["scale"] == 1 and found["flag"]
 
 
 class Killed(BaseException):
