@@ -215,7 +215,7 @@ def draw_claims(path: Path) -> None:
     axes.set_axisbelow(True)
     axes.legend(
         [axes.plot([], [], "o-", color=_OURS)[0], axes.plot([], [], "D", color=_PRINTED)[0]],
-        ["ours, nominal 95% interval over draws of the data", "printed in the paper"],
+        ["ours, uncorrected 95% interval over draws of the data", "printed in the paper"],
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
         ncols=2,
