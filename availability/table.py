@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
-from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.logs.mask_files import PackedMasks, masks_digest, packed_masks
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.core.errors import DataError, ParameterError
@@ -65,8 +65,13 @@ class Table:
         """Measure of joint availability of the clients; logs the objective that follows."""
         return measured_and_said(self.masks, "masks")
 
+    @property
+    def identity(self) -> str:
+        """Digest of the masks and the clients' names; a run on them can be resumed."""
+        return " ".join([masks_digest(self.masks), *self.log.clients])
+
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the measure, as identity."""
+        """The state without the measure."""
         return {"masks": self.masks, "clients": self.log.clients}
 
     def __deepcopy__(self, memo: Any) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.run.trained_model import TrainedModel
@@ -217,8 +219,9 @@ def simulate(
             `host`.
         folder: Folder of the run, written as by the command line; replaces `output_dir` and
             `run_name`. A run in the folder is resumed, and made longer by more rounds if that is
-            exact. `None` writes no files; then `output_dir`, `run_name`, `client_scores`,
-            `write_masks` and `logger` are refused.
+            exact; objects must then be registered or have a text `identity`. `None` writes no
+            files; then `output_dir`, `run_name`, `client_scores`, `write_masks` and `logger` are
+            refused.
         plugins: Files or modules, see the flag `--plugin`.
         on_round: Function called after each round with its number, cohort and outcome.
         on_evaluation: Function called after each evaluation with its row of metrics.
@@ -276,6 +279,8 @@ def simulate(
     resolvable, registry = settings_of(given, registry)
     configuration = resolve(resolvable, registry)
     path = None if folder is None else configuration.folder
+    if path is not None:
+        _say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
     callback: Any = SimpleNamespace(
         on_round=on_round or _ignore, on_evaluation=on_evaluation or _ignore
     )
@@ -348,6 +353,18 @@ def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -
         else:
             runs[name] = [one.run for one in ([each] if isinstance(each, Simulation) else each)]
     return results_of(runs)
+
+
+def _say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
+    """Logs that a run with objects without an identity cannot be resumed; refuses to do so."""
+    if not objects:
+        return
+    what = f"{', '.join(objects)} given as an object without identity"
+    if (path / "config.json").exists():
+        raise RunFolderError(f"{path} holds a run that cannot be resumed: {what}. {ADVICE}")
+    logging.warning(
+        "%s: this run cannot be resumed; register it, or give it an attribute identity", what
+    )
 
 
 def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

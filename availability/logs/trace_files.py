@@ -45,7 +45,7 @@ import numpy as np
 from f3ast_tff.availability.logs.device_traces import DeviceTraces
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_bytes, read_json, read_text
-from f3ast_tff.files.plain_pickle import PlainPickle
+from f3ast_tff.files.plain_pickle import load_plain
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
@@ -147,7 +147,7 @@ def read_pickle(path: Path) -> Any:
         OSError: If it cannot be read.
         ValueError: If it is damaged, or holds anything else.
     """
-    return PlainPickle(read_bytes(path, _PICKLE_BYTES), _OPCODES).load()
+    return load_plain(read_bytes(path, _PICKLE_BYTES), _OPCODES)
 
 
 def _traces(found: Mapping[str, _Trace], rule: str) -> DeviceTraces:

@@ -165,6 +165,16 @@ class FederatedData:
         head = "<tr><th></th><th>clients N</th><th>examples</th><th>shape</th></tr>"
         return f"<table>{head}{rows}</table><p>{self.num_classes} classes</p>"
 
+    @property
+    def identity(self) -> str:
+        """Digest and names of the data; a run on them can be resumed."""
+        clients = [
+            None if part.names is None else part.names.tolist() for part in (self.train, self.test)
+        ]
+        return repr(
+            (self.sha256(), self.num_classes, self.feature_names, self.label_names, clients)
+        )
+
     def sha256(self) -> str:
         """Returns the SHA-256 of all features, labels and offsets, in hexadecimal."""
         digest = hashlib.sha256()

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import stat
 import tomllib
 from pathlib import Path
@@ -16,15 +15,6 @@ from typing import Any
 # Texts (CSV, JSON) are parsed in memory, which takes many times their size.
 MAX_TEXT_BYTES = 2**28
 MAX_TOML_BYTES = 2**20
-# The time to read a dotted key of TOML grows with the square of its parts.
-_MAX_DOTS = 100
-# Texts, closed or not, and comments; matched in one pass for any content.
-_TOML_TEXTS = re.compile(
-    r""""{3}(?:\\.|[^\\])*?(?:"{3}|\Z)|'{3}.*?(?:'{3}|\Z)"""
-    r"""|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|#[^\n]*""",
-    re.DOTALL,
-)
-_AROUND_KEYS = re.compile(r"[^\w \t.-]")
 _CHUNK = 2**20
 
 
@@ -115,13 +105,9 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: See `read_text`; also if it is not TOML, is nested too deeply or has a key of
-            very many parts.
+        ValueError: See `read_text`; also if it is not TOML or is nested too deeply.
     """
     text = read_text(path, MAX_TOML_BYTES)
-    dots = max(part.count(".") for part in _AROUND_KEYS.split(_TOML_TEXTS.sub("_", text)))
-    if dots > _MAX_DOTS:
-        raise ValueError(f"it has a key of more than {_MAX_DOTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -1,164 +1,96 @@
-"""Reads pickles of plain values without `pickle`, because a pickle is a program."""
+"""Reads pickles as data: their opcodes are looked through before `pickle` follows them.
+
+A pickle is a program. One of the opcodes below alone makes plain values; with `names` it may also
+call what `names` has, and nothing else.
+"""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar
+import io
+import pickle
+import pickletools
+from collections.abc import Mapping
+from typing import Any
+
+_TUPLES = frozenset({"EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"})
+_VALUES = {"EMPTY_DICT", "EMPTY_LIST", "NONE", "NEWTRUE", "NEWFALSE", "BINFLOAT", *_TUPLES}
+_NUMBERS = {"BININT", "BININT1", "BININT2", "LONG1"}
+_STRINGS = {"BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES"}
+_TEXTS = {"BINUNICODE", "SHORT_BINUNICODE"}
+_BUILT = {"PROTO", "FRAME", "MARK", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "STOP"}
+_PUT = frozenset({"BINPUT", "LONG_BINPUT"})
+_GET = frozenset({"BINGET", "LONG_BINGET"})
+_PLAIN = frozenset({*_VALUES, *_NUMBERS, *_STRINGS, *_TEXTS, *_BUILT, *_PUT, *_GET, "MEMOIZE"})
+_CALLS = frozenset({"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD"})
+# The hash of a dictionary's key goes through all tuples in it, each time it meets them.
+_MOST_TUPLES, _MOST_TUPLES_TWICE = 1000, 30
 
 
-class PlainPickle:
-    """A stack machine, as `pickletools` describes it, with few opcodes.
+def load_plain(
+    content: bytes, most_opcodes: int, names: Mapping[tuple[str, str], Any] | None = None
+) -> Any:
+    """Returns the value that a pickle holds; strings of Python 2 are bytes.
 
-    It accepts the opcodes that Python's protocols 2 to 5 write for dictionaries, lists, tuples,
-    texts, bytes and numbers, and refuses all others. A subclass adds opcodes by `actions`.
+    Args:
+        content: Bytes of a file.
+        most_opcodes: Largest number of opcodes; it keeps tiny objects from filling memory.
+        names: What stands for the names that the pickle may ask for, by module and name. What
+            stands there is called by the pickle, and must bear any arguments and any state.
 
-    Attributes:
-        actions: The action of each opcode.
-        keys: Allowed types of a dictionary's keys.
+    Raises:
+        ValueError: If it is damaged, or has too many opcodes or other opcodes.
     """
-
-    actions: ClassVar[Mapping[bytes, Callable[[Any], object]]]
-    keys: ClassVar[tuple[type, ...]] = (bytes, str, int)
-
-    def __init__(self, content: bytes, most_opcodes: int) -> None:
-        """Takes the content of a file.
-
-        Args:
-            content: Bytes of the file.
-            most_opcodes: Largest number of opcodes; it keeps tiny objects from filling memory.
-        """
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
-        self._content = content
-        self._place = 0
-        self._marks: list[int] = []
-        self._most_opcodes = most_opcodes
-
-    def load(self) -> Any:
-        """Returns the value that the file holds.
-
-        Raises:
-            ValueError: If it is damaged, or has too many opcodes or an unknown opcode.
-        """
-        try:
-            return self._run()
-        except (IndexError, KeyError, TypeError, ValueError, struct.error) as error:
-            raise ValueError(f"it cannot be unpickled ({error})") from error
-
-    def _run(self) -> Any:
-        actions = self.actions
-        for _ in range(self._most_opcodes):
-            code = self.take(1)
-            if code == b".":
-                return self.stack.pop()
-            action = actions.get(code)
-            if action is None:
-                raise ValueError(f"it has the opcode {code!r}")
-            action(self)
-        raise ValueError("it has too many opcodes")
-
-    def take(self, size: int) -> bytes:
-        """Returns the next `size` bytes."""
-        found = self._content[self._place : self._place + size]
-        if len(found) < size:
-            raise ValueError("it is cut short")
-        self._place += size
-        return found
-
-    def line(self, longest: int) -> str:
-        """Returns the rest of the line, in ASCII, cut after `longest` characters."""
-        end = self._content.find(b"\n", self._place, self._place + longest)
-        line = self.take(end - self._place if end >= 0 else len(self._content))
-        self.take(1)
-        return line.decode("ascii")
-
-    def number(self, form: str) -> Any:
-        """Returns the next number, in a format of `struct`."""
-        (number,) = struct.unpack(form, self.take(struct.calcsize(form)))
-        return number
-
-    def push(self, value: Any) -> None:
-        """Puts a value on the stack."""
-        self.stack.append(value)
-
-    def string(self, form: str, text: bool = False) -> None:
-        """Puts a string on the stack; `form` is the `struct` format of its length."""
-        size = self.number(form)
-        if size < 0:
-            raise ValueError("it has a string of negative length")
-        raw = self.take(size)
-        self.push(raw.decode() if text else raw)
-
-    def _tuple(self, size: int) -> None:
-        parts = [self.stack.pop() for _ in range(size)]
-        self.push(tuple(reversed(parts)))
-
-    def _marked(self) -> list[Any]:
-        mark = self._marks.pop()
-        found = self.stack[mark:]
-        del self.stack[mark:]
-        return found
-
-    def _append(self, values: list[Any]) -> None:
-        if not isinstance(self.stack[-1], list):
-            raise ValueError("it appends to something else than a list")
-        self.stack[-1].extend(values)
-
-    def _set(self, items: list[Any]) -> None:
-        keys, values = items[::2], items[1::2]
-        if not isinstance(self.stack[-1], dict) or len(keys) != len(values):
-            raise ValueError("it sets items of something else than a dictionary")
-        if not all(isinstance(key, self.keys) for key in keys):
-            names = " or ".join(kind.__name__ for kind in self.keys)
-            raise ValueError(f"it has a key that is no {names}")
-        self.stack[-1].update(zip(keys, values))
-
-    def _memo(self, place: int) -> None:
-        self.memo[place] = self.stack[-1]
-
-    def _recall(self, place: int) -> None:
-        if place not in self.memo:
-            raise ValueError(f"it refers to value {place}, which it does not have")
-        self.push(self.memo[place])
+    try:
+        _look_through(content, most_opcodes, _PLAIN if names is None else _PLAIN | _CALLS)
+        return _Unpickler(content, names or {}).load()
+    except _DAMAGED as error:
+        raise ValueError(f"it cannot be unpickled ({error})") from error
 
 
-PLAIN_ACTIONS: Mapping[bytes, Callable[[Any], object]] = MappingProxyType(
-    {
-        b"\x80": lambda r: r.number("<B"),  # The protocol's version.
-        b"\x95": lambda r: r.take(8),  # A frame's length.
-        b"(": lambda r: r._marks.append(len(r.stack)),
-        b"}": lambda r: r.push({}),
-        b"]": lambda r: r.push([]),
-        b")": lambda r: r.push(()),
-        b"N": lambda r: r.push(None),
-        b"\x88": lambda r: r.push(True),
-        b"\x89": lambda r: r.push(False),
-        b"K": lambda r: r.push(r.number("<B")),
-        b"M": lambda r: r.push(r.number("<H")),
-        b"J": lambda r: r.push(r.number("<i")),
-        b"\x8a": lambda r: r.push(int.from_bytes(r.take(r.number("<B")), "little", signed=True)),
-        b"G": lambda r: r.push(r.number(">d")),
-        b"U": lambda r: r.string("<B"),
-        b"T": lambda r: r.string("<i"),
-        b"C": lambda r: r.string("<B"),
-        b"B": lambda r: r.string("<I"),
-        b"X": lambda r: r.string("<I", text=True),
-        b"\x8c": lambda r: r.string("<B", text=True),
-        b"\x85": lambda r: r._tuple(1),
-        b"\x86": lambda r: r._tuple(2),
-        b"\x87": lambda r: r._tuple(3),
-        b"t": lambda r: r.push(tuple(r._marked())),
-        b"a": lambda r: r._append([r.stack.pop()]),
-        b"e": lambda r: r._append(r._marked()),
-        b"s": lambda r: r._set([r.stack.pop(), r.stack.pop()][::-1]),
-        b"u": lambda r: r._set(r._marked()),
-        b"q": lambda r: r._memo(r.number("<B")),
-        b"r": lambda r: r._memo(r.number("<I")),
-        b"\x94": lambda r: r._memo(len(r.memo)),
-        b"h": lambda r: r._recall(r.number("<B")),
-        b"j": lambda r: r._recall(r.number("<I")),
-    }
+_DAMAGED = (
+    pickle.UnpicklingError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
 )
-PlainPickle.actions = PLAIN_ACTIONS
+
+
+def _look_through(content: bytes, most_opcodes: int, allowed: frozenset[str]) -> None:
+    """Refuses opcodes that are not allowed, and those that would fill memory or take for ever."""
+    tuples: set[int] = set()
+    memo, num_tuples, twice, last = 0, 0, 0, ""
+    argument: Any
+    for number, (opcode, argument, _) in enumerate(pickletools.genops(content), start=1):
+        name = opcode.name
+        if name not in allowed:
+            raise ValueError(f"it has the opcode {opcode.code.encode('latin1')!r}")
+        if number > most_opcodes:
+            raise ValueError("it has too many opcodes")
+        if name in _PUT or name == "MEMOIZE":
+            place = memo if name == "MEMOIZE" else argument
+            # `pickle` makes room for all places below the largest.
+            if place > number:
+                raise ValueError("its memo has gaps")
+            if last in _TUPLES:
+                tuples.add(place)
+            memo += 1
+        num_tuples += name in _TUPLES
+        twice += name in _GET and argument in tuples
+        if num_tuples > _MOST_TUPLES or twice > _MOST_TUPLES_TWICE:
+            raise ValueError("it has too many tuples")
+        last = name
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, content: bytes, names: Mapping[tuple[str, str], Any]) -> None:
+        super().__init__(io.BytesIO(content), encoding="bytes")
+        self._names = names
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in self._names:
+            asked = f"{module}.{name}"[:100]
+            raise ValueError(f"it asks for {asked if asked.isprintable() else 'something else'}")
+        return self._names[module, name]

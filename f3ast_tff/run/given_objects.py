@@ -18,9 +18,9 @@ from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.run.object_digest import object_digest
+from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register
-from f3ast_tff.settings.component import component_of, given_fields, without_note
+from f3ast_tff.settings.component import component_of, given_fields
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import Plugin
 
@@ -63,16 +63,16 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             settings.update(_fields_of(value, given))
             if registry.has(component):
                 continue
-            digest = object_digest(without_note(value))
         else:
-            if kind == "availability" and hasattr(value, "columns"):
-                # Masks and names identify it, unlike the internals of pandas.
-                value = Table(log_of_frame(value))
-            digest = object_digest(value)
+            if kind == "availability":
+                value = _table_of(value)
             component = component_of(_config_of(kind, value, registry))
             settings[kind] = component.name
+        digest, lasting = identity_of(value)
         name = f"{kind} {component.name}"
-        plugins.append(Plugin(name, source="", sha256=digest, components=(component,)))
+        plugins.append(
+            Plugin(name, source="", sha256=digest, components=(component,), lasting=lasting)
+        )
     return settings, registry.with_plugins(plugins)
 
 
@@ -91,18 +91,25 @@ def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _table_of(value: Any) -> Any:
+    """The table of a DataFrame or of masks; other objects unchanged."""
+    if hasattr(value, "columns"):
+        return Table(log_of_frame(value))
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype != np.bool_ or value.ndim != 2:
+        raise ComponentError(
+            f"availability masks have shape {value.shape} and dtype {value.dtype}: "
+            "must be bool [T, N]"
+        )
+    return Table(value)
+
+
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
     if KINDS[kind].build_arguments and isinstance(value, KINDS[kind].base_class):
         raise ComponentError(f"{kind} {type(value).__name__}: lacks the decorator @register")
     if not KINDS[kind].members:
         raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
-    if kind == "availability" and isinstance(value, np.ndarray):
-        if value.dtype != np.bool_ or value.ndim != 2:
-            raise ComponentError(
-                f"availability masks have shape {value.shape} and dtype {value.dtype}: "
-                "must be bool [T, N]"
-            )
-        value = Table(value)
     if kind == "algorithm" and inspect.isclass(value) and hasattr(value, "select"):
         name = value.__name__
         allowed = f"is a class: give an object, {name}(...), or a function that makes one of a run"

@@ -45,12 +45,15 @@ class Plugin:
         sha256: Digest of the source: of a file and the modules beside it that it imports, or of
             all modules of the package.
         components: Registered components.
+        lasting: Whether the digest is the same in every process; not of an object given in Python
+            without an identity.
     """
 
     name: str
     source: str
     sha256: str
     components: tuple[Component, ...]
+    lasting: bool = True
 
 
 @dataclass(frozen=True)

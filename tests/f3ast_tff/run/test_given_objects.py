@@ -35,7 +35,7 @@ from f3ast_tff.optimizers import Geometric, Sgd
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.given_objects import settings_of
-from f3ast_tff.run.object_digest import object_digest
+from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import register
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.registry import builtin_registry
@@ -117,7 +117,7 @@ def test_a_config_is_the_same_however_its_fields_were_given() -> None:
     assert one == other
     plain = object.__new__(MyScarceConfig)
     object.__setattr__(plain, "scarce_q", 0.2)
-    assert one["plugins"] == {"availability my_scarce": object_digest(plain)}
+    assert one["plugins"] == {"availability my_scarce": identity_of(plain)[0]}
 
 
 def test_the_class_of_a_config_gives_nothing_but_its_name() -> None:
@@ -226,7 +226,7 @@ def test_each_run_has_a_process_and_k_of_its_own() -> None:
     """The object that a caller gives stays as it is; K_t follows the run's seed."""
     process, group = Markov(np.full(4, 0.5), np.full(4, 0.9), seed=0), np.array([0, 0, 1, 1])
     minimum = GroupMinimum(UniformK("2:4"), group, (1, 1))
-    digest = object_digest(process)
+    digest = pickle.dumps(process)
     common = {"num_clients": 4, "availability": process, "constraint": minimum}
     worlds = [Builder(configured(**common, seed=seed)).world for seed in (1, 2)]
     limits = [[world.constraint.limit(t).k for t in range(1, 21)] for world in worlds]
@@ -234,7 +234,7 @@ def test_each_run_has_a_process_and_k_of_its_own() -> None:
     assert limits == alone and limits[0] != limits[1]
     for world in worlds:
         world.availability.mask(3)
-    assert object_digest(process) == digest
+    assert pickle.dumps(process) == digest
 
 
 def test_a_table_is_copied_as_itself() -> None:
