@@ -220,7 +220,10 @@ def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     pages = []
     for arguments in ([str(log), "--round_seconds=10800"], [str(timed)]):
         assert main(["f3ast-tff", "advise", *arguments]) == 0
-        pages.append(capsys.readouterr().out.replace(arguments[0], "LOG"))
+        read, _, page = capsys.readouterr().out.replace(arguments[0], "LOG").partition("\n")
+        times = "seconds from the log's start, 6 days, rounds of 3 h" if pages else "no times"
+        assert read == f"LOG: read as masks, 2 clients, {times}"
+        pages.append(page)
     assert pages[0] == pages[1]
     assert "48 rounds of 3 h" in pages[0] and "over a day" in pages[0]
     assert "table_round_seconds" not in pages[0]
