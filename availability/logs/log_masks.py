@@ -16,6 +16,7 @@ from f3ast_tff.availability.logs.mask_files import PackedMasks
 from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
 from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.frame_columns import is_number
 
 _LOGGER = logging.getLogger(__name__)
 # Names of a first column that counts the rounds or has their times.
@@ -143,17 +144,11 @@ def _clock_column(frame: Any, name: str, columns: str) -> int | None:
     if first.dtype.kind == "b":
         return None
     words = first.astype(str).str.strip().str.lower()
-    numbers = [word for word in words if _is_number(word)]
-    others = sum(word not in STATES for word in numbers)
-    return 0 if len(numbers) == len(words) and 2 * others > len(words) else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    if words.iloc[-1] in STATES or not words.map(is_number).all():
+        return None
+    rises = bool((np.diff(words.astype(float)) > 0).all())
+    others = int((~words.isin(list(STATES))).sum())
+    return 0 if rises or 2 * others > len(words) else None
 
 
 def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:

@@ -244,12 +244,12 @@ def _unit(numbers: list[_Column], name: str, flags: str) -> str:
         raise DataError(f"{name}: column {column.name!r} may be {both}: say which by {flags}")
     if fitting:
         return fitting[0]
-    if (np.abs(values) < FROM_START).all():
+    small = np.abs(values) < FROM_START
+    if small.all() and 2 * fits(values, "date").sum() <= len(values):
         return "start"
     inside = {unit: fits(values, unit) for unit in UNITS}
     best = max(inside, key=lambda each: int(inside[each].sum()))
-    small = np.abs(values) < FROM_START
-    if small.sum() > inside[best].sum():
+    if small.sum() > inside[best].sum() and not small.all():
         best, inside["start"] = "start", small
     allowed = f"no unit makes all times lie within 1990 to 2100: give it by {flags}"
     wrong = np.zeros(len(values), bool)
