@@ -12,6 +12,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
 from f3ast_tff.availability.logs.mask_files import PackedMasks, masks_digest, packed_masks
+from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.core.errors import DataError, ParameterError
@@ -49,7 +50,7 @@ class Table:
             DataError: If it cannot be read, is empty, or has an entry other than 0 or 1.
         """
         if isinstance(table, (str, Path)):
-            table = _log(Path(table), round_seconds)
+            table = read_log(Path(table), round_seconds)
         elif isinstance(table, np.ndarray):
             table = packed_masks(table, "table")
         self.log = table if isinstance(table, AvailabilityLog) else AvailabilityLog(table)
@@ -91,20 +92,19 @@ class Table:
         return self.masks.row((round_number - 1) % self.masks.shape[0] + 1)
 
 
-def _log(path: Path, round_seconds: int) -> AvailabilityLog:
-    """The log in a file, read once for both settings and process."""
-    return _read(path, round_seconds, *file_state(path))
-
-
 @lru_cache(maxsize=2)
-def _read(path: Path, round_seconds: int, *_: int) -> AvailabilityLog:
-    return read_log(path, round_seconds)
+def _read(
+    path: Path, round_seconds: int, columns: str, time_unit: str, max_visit: int | None, *_: int
+) -> AvailabilityLog:
+    """The log in a file, read once for both settings and process."""
+    unit = "" if time_unit == "auto" else time_unit
+    return read_log(path, round_seconds, columns=columns, time_unit=unit, max_visit=max_visit)
 
 
 @lru_cache(maxsize=16)
-def _measured(path: Path, round_seconds: int, *state: int) -> Together:
+def _measured(path: Path, *arguments: Any) -> Together:
     """The measure, logged once per file."""
-    return measured_and_said(_read(path, round_seconds, *state).masks, str(path))
+    return measured_and_said(_read(path, *arguments).masks, str(path))
 
 
 @register(
@@ -128,30 +128,44 @@ class TableConfig(AvailabilityConfig):
     table_file: str = parameter(
         REQUIRED,
         "who is available when: a 0/1 matrix, a row per round and a column per client (.npy, .npz, "
-        ".csv), or a log of device,time,online or device,start,end (.csv)",
+        ".csv), or a log of device,time,online or device,start,end (.csv, .jsonl, .parquet)",
         is_input=True,
     )
     table_round_seconds: int = parameter(
         ROUND_SECONDS, "length of a round, for a log with times", minimum=1, units="seconds"
     )
+    table_columns: str = parameter(
+        "", "columns of a log with other names, such as device=imei,time=ts,state=event"
+    )
+    table_time_unit: str = parameter(
+        "auto", "unit of a log's times as numbers", choices=("auto", *UNITS)
+    )
+    table_max_visit: int | None = parameter(
+        None, "longest visit of a log; longer ones are closed", minimum=1, units="seconds"
+    )
     clients: tuple[str, ...] = ()
 
     @classmethod
+    def _arguments(cls, known: Any) -> tuple[Any, ...]:
+        """Arguments of `_read`; the last ones change with the file."""
+        path = Path(known["table_file"])
+        names = ("round_seconds", "columns", "time_unit", "max_visit")
+        return path, *(known[f"table_{name}"] for name in names), *file_state(path)
+
+    @classmethod
     def measured(cls, known: Any) -> Together | None:
-        path, seconds = Path(known["table_file"]), known["table_round_seconds"]
         try:
-            return _measured(path, seconds, *file_state(path))
-        except DataError:
+            return _measured(*cls._arguments(known))
+        except (DataError, ParameterError):
             # The run will report the error.
             return None
 
     @classmethod
     def num_clients_of(cls, known: Any) -> int | None:
         try:
-            log = _log(Path(known["table_file"]), known["table_round_seconds"])
-        except DataError:
+            return _read(*cls._arguments(known)).masks.shape[1]
+        except (DataError, ParameterError):
             return None
-        return log.masks.shape[1]
 
     def for_clients(self, names: Sequence[str]) -> TableConfig:
         return replace(self, clients=tuple(names))
@@ -160,7 +174,7 @@ class TableConfig(AvailabilityConfig):
         return process.log.clients
 
     def build(self, p: np.ndarray, seed: int) -> Table:
-        table = Table(Path(self.table_file), self.table_round_seconds).of_clients(self.clients)
+        table = Table(_read(*self._arguments(vars(self)))).of_clients(self.clients)
         if table.num_clients != len(p):
             allowed = f"has {table.num_clients} columns, must have one for each of {len(p)} clients"
             raise ParameterError("table_file", self.table_file, allowed)

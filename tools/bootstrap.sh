@@ -29,7 +29,7 @@ find_python() {
   shift
   local probe="
 import ensurepip, os, sys, venv
-if sys.version_info[:2] not in [(3, minor) for minor in ($minors)] or sys.implementation.name != 'cpython':
+if sys.version_info[:2] not in [(3, minor) for minor in [$minors]] or sys.implementation.name != 'cpython':
     sys.exit(1)
 print(os.path.realpath(sys.executable))"
   while read -r candidate; do

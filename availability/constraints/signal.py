@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.signal_files import read_signal
+from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import REQUIRED, parameter, register
@@ -52,6 +53,9 @@ class SignalK(FixedK):
     signal_file: str = parameter(REQUIRED, "a CSV file: time and value", is_input=True)
     signal_rule: str = parameter("threshold", "how s_t decides K_t", choices=RULES)
     signal_round_seconds: float = parameter(3600.0, "length of a round", above=0, units="seconds")
+    signal_time_unit: str = parameter(
+        "auto", "unit of the signal's times as numbers", choices=("auto", *UNITS)
+    )
     signal_least_k: int = parameter(1, "least K_t", minimum=1)
     signal_threshold: float | None = parameter(
         None, "for threshold: largest s_t for K clients; by default the signal's median"
@@ -63,7 +67,9 @@ class SignalK(FixedK):
     @cached_property
     def values(self) -> np.ndarray:
         """K_t until the signal begins again, `int64 [T]`."""
-        means = read_signal(Path(self.signal_file)).round_means(self.signal_round_seconds)
+        unit = "" if self.signal_time_unit == "auto" else self.signal_time_unit
+        signal = read_signal(Path(self.signal_file), unit)
+        means = signal.round_means(self.signal_round_seconds)
         found = {
             "threshold": self._by_threshold,
             "proportion": self._in_proportion,

@@ -1,7 +1,7 @@
 """Logs of online clients in common forms: tables of rounds, events, spans, device traces.
 
 - Masks: a row per round, a column per client, zeros and ones: `.npy`, `.npz`, `.csv` without a
-  header (`mask_files`), a DataFrame, or `.csv` with the clients' names in the first line. Rows may
+  header (`mask_files`), a DataFrame, or a table with the clients' names in the first line. Rows may
   begin with their round or time.
 - Events: a row per change, with columns such as `device,time,online`. A device is offline before
   its first event, and stays in a state until its next event.
@@ -9,13 +9,14 @@
   an end lasts until the log's end.
 - Device traces: `.json` and `.pkl` (`trace_files`).
 
-Times are seconds, milliseconds since 1970, or dates such as 2024-06-01T18:00:00Z, on one clock. A
+Tables are CSV files, JSON lines, parquet files and DataFrames. Times are read by `log_times`. A
 client is available in a round if it is online when the round starts.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,37 +26,38 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY, MAX_STATES, DeviceTraces
-from f3ast_tff.availability.logs.log_times import (
-    TIMES,
-    clock_of,
-    clock_of_index,
-    row_of,
+from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, LogColumns, columns_of
+from f3ast_tff.availability.logs.log_entries import (
+    Entries,
+    entries_of_events,
+    entries_of_spans,
     say_far_times,
-    seconds_of,
 )
+from f3ast_tff.availability.logs.log_masks import CLOCKS, masks_of_frame
+from f3ast_tff.availability.logs.log_tables import (
+    CSV_FORMS,
+    TABLE_FORMS,
+    first_entries,
+    holds_lines,
+    read_csv_log,
+    read_table,
+)
+from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
+from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
-from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.client_names import client_names, listed
+from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import is_number
-from f3ast_tff.files.data_files import open_regular
-from f3ast_tff.files.table_files import read_csv
 
 _LOGGER = logging.getLogger(__name__)
 
 ROUND_SECONDS = 3600
-_DEVICES = ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id")
-_STATES = ("online", "available", "state", "status", "connected")
-_STARTS = ("start", "start_time", "begin", "from", "online_from", "connected_at", "login")
-_ENDS = ("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout")
-_ROUNDS = ("round", "hour", *TIMES)
-_YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
-_NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable")
-_WORDS = {
-    **dict.fromkeys((*_YES, "avl_train", "avl_eval"), True),
-    **dict.fromkeys((*_NO, "disconnected", "un_avl"), False),
-}
-_LOG_FORMS = "device,time,online or device,start,end"
-_HEADER_BYTES = 2**24
+# Words of the first row of a table of states without names.
+_UNNAMED_STATES = ({"true", "false"}, {"t", "f"}, {"on", "off"}, {"yes", "no"})
+_NUMBER = re.compile(r"[0-9]+(?:\.0+)?")
+# More rounds than this must have entries: ten rounds per entry.
+_MANY_ROUNDS, _ROUNDS_PER_ENTRY = 100_000, 10
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class AvailabilityLog:
         round_seconds: Length of a round; `None` if the log has no clock.
         start: Time of round 1, seconds since midnight; `None` without a clock.
         events: Number of entries read; 0 for masks.
+        read_as: How the log was read, in words.
 
     Examples:
         >>> import pandas as pd
@@ -83,25 +86,32 @@ class AvailabilityLog:
     round_seconds: int | None = None
     start: float | None = None
     events: int = 0
+    read_as: str = ""
 
     def of_clients(self, names: Sequence[str]) -> AvailabilityLog:
         """Returns the log of the clients that hold data, in the data's order.
 
-        Clients are found by name. If log and data have no name in common, they are matched by
-        position.
+        Clients are found by name. Clients of a log without names are found by their numbers from
+        0; only if the data has no names either, clients are matched by position.
 
         Args:
             names: Name of each client that holds data.
 
         Raises:
-            DataError: If the log has some of these clients and lacks others.
+            DataError: If the log lacks some of these clients.
         """
-        column = {name: k for k, name in enumerate(self.clients)}
-        missing = [name for name in names if name not in column]
-        if not column or len(missing) == len(names):
-            if column:
-                _LOGGER.warning("log and data have no client name in common: matched by place")
+        names = client_names(names)
+        if not names:
             return self
+        known = self.clients or tuple(map(str, range(self.masks.shape[1])))
+        column = {name: k for k, name in enumerate(known)}
+        missing = [name for name in names if name not in column]
+        if len(missing) == len(names):
+            raise DataError(
+                f"the log has {len(known)} clients, the data {len(names)}, and they share no name: "
+                f"the log has {'' if self.clients else 'no names, so '}{known[0]!r}, the data "
+                f"{names[0]!r}"
+            )
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise DataError(
@@ -119,19 +129,30 @@ class AvailabilityLog:
 
 
 def read_log(
-    path: Path, round_seconds: int = ROUND_SECONDS, states: str = "", eligible: str = ELIGIBLE
+    path: Path,
+    round_seconds: int = ROUND_SECONDS,
+    states: str = "",
+    eligible: str = ELIGIBLE,
+    *,
+    columns: str = "",
+    time_unit: str = "",
+    max_visit: float | None = None,
 ) -> AvailabilityLog:
     """Reads a log of one of the forms above.
 
     Args:
-        path: A `.npy`, `.npz`, `.csv`, `.json` or `.pkl` file.
+        path: A `.npy`, `.npz`, `.csv`, `.tsv`, `.json`, `.jsonl`, `.ndjson`, `.parquet`, `.pq` or
+            `.pkl` file.
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         states: See `trace_files.read_traces`.
         eligible: See `trace_files.read_traces`.
+        columns: See `log_of_frame`.
+        time_unit: See `log_of_frame`.
+        max_visit: See `log_of_frame`.
 
     Raises:
         DataError: If it cannot be read; names the file, and the column or the row.
-        ParameterError: See `trace_files.read_traces`.
+        ParameterError: See `trace_files.read_traces`, `log_columns.columns_of`.
 
     Examples:
         >>> import tempfile
@@ -146,46 +167,82 @@ def read_log(
         (('ann', 'bob'), [[True, False], [True, True], [False, True]])
     """
     form = path.suffix.lower()
-    if form == ".csv" and path.is_file():
-        first = _first_line(path)
-        separator = max(",;\t", key=first.count)
-        entries = [entry.strip() for entry in first.split(separator)]
-        words = [entry for entry in entries if not is_number(entry)]
-        if {entry.lower() for entry in entries} <= {"true", "false"}:
-            # A table of booleans without names.
-            frame = _read_csv(path, separator, header=None)
-            return replace(log_of_frame(frame, round_seconds, str(path)), clients=())
-        if twice := [word for word in words if word and words.count(word) > 1]:
-            raise DataError(f"{path}: line 1 has {twice[0]!r} twice")
-        # pandas writes these names for columns without names; a round has no 2.
-        numbered = len(entries) > 2 and entries == [*map(str, range(len(entries)))]
-        if numbered or len(words) == len(entries) or entries[0].lower() in (*_ROUNDS, ""):
-            return log_of_frame(_read_csv(path, separator), round_seconds, str(path))
-        if words:
-            allowed = f"must be zeros and ones, or names of columns, such as {_LOG_FORMS}"
-            raise DataError(f"{path}: line 1 has {repr(words[0])}: {allowed}")
-    if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
-        traces = read_traces(path, states, eligible)
-        log = _resampled(_from_first_sight(traces), round_seconds, str(path))
-        return replace(log, events=len(traces.times))
-    if form not in FORMS:
-        allowed = f"must end in {', '.join((*FORMS, '.json'))} or .pkl"
-        raise DataError(f"{path}: {allowed}")
-    return AvailabilityLog(read_masks(path))
+
+    def of_frame(frame: Any) -> AvailabilityLog:
+        return log_of_frame(
+            frame,
+            round_seconds,
+            str(path),
+            columns=columns,
+            time_unit=time_unit,
+            max_visit=max_visit,
+        )
+
+    if not path.is_file() and (form in (*CSV_FORMS, *TABLE_FORMS)):
+        raise DataError(f"{path}: there is no such file")
+    if form in CSV_FORMS:
+        entries, separator = first_entries(path)
+        if {entry.lower() for entry in entries} in _UNNAMED_STATES:
+            log = of_frame(read_csv_log(path, separator, header=False))
+            return replace(log, clients=())
+        if columns or _is_header(entries, path):
+            return of_frame(read_csv_log(path, separator))
+    elif form in TABLE_FORMS or (form == ".json" and path.is_file() and holds_lines(path)):
+        return of_frame(read_table(path))
+    elif form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
+        return _of_traces(read_traces(path, states, eligible), round_seconds, str(path))
+    elif form not in FORMS:
+        forms = (*FORMS, ".tsv", ".json", *TABLE_FORMS)
+        raise DataError(f"{path}: must end in {', '.join(forms)} or .pkl")
+    masks = read_masks(path)
+    return AvailabilityLog(masks, read_as=_of_masks_text(masks, "no times"))
+
+
+def _is_header(entries: list[str], path: Path) -> bool:
+    """Whether a CSV file's first line names columns; refuses one that is no mask either."""
+    words = [entry for entry in entries if not is_number(entry)]
+    if len(set(words)) < len(words):
+        twice = next(word for word in words if word and words.count(word) > 1)
+        raise DataError(f"{path}: line 1 has {twice[:80]!r} twice")
+    if len(words) == len(entries) or entries[0].lower() in CLOCKS:
+        return True
+    # Numbers name clients if they rise: a row of zeros and ones does not, beyond 0,1.
+    numbers = entries[1:] if words == entries[:1] else entries
+    if all(_NUMBER.fullmatch(entry) for entry in numbers) and {*numbers} - {"0", "1", "0.0", "1.0"}:
+        values = np.array(numbers, float)
+        if (np.diff(values) > 0).all():
+            return True
+    if words:
+        allowed = f"must be zeros and ones, or names of columns, such as {LOG_FORMS}"
+        raise DataError(f"{path}: line 1 has {repr(words[0])}: {allowed}")
+    return False
 
 
 def log_of_frame(
-    frame: Any, round_seconds: int = ROUND_SECONDS, name: str = "the table"
+    frame: Any,
+    round_seconds: int = ROUND_SECONDS,
+    name: str = "the table",
+    *,
+    columns: str = "",
+    time_unit: str = "",
+    max_visit: float | None = None,
 ) -> AvailabilityLog:
     """Returns the log in a pandas DataFrame of masks, events or spans.
 
     Args:
-        frame: The table. Column names are matched without regard to case.
+        frame: The table. Column names are matched without regard to case; times, devices and
+            clients' times may be its index.
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         name: Name in messages.
+        columns: Columns with other than the usual names, `device=imei,time=ts,state=event`; of
+            spans `start` and `end`, of masks `time` alone.
+        time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
+        max_visit: Longest time online without a further event, and longest span, seconds; `None`
+            for no limit.
 
     Raises:
         DataError: If a column is missing or has a wrong value; names the column and the row.
+        ParameterError: If `columns` names no columns, or `max_visit` is given for masks.
 
     Examples:
         >>> import pandas as pd
@@ -195,166 +252,126 @@ def log_of_frame(
         >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2)]
         (('ann', 'bob'), [[True, False], [True, True]])
     """
-    names = {str(column).strip().lower(): column for column in frame.columns}
     if not len(frame):
         raise DataError(f"{name}: it has no rows")
-    device, time, state, start, end = (
-        next((names[each] for each in group if each in names), None)
-        for group in (_DEVICES, TIMES, _STATES, _STARTS, _ENDS)
-    )
-    if device is None:
-        return _of_masks(frame, name)
-    of_spans = start is not None and end is not None
-    if of_spans:
-        times = np.concatenate(_span_ends(frame, start, end, name))
-        steps = np.repeat([1, -1], len(frame))
-        devices = np.tile(_names(frame[device], name), 2)
-    elif time is not None and state is not None:
-        times = seconds_of(frame[time], name)
-        online = _online(frame[state], name)
-        devices, steps = _names(frame[device], name), np.where(online, 1, 0)
-    else:
-        wanted = {"start": (start, _STARTS), "end": (end, _ENDS)}
-        if start is None and end is None:
-            wanted = {"time": (time, TIMES), "online": (state, _STATES)}
-        lacks = {column: group for column, (found, group) in wanted.items() if found is None}
-        there = ", ".join(map(str, frame.columns))
-        known = ", ".join(each for group in lacks.values() for each in group)
-        raise DataError(
-            f"{name}: has no column {' or '.join(lacks)}, as in {_LOG_FORMS}; it has {there}. "
-            f"Names that are known: {known}"
+    frame = _with_index(frame, columns)
+    found = columns_of(frame, "" if columns.replace(" ", "").startswith("time=") else columns)
+    if found.device is None:
+        if max_visit is not None:
+            allowed = "only applies to events and spans: the log has no column of devices"
+            raise ParameterError("table_max_visit", max_visit, allowed)
+        masks, clients, clock = masks_of_frame(frame, name, columns, time_unit)
+        log = AvailabilityLog(masks, clients)
+        if clock is None:
+            return replace(log, read_as=_of_masks_text(masks, "no times"))
+        last = clock.first + masks.shape[0] * clock.round_seconds
+        said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
+        said += f", rounds of {duration_text(clock.round_seconds)}"
+        return replace(
+            log,
+            round_seconds=clock.round_seconds,
+            start=clock.first % DAY,
+            read_as=_of_masks_text(masks, said),
         )
-    found, place = np.unique(devices, return_inverse=True)
-    order = np.lexsort((times, place))
-    place, times, steps = place[order], times[order], steps[order]
-    if not of_spans:
-        again = (np.diff(place) == 0) & (np.diff(times) == 0) & (np.diff(steps) != 0)
-        if again.any():
-            text = "%s: %d times a device has two states at one time; the later row counts"
-            _LOGGER.warning(text, name, again.sum())
-    # Steps of spans sum to 0 in each device; an event of 1 or 0 is the state itself.
-    online = np.cumsum(steps) > 0 if of_spans else steps > 0
-    offsets = np.searchsorted(place, np.arange(len(found) + 1))
-    traces = DeviceTraces(
-        tuple(map(str, found)), offsets=offsets, times=times, eligible=online
-    ).once()
-    return replace(_resampled(traces, round_seconds, name), events=len(frame))
+    found = columns_of(frame, columns)
+    of_spans = found.start is not None and found.end is not None
+    if not of_spans and (found.time is None or found.state is None):
+        _refuse_columns(frame, found, name)
+    entries_of = entries_of_spans if of_spans else entries_of_events
+    entries = entries_of(frame, found, name, time_unit, max_visit)
+    kind = "spans" if of_spans else "events"
+    return replace(_resampled(entries, round_seconds, name, kind), events=len(frame))
 
 
-def _span_ends(frame: Any, start: Any, end: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which spans begin and end, seconds, `float64 [n]` each."""
-    began = seconds_of(frame[start], name)
-    ended = seconds_of(frame[end], name, gap=np.inf)
-    early = np.flatnonzero(ended < began)
-    if len(early):
-        raise DataError(f"{name}: column {end!r}, {row_of(frame, early[0])}: is before its {start}")
-    endless = np.isinf(ended)
-    if endless.any():
-        text = "%s: %d of %d spans have no end, and last until the log's end"
-        _LOGGER.warning(text, name, endless.sum(), len(ended))
-    last = np.where(endless, began, ended).max()
-    if last == began.min():
-        raise DataError(f"{name}: has no length: all spans begin when the log ends")
-    return began, np.minimum(ended, last)
+def _of_masks_text(masks: PackedMasks, times: str) -> str:
+    return f"masks, {masks.shape[1]} clients, {times}"
 
 
-def _first_line(path: Path) -> str:
-    with open_regular(path) as file:
-        return file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace").strip() or "0"
-
-
-def _read_csv(path: Path, separator: str, **options: Any) -> Any:
-    """The table as text, with rows numbered by lines of the file."""
+def _with_index(frame: Any, columns: str) -> Any:
+    """The frame with its index as columns, if devices or times of events are there."""
     import pandas as pd
 
-    try:
-        frame = read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False, **options
-        )
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
-    first = 1 if "header" in options else 2
-    frame.index = pd.RangeIndex(first, len(frame) + first, name="line")
-    return frame[(frame != "").any(axis=1)]
+    index = frame.index
+    if isinstance(index, pd.RangeIndex) or index.name == "line":
+        return frame
+    if isinstance(index, pd.DatetimeIndex) and index.name is None:
+        index = index.rename("time")
+    added = [each for each in index.names if each is not None and each not in frame.columns]
+    if not added:
+        return frame
+    moved = frame.set_axis(index).reset_index(added)
+    given = "" if columns.replace(" ", "").startswith("time=") else columns
+    return moved if columns_of(moved, given).device is not None else frame
 
 
-def _of_masks(frame: Any, name: str) -> AvailabilityLog:
-    columns = list(frame.columns)
-    clients = [str(column).strip() for column in columns]
-    twice = [name for name in clients if clients.count(name) > 1]
-    if twice:
-        raise DataError(f"{name}: two columns have the name {twice[0]!r}")
-    clock = clock_of_index(frame, name)
-    if str(columns[0]).strip().lower() in (*_ROUNDS, "", "unnamed: 0") and len(columns) > 1:
-        clock = clock_of(frame[columns[0]], name)
-        columns, clients = columns[1:], clients[1:]
-    table = np.stack([_online(frame[column], name) for column in columns], axis=1)
-    log = AvailabilityLog(packed_masks(table, name), tuple(clients))
-    return log if clock is None else replace(log, round_seconds=clock[0], start=clock[1])
+def _refuse_columns(frame: Any, found: LogColumns, name: str) -> None:
+    wanted = {"start": found.start, "end": found.end}
+    if found.start is None and found.end is None:
+        wanted = {"time": found.time, "state": found.state}
+    lacks = [part for part, column in wanted.items() if column is None]
+    said = " or ".join("online" if part == "state" else part for part in lacks)
+    known = ", ".join(each for part in lacks for each in KNOWN[part])
+    raise DataError(
+        f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}. Names "
+        f"that are known: {known}. Others by --columns={','.join(f'{part}=NAME' for part in lacks)}"
+    )
 
 
-def _names(column: Any, name: str) -> np.ndarray:
-    """Names of devices; numbers sort as numbers."""
-    values = column.to_numpy()
-    if values.dtype.kind == "O":
-        texts = column.astype(str).str.strip()
-        gaps = np.flatnonzero((texts == "") | column.isna())
-        if len(gaps):
-            raise DataError(
-                f"{name}: column {column.name!r}, {row_of(column, gaps[0])}: has no device"
-            )
-        # 1 and 01 are two names, as in the data.
-        if texts.str.fullmatch(r"0|[1-9]\d{0,17}").all():
-            return np.asarray(texts.astype(np.int64))
-        return np.array(texts.tolist(), str)
-    if values.dtype.kind == "f":
-        # pandas reads whole numbers so if an entry of the column is empty.
-        named = [int(value) if value.is_integer() else value for value in values.tolist()]
-        return _names(type(column)(named, column.index, dtype=object, name=column.name), name)
-    return values
-
-
-def _online(column: Any, name: str) -> np.ndarray:
-    """States as booleans, `bool [n]`."""
-    if column.dtype.kind == "b" and not column.isna().any():
-        return np.asarray(column.to_numpy(bool))
-    words = column.astype(str).str.strip().str.lower()
-    known = words.map(_WORDS)
-    wrong = np.flatnonzero(known.isna())
-    if len(wrong):
-        said = repr(str(column.iloc[wrong[0]]))
-        allowed = "must be 0 or 1, true or false, online or offline"
-        row = row_of(column, wrong[0])
-        raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
-    return known.to_numpy(bool)
-
-
-def _from_first_sight(traces: DeviceTraces) -> DeviceTraces:
-    """Traces known from the log's start on: offline before a device was first seen."""
-    return traces if traces.spans is not None else traces.once()
-
-
-def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> AvailabilityLog:
+def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> AvailabilityLog:
     if traces.spans is None:
-        finite = traces.times[np.isfinite(traces.times)]
-        first, last = float(finite.min()), float(finite.max())
-        say_far_times(finite, name)
-    else:
-        # Devices repeat after different lengths.
-        first = float(np.median(traces.spans[:, 0]))
-        last = first + float(np.median(np.diff(traces.spans)))
-    first = np.floor(first / round_seconds) * round_seconds
-    rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
-    if rounds * traces.num_devices > MAX_STATES:
-        raise DataError(
-            f"{name}: {rounds} rounds of {round_seconds} s and {traces.num_devices} devices: more "
-            f"than {MAX_STATES} states; give longer rounds"
-        )
-    eligible = traces.eligible_at(first + round_seconds * np.arange(float(rounds)))
+        # Known from the log's start on: offline before a device was first seen.
+        traces = traces.once()
+        place = np.repeat(np.arange(traces.num_devices), np.diff(traces.offsets))
+        entries = Entries(traces.names, place, traces.times, traces.eligible)
+        say_far_times(traces.times[np.isfinite(traces.times)], name)
+        log = _resampled(entries, round_seconds, name, "traces")
+        return replace(log, events=len(traces.times) - traces.num_devices)
+    # Devices repeat after different lengths.
+    first = float(np.median(traces.spans[:, 0]))
+    last = first + float(np.median(np.diff(traces.spans)))
+    starts = _starts(first, last, round_seconds, traces.num_devices, len(traces.times), name)
+    masks = packed_masks(traces.eligible_at(starts), name)
+    said = f"traces, {traces.num_devices} devices, seconds, {duration_text(last - first)}, rounds "
     return AvailabilityLog(
-        packed_masks(eligible, name),
+        masks,
         clients=traces.names,
         round_seconds=round_seconds,
-        start=first % DAY,
+        start=float(starts[0]) % DAY,
         events=len(traces.times),
+        read_as=f"{said}of {duration_text(round_seconds)}",
     )
+
+
+def _resampled(entries: Entries, round_seconds: int, name: str, kind: str) -> AvailabilityLog:
+    finite = entries.times[np.isfinite(entries.times)]
+    first, last = float(finite.min()), float(finite.max())
+    starts = _starts(first, last, round_seconds, len(entries.names), len(finite), name)
+    read = entries.read
+    form = "seconds" if read is None else read.form
+    span = duration_text(last - first) if read is None else span_text(read, first, last)
+    said = f"{kind}, {len(entries.names)} devices, {form}, {span}, rounds of "
+    return AvailabilityLog(
+        entries.in_rounds(starts),
+        clients=entries.names,
+        round_seconds=round_seconds,
+        start=float(starts[0]) % DAY,
+        read_as=said + duration_text(round_seconds),
+    )
+
+
+def _starts(
+    first: float, last: float, round_seconds: int, devices: int, entries: int, name: str
+) -> np.ndarray:
+    """Times at which the rounds of a log start, `float64 [T]`."""
+    first = np.floor(first / round_seconds) * round_seconds
+    rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
+    many = f"{name}: {rounds} rounds of {round_seconds} s"
+    if rounds > max(_MANY_ROUNDS, _ROUNDS_PER_ENTRY * entries):
+        raise DataError(
+            f"{many}, and only {entries} times: has a time another clock? Else give longer rounds, "
+            "or the times' unit by --time_unit (of a run --table_time_unit)"
+        )
+    if rounds * devices > MAX_STATES:
+        allowed = f"more than {MAX_STATES} states; give longer rounds"
+        raise DataError(f"{many} and {devices} devices: {allowed}")
+    return np.asarray(first + round_seconds * np.arange(float(rounds)))

@@ -1,58 +1,122 @@
-"""Times in logs of online clients: dates or seconds, the rounds of masks, times far from others."""
+"""Times in logs, masks and signals: the unit that makes all of a column lie in 1990 to 2100."""
 
 from __future__ import annotations
 
-import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.device_traces import DAY
+from f3ast_tff.availability.logs.time_units import (
+    EARLIEST,
+    FROM_START,
+    LATEST,
+    UNITS,
+    WORDS,
+    duration_text,
+    fits,
+    fitting_units,
+    seconds_in,
+)
 from f3ast_tff.core.errors import DataError
 
-_LOGGER = logging.getLogger(__name__)
-# Names of columns of times.
-TIMES = ("time", "timestamp", "date", "datetime", "t")
-# Larger times, beyond some 5,000 years in seconds, are milliseconds.
-_MAX_SECONDS = 1e11
-_ZONE = r"(?:[zZ]|[+-]\d{2}:?\d{2})$"
-# A log this many times longer than the middle 90% of its times has a wrong clock, presumably.
-_FAR = 20
+# What programs write for an end that has not come.
+_OPEN = ("", "nan", "nat", "none", "null", "<na>", "\\n", "inf", "+inf", "infinity", "-")
+_ZONE = r"[T ]\d{2}.*?(?:[zZ]|[+-]\d{2}(?::?\d{2})?)$"
+_NAMED_UTC = r"\s*(?:UTC|GMT|utc|gmt)$"
+_FAR_YEAR = r"(?:2[1-9]|[3-9]\d)\d\d-"
+# Distinct numbers beyond 2100 that may stand for ends that have not come.
+_MAX_SENTINELS = 2
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d{8}T\d")
 
 
-def seconds_of(column: Any, name: str, gap: float | None = None) -> np.ndarray:
-    """Times in seconds, `float64 [n]`; `gap` for an empty entry if any is allowed."""
-    import pandas as pd
+@dataclass(frozen=True)
+class Times:
+    """Times of the columns of a table.
 
-    empty = column.isna() | (column.astype(str).str.strip() == "")
-    values = np.full(len(column), np.nan)
-    if column.dtype.kind == "m":
-        values = column.dt.total_seconds().to_numpy(float)
-    elif column.dtype.kind != "M":
-        values = pd.to_numeric(column.where(~empty), errors="coerce").to_numpy(float)
-    allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
-    if np.isfinite(values).any():
-        allowed = "must be seconds or milliseconds since 1970, as other rows are"
-        large = np.abs(values) > _MAX_SECONDS
-        small = np.abs(values) <= _MAX_SECONDS
-        if large.any() and small.any():
-            fewer = large if large.sum() < small.sum() else small
-            values = np.where(fewer, np.nan, values)
-        elif large.any():
-            values = values / 1000
-    else:
-        _check_zones(column, name)
-        # Other forms say neither which number is the month nor, as 08:00, which day it is.
-        dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True, format="ISO8601")
-        zero = pd.Timestamp(0, tz="UTC")
-        values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
-    values = np.where(empty, np.nan if gap is None else gap, values)
-    wrong = np.flatnonzero(np.isnan(values))
-    if len(wrong):
-        said = repr(str(column.iloc[wrong[0]]))
-        row = row_of(column, wrong[0])
-        raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
-    return values
+    Attributes:
+        seconds: Seconds of each column, `float64 [n]`; infinity for an end that has not come.
+        form: How they were read, in words.
+        since_1970: Whether they count from 1970, rather than from the log's start.
+    """
+
+    seconds: tuple[np.ndarray, ...]
+    form: str
+    since_1970: bool
+
+
+@dataclass
+class _Column:
+    """A column of times on its way to seconds.
+
+    Attributes:
+        column: The Series.
+        ends: Whether it holds ends, which may not have come.
+        values: Seconds, or numbers of an unknown unit, `float64 [n]`.
+        is_open: Rows whose end has not come, `bool [n]`.
+        kind: `dates`, `numbers`, or `durations` since the log's start.
+        zoned: Whether dates have zones; `None` without a date.
+    """
+
+    column: Any
+    ends: bool
+    values: np.ndarray
+    is_open: np.ndarray
+    kind: str
+    zoned: bool | None = None
+
+
+def read_times(
+    columns: Sequence[Any],
+    name: str,
+    unit: str = "",
+    *,
+    ends: Sequence[bool] = (False,),
+    flags: str = "--time_unit, of a run --table_time_unit",
+) -> Times:
+    """Reads columns of times, all on one clock.
+
+    Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, or compact dates as
+    20240603180000: whatever makes all of them lie within 1990 to 2100. Smaller numbers are seconds
+    from the log's start. Texts are dates in ISO 8601, also as databases write them
+    (`2024-06-03 18:00:00+02`, `... UTC`). A zone is in all rows of all columns or in none.
+
+    Args:
+        columns: Series of numbers, texts or dates, of one length.
+        name: Name in messages.
+        unit: One of `UNITS`; empty to decide by the numbers.
+        ends: Whether a column holds ends, which may not have come: empty, infinite or after 2100.
+        flags: Flags that give the unit, for messages.
+
+    Raises:
+        DataError: If a time cannot be read, or two units fit; names column and row.
+    """
+    if unit not in ("", *UNITS):
+        raise DataError(f"{name}: time unit {unit!r}: must be one of {', '.join(UNITS)}")
+    found = [_column(column, end, name) for column, end in zip(columns, ends)]
+    _check_zones(found, name)
+    dates = [each for each in found if each.kind == "dates"]
+    numbers = [each for each in found if each.kind == "numbers"]
+    for each in dates:
+        _check_years(each, name)
+    form = _form_of_dates(dates) if dates else WORDS["start"]
+    absolute = [bool(dates)] * (len(found) > len(numbers))
+    if numbers:
+        chosen = unit or _unit(numbers, name, flags)
+        for each in numbers:
+            _scale(each, chosen, name, flags)
+        if unit and not all(fits(e.values[~e.is_open], "s").all() for e in numbers):
+            # Given by the user: numbers of that unit that count from the log's start.
+            chosen = "start"
+        form = form if dates else WORDS[chosen]
+        absolute.append(chosen != "start")
+    if len(set(absolute)) > 1:
+        both = " and ".join(repr(each.column.name) for each in found)
+        raise DataError(f"{name}: columns {both}: one has dates, one counts from the log's start")
+    seconds = tuple(np.where(each.is_open, np.inf, each.values) for each in found)
+    return Times(seconds, form, absolute[0])
 
 
 def row_of(table: Any, place: int) -> str:
@@ -60,69 +124,163 @@ def row_of(table: Any, place: int) -> str:
     return f"{table.index.name or 'row'} {table.index[place]}"
 
 
-def _check_zones(column: Any, name: str) -> None:
-    """Refuses dates with and without a zone in one column: they are hours apart."""
-    if column.dtype.kind == "M":
-        return
+def looks_like_dates(column: Any) -> bool:
+    """Whether a column holds dates, by its type or its first entries."""
+    import pandas as pd
+
+    if column.dtype.kind in "Mm" or isinstance(column.dtype, pd.PeriodDtype):
+        return True
+    if column.dtype.kind in "biuf":
+        return False
+    first = [str(value).strip() for value in column.iloc[:10]]
+    return 2 * sum(bool(_DATE.match(text)) for text in first) > len(first)
+
+
+def span_text(times: Times, first: float, last: float) -> str:
+    """Returns the span of a log in words: its days, or its duration."""
+    if not times.since_1970:
+        return duration_text(last - first)
+    began, ended = (str(np.datetime64(int(each), "s"))[:10] for each in (first, last))
+    return f"{began} to {ended[5:] if ended[:4] == began[:4] else ended}"
+
+
+def _column(column: Any, ends: bool, name: str) -> _Column:
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    kind = column.dtype.kind
+    if kind not in "Mmiuf":
+        return _of_texts(column, ends, name)
+    values = _of_dtype(column) if kind in "Mm" else column.to_numpy(np.float64, na_value=np.nan)
+    found = _Column(column, ends, values, ~np.isfinite(values), "numbers")
+    if not ends:
+        _refuse(column, found.is_open, "must be a time", name)
+    if kind in "Mm":
+        found.kind = "dates" if kind == "M" else "durations"
+        found.zoned = kind == "M" and column.dt.tz is not None
+    return found
+
+
+def _of_dtype(column: Any) -> np.ndarray:
+    import pandas as pd
+
+    if column.dtype.kind == "m":
+        return np.asarray(column.dt.total_seconds().to_numpy(float))
+    zero = pd.Timestamp(0, tz="UTC" if column.dt.tz is not None else None)
+    return np.asarray(((column - zero) / pd.Timedelta(seconds=1)).to_numpy(float))
+
+
+def _of_texts(column: Any, ends: bool, name: str) -> _Column:
+    """The column of texts, or of values of several types: numbers, else dates."""
+    import pandas as pd
+
     texts = column.astype(str).str.strip()
-    zoned = texts.str.contains(_ZONE)
-    bare = np.flatnonzero(~zoned & (texts.str.len() > len("2024-06-01")) & column.notna())
-    if zoned.any() and len(bare):
-        said, row = repr(texts.iloc[bare[0]]), row_of(column, bare[0])
-        allowed = "must have a zone, as other rows do"
+    is_open = (column.isna() | texts.str.lower().isin(_OPEN)).to_numpy()
+    if not ends:
+        _refuse(column, is_open, "must be a time", name)
+    else:
+        is_open = is_open | texts.str.match(_FAR_YEAR).to_numpy()
+    values = pd.to_numeric(texts.where(~is_open), errors="coerce").to_numpy(float)
+    odd = ~np.isfinite(values) & ~is_open
+    if 2 * odd.sum() <= (~is_open).sum():
+        _refuse(column, odd, "must be a number, as other rows are", name)
+        return _Column(column, ends, values, is_open, "numbers")
+    # Other forms say neither which number is the month nor, as 08:00, which day it is.
+    dates = pd.to_datetime(texts.where(~is_open), errors="coerce", utc=True, format="ISO8601")
+    failed = dates.isna().to_numpy() & ~is_open
+    if failed.any():
+        texts[failed] = texts[failed].str.replace(_NAMED_UTC, "Z", regex=True)
+        again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
+        dates[failed] = again
+    zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
+    if zoned.any():
+        _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
+    values = ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)).to_numpy(float)
+    allowed = "must be a number, or a date as 2024-06-01T18:00:00Z"
+    _refuse(column, np.isnan(values) & ~is_open, allowed, name)
+    return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
+
+
+def _refuse(column: Any, wrong: np.ndarray, allowed: str, name: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        said = repr(str(column.iloc[rows[0]])[:80])
+        row = row_of(column, int(rows[0]))
         raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
 
 
-def clock_of(column: Any, name: str) -> tuple[int, float] | None:
-    """Returns the length of the rounds of masks, and the time of the first one since midnight.
-
-    Args:
-        column: Number or time of each row.
-        name: Name in messages.
-
-    Returns:
-        Both in seconds; `None` if the column counts the rounds.
-
-    Raises:
-        DataError: If the rows are not evenly spaced, in the order of time: they would be other
-            rounds.
-    """
-    import pandas as pd
-
-    is_date = column.dtype.kind in "Mm"
-    # Words that are no numbers, such as names of rounds, are allowed.
-    counts = np.full(len(column), np.nan) if is_date else pd.to_numeric(column, errors="coerce")
-    steps = np.diff(counts)
-    if (steps == 1).all():
-        return None
-    unit, spacing, clock = "1", 1.0, None
-    wrong = np.flatnonzero(np.isfinite(steps) & (steps != 1))
-    if is_date or str(column.name).strip().lower() in TIMES:
-        times = seconds_of(column, name)
-        steps = np.diff(times)
-        spacing = max(1.0, round(float(np.median(steps))))
-        unit, wrong, clock = f"{spacing:g} s", np.flatnonzero(steps != spacing), times[0] % DAY
-    if len(wrong):
-        allowed = f"must be the row before plus {unit}"
-        raise DataError(
-            f"{name}: column {column.name!r}, {row_of(column, wrong[0] + 1)}: {allowed}"
-        )
-    return None if clock is None else (int(spacing), float(clock))
+def _check_zones(found: list[_Column], name: str) -> None:
+    """Refuses dates with a zone in one column and without in another: they are hours apart."""
+    with_zone = [each for each in found if each.zoned is True]
+    bare = [e for e in found if e.kind == "dates" and not e.zoned and not e.is_open.all()]
+    if with_zone and bare:
+        there = f"column {with_zone[0].column.name!r}"
+        allowed = f"must have a zone, as {there} has"
+        _refuse(bare[0].column, ~bare[0].is_open, allowed, name)
 
 
-def clock_of_index(frame: Any, name: str) -> tuple[int, float] | None:
-    """Returns `clock_of` the dates in a frame's index; `None` for another index."""
-    import pandas as pd
+def _check_years(each: _Column, name: str) -> None:
+    if each.ends:
+        each.is_open = each.is_open | (each.values >= LATEST)
+    known = ~each.is_open
+    within = (each.values >= EARLIEST) & (each.values < LATEST)
+    if (within & known).any():
+        _refuse(each.column, known & ~within, "must be within 1990 to 2100, as other rows", name)
 
-    if not isinstance(frame.index, (pd.DatetimeIndex, pd.TimedeltaIndex)):
-        return None
-    return clock_of(pd.Series(frame.index, name="index"), name)
+
+def _unit(numbers: list[_Column], name: str, flags: str) -> str:
+    """The only unit that fits all starts; ends follow it, as they may not have come."""
+    strict = [each for each in numbers if not each.ends] or numbers
+    values = np.concatenate([each.values[~each.is_open] for each in strict])
+    if not len(values):
+        return "start"
+    fitting = fitting_units(values)
+    column = strict[0].column
+    if len(fitting) > 1:
+        both = " or ".join(WORDS[unit] for unit in fitting)
+        raise DataError(f"{name}: column {column.name!r} may be {both}: say which by {flags}")
+    if fitting:
+        return fitting[0]
+    small = np.abs(values) < FROM_START
+    if small.all() and 2 * fits(values, "date").sum() <= len(values):
+        return "start"
+    inside = {unit: fits(values, unit) for unit in UNITS}
+    best = max(inside, key=lambda each: int(inside[each].sum()))
+    if small.sum() > inside[best].sum() and not small.all():
+        best, inside["start"] = "start", small
+    allowed = f"no unit makes all times lie within 1990 to 2100: give it by {flags}"
+    wrong = np.zeros(len(values), bool)
+    wrong[0] = True
+    if 2 * inside[best].sum() > len(values):
+        allowed = f"must be {WORDS[best]}, as other rows are; else give the unit by {flags}"
+        wrong = ~inside[best]
+    for each in strict:
+        of_rows = np.zeros(len(each.values), bool)
+        of_rows[~each.is_open], wrong = np.split(wrong, [(~each.is_open).sum()])
+        _refuse(each.column, of_rows, allowed, name)
+    raise AssertionError("a row is refused above")
 
 
-def say_far_times(times: np.ndarray, name: str) -> None:
-    """Warns of a log that a few entries make far longer than most of its entries last."""
-    early, late = np.quantile(times, (0.05, 0.95))
-    whole, most = times.max() - times.min(), late - early
-    if whole > _FAR * most > 0:
-        text = "%s: lasts %.3g days, and most of it %.3g days: a few entries have another clock"
-        _LOGGER.warning(text, name, whole / DAY, most / DAY)
+def _scale(each: _Column, unit: str, name: str, flags: str) -> None:
+    """Makes seconds of a column's numbers; the ends beyond 2100 have not come."""
+    if each.ends:
+        known = each.values[~each.is_open]
+        others = [u for u in UNITS if u != unit and len(known) and fits(known, u).all()]
+        if others and unit != "start" and not fits(known, unit).any():
+            unit = others[0]
+        beyond = ~each.is_open & (seconds_in(each.values, unit, ends=True) >= LATEST)
+        if len(np.unique(each.values[beyond])) > _MAX_SENTINELS:
+            allowed = f"must be {WORDS[unit]}, as other rows are; else give the unit by {flags}"
+            _refuse(each.column, beyond, allowed, name)
+        each.is_open = each.is_open | beyond
+    seconds = seconds_in(np.where(each.is_open, np.nan, each.values), unit)
+    _refuse(each.column, np.isnan(seconds) & ~each.is_open, f"must be {WORDS[unit]}", name)
+    each.values = seconds
+
+
+def _form_of_dates(dates: list[_Column]) -> str:
+    kind = "times" if dates[0].column.dtype.kind == "M" else "ISO times"
+    return f"{kind} in UTC" if any(each.zoned for each in dates) else f"{kind} without a zone"

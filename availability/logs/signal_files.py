@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from reprlib import repr
 
 import numpy as np
 
+from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_text
 
@@ -16,6 +17,7 @@ HEADER = "time,value"
 _MAX_BYTES = 2**26
 _MAX_ROUNDS = 10**7
 _LARGEST = 1e15
+_BLANKS = re.compile(r'[\s"]')
 
 
 @dataclass(frozen=True)
@@ -50,52 +52,52 @@ class Signal:
         return np.bincount(of_round, shares * self.values[of_value], len(starts))
 
 
-def read_signal(path: Path) -> Signal:
+def read_signal(path: Path, time_unit: str = "") -> Signal:
     """Reads a signal: a line `time,value`, then a line per value, with rising times.
 
-    A time is a number of seconds, or a date and time such as 2024-01-31T18:00:00 (ISO 8601; UTC if
-    it names no zone). The last value holds as long as the value before it.
+    A time is a number or a date and time such as 2024-01-31T18:00:00, as in logs (UTC if it names
+    no zone). The last value holds as long as the value before it.
 
     Args:
         path: A CSV file of at most 64 MiB, two values or more.
+        time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
 
     Raises:
-        DataError: If the file is missing or damaged; names the line.
+        DataError: If the file is missing or damaged, or its times may be of two units; names the
+            line.
     """
+    import pandas as pd
+
     try:
         lines = read_text(path, _MAX_BYTES).splitlines()
-        if not lines or lines[0].replace(" ", "") != HEADER:
+        if not lines or _BLANKS.sub("", lines[0]).lower() != HEADER:
             raise DataError(f"line 1 must be {HEADER}")
-        pairs = [_pair(line, n) for n, line in enumerate(lines[1:], 2) if line.strip()]
-        if len(pairs) < 2:
+        rows = {n: _row(line, n) for n, line in enumerate(lines[1:], 2) if line.strip()}
+        if len(rows) < 2:
             raise DataError("must have two values or more")
-        times, values = np.array(pairs).T
-        late = np.flatnonzero(np.diff(times) <= 0)
-        if len(late):
-            raise DataError(f"value {late[0] + 2}: its time does not come after the one before")
-        return Signal(np.append(times, 2 * times[-1] - times[-2]), values)
+        index = pd.Index(list(rows), name="line")
+        column = pd.Series([time for time, _ in rows.values()], index, dtype=object, name="time")
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file") from error
     except (OSError, ValueError, OverflowError, DataError) as error:
         raise DataError(f"{path}: {error}") from error
+    (times,) = read_times([column], str(path), time_unit, flags="--signal_time_unit").seconds
+    late = np.flatnonzero(np.diff(times) <= 0)
+    if len(late):
+        allowed = "its time does not come after the one before"
+        raise DataError(f"{path}: value {late[0] + 2}: {allowed}")
+    values = np.array([value for _, value in rows.values()])
+    return Signal(np.append(times, 2 * times[-1] - times[-2]), values)
 
 
-def _pair(line: str, number: int) -> tuple[float, float]:
-    time, comma, value = line.partition(",")
+def _row(line: str, number: int) -> tuple[str, float]:
+    time, comma, value = (part.strip(' \t"') for part in line.partition(","))
     try:
-        found = _seconds(time.strip()), float(value)
+        found = float(value)
     except ValueError as error:
         raise DataError(f"line {number}: {repr(line)} is not a time and a value") from error
-    if not comma or not np.all(np.abs(found) <= _LARGEST):
+    if not comma or not abs(found) <= _LARGEST:
         raise DataError(
             f"line {number}: {repr(line)} is not a time and a value within {_LARGEST:g}"
         )
-    return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        when = datetime.fromisoformat(text)
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    return time, found

@@ -10,6 +10,7 @@ from reprlib import repr
 
 import numpy as np
 
+from f3ast_tff.core.client_names import client_name
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.data_files import read_text
 
@@ -42,6 +43,8 @@ def read_stays(path: Path, num_clients: int) -> tuple[np.ndarray, np.ndarray]:
         if next(lines, None) != CSV_HEADER:
             raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
         for number, line in enumerate(lines, 2):
+            # Programs write whole numbers with a point too.
+            line = [client_name(entry) for entry in line]
             client, start, end = _stay(line, number)
             if client >= num_clients or seen[client]:
                 wrong = "was there before" if client < num_clients else f"of {num_clients}"

@@ -10,6 +10,7 @@ import numpy as np
 from f3ast_tff.advice.plan import Plan, total_variation
 from f3ast_tff.advice.study import Study, read_studies
 from f3ast_tff.availability.logs.log_measures import LogMeasures
+from f3ast_tff.availability.logs.time_units import duration_text
 
 _BARS = "▁▂▃▄▅▆▇█"
 # Aggregations without state on clients between rounds.
@@ -235,20 +236,13 @@ def _row(name: str, text: str) -> str:
 def _clock(advice: Advice) -> str:
     if advice.round_seconds is None:
         return ""
-    return f" of {_seconds(advice.round_seconds)}, {_span(advice, advice.measures.num_rounds)}"
+    return f" of {duration_text(advice.round_seconds)}, {_span(advice, advice.measures.num_rounds)}"
 
 
 def _span(advice: Advice, rounds: float) -> str:
     if advice.round_seconds is None:
         return f"{rounds:.0f} rounds"
-    return _seconds(rounds * advice.round_seconds)
-
-
-def _seconds(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length or unit == "h" and seconds >= length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.3g} s"
+    return duration_text(rounds * advice.round_seconds)
 
 
 def _day(by_hour: np.ndarray) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +15,10 @@ import numpy as np
 
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
+from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.files.progress import say, warnings_said
@@ -40,8 +43,8 @@ f3ast-tff advise LOG --shares=examples.csv --trial
 f3ast-tff advise LOG --trial --task=file --data_file=mine.csv --rounds=300
 
 LOG is a table of rounds and clients (.npy, .npz, .csv), events device,time,online or spans
-device,start,end (.csv), or device traces (.json, .pkl). The trial is on Synthetic by default; with
---trial every setting of `f3ast-tff run` is a flag here too.
+device,start,end (.csv, .jsonl, .parquet), or device traces (.json, .pkl). The trial is on Synthetic
+by default; with --trial every setting of `f3ast-tff run` is a flag here too.
 """
 
 
@@ -66,6 +69,20 @@ class Options:
     )
     rounds_per_day: int | None = parameter(
         None, "rounds of a day; default: by the log's times, 24 without", minimum=1
+    )
+    columns: str = parameter(
+        "", "columns with other names, such as device=imei,time=ts,state=event"
+    )
+    time_unit: str = parameter(
+        "auto",
+        "unit of times as numbers; auto: what makes all lie in 1990 to 2100",
+        choices=("auto", *UNITS),
+    )
+    max_visit: int | None = parameter(
+        None,
+        "longest visit; longer ones, as after a lost offline, are closed",
+        minimum=1,
+        units="seconds",
     )
     states: str = parameter("", "which list of states, where a .json trace has several")
     eligible: str = parameter(ELIGIBLE, "states to train in, for traces with states")
@@ -127,10 +144,18 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
 
     try:
         seconds = options.round_seconds or ROUND_SECONDS
-        log = read_log(path, seconds, options.states, options.eligible)
+        log = read_log(
+            path,
+            seconds,
+            options.states,
+            options.eligible,
+            columns=options.columns,
+            time_unit="" if options.time_unit == "auto" else options.time_unit,
+            max_visit=options.max_visit,
+        )
     except ParameterError as error:
-        # Settings of a trace; here their flags have no prefix.
-        name = error.name.removeprefix("trace_")
+        # Settings of a trace or a table; here their flags have no prefix.
+        name = error.name.removeprefix("trace_").removeprefix("table_")
         raise ParameterError(name, error.value, error.allowed) from error
     if options.round_seconds and log.round_seconds is None:
         log = replace(log, round_seconds=options.round_seconds, start=0.0)
@@ -148,8 +173,9 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     ks = None if text is None else _numbers(text)
     found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)
     found = replace(found, client_share=given.get("client_share"))
-    entries = f", {log.events} entries" if log.events else ""
-    print(f"{path}{entries}: {found}")
+    print(f"{path}: read as {log.read_as}")
+    entries = f"{log.events} entries: " if log.events else ""
+    print(f"{entries}{found}")
     _print_command(path, found, options, given, plugins, of_times=log.events > 0)
     if not options.trial:
         print("--trial runs methods on this log, and says whether they differ")
@@ -174,6 +200,9 @@ def _print_command(
     flags = {"availability": "table", "table_file": path, **task}
     if of_times and options.round_seconds not in (None, ROUND_SECONDS):
         flags["table_round_seconds"] = options.round_seconds
+    for name in ("columns", "time_unit", "max_visit"):
+        if (value := getattr(options, name)) not in ("", "auto", None):
+            flags[f"table_{name}"] = value
     pairs = [*flags.items(), *(("plugin", plugin) for plugin in plugins)]
     words = [shlex.quote(f"--{name}={value}") for name, value in pairs]
     print("\nRun it\n  " + " \\\n    ".join(["f3ast-tff run", *words, *found.flags.split()]))
@@ -228,7 +257,7 @@ def _with_data(
 
     builder = Builder(resolve({**given, "availability": "always"}, registry_with(plugins)))
     train = builder.data.train
-    log = log.of_clients([train.name(k) for k in range(train.num_clients)])
+    log = log.of_clients([] if train.names is None else train.names.tolist())
     if log.masks.shape[1] != train.num_clients:
         many = f"the log has {log.masks.shape[1]} clients, the data {train.num_clients}"
         raise DataError(f"{many}, and they share no name")
@@ -238,7 +267,7 @@ def _with_data(
 def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.ndarray]:
     """The log of the clients with a share, and their shares in its order, `float64 [N]`."""
     try:
-        frame = read_csv(path, header=None, dtype=str, keep_default_na=False)
+        frame = read_csv(path, header=None, dtype=str, keep_default_na=False, skipinitialspace=True)
         if str(frame.iat[0, -1]).strip().isidentifier():
             frame = frame.iloc[1:]
         values = [_share(line + 1, text) for line, text in frame.iloc[:, -1].items()]
@@ -246,15 +275,14 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
         reason = " ".join(str(error).split())
         raise ParameterError("shares", path, f"cannot be read: {reason}") from error
     if frame.shape[1] > 1:
-        names = frame.iloc[:, 0].str.strip().tolist()
+        names = client_names(frame.iloc[:, 0])
         if len({*names}) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = next(name for name, many in Counter(names).items() if many > 1)
             allowed = f"names client {twice} twice: must be a line per client, client,share"
             raise ParameterError("shares", path, allowed)
-        numbers = tuple(map(str, range(log.masks.shape[1])))
-        if not log.clients and {*names} <= {*numbers}:
+        if not log.clients:
             # The page calls clients without a name by their numbers.
-            log = replace(log, clients=numbers)
+            log = replace(log, clients=tuple(map(str, range(log.masks.shape[1]))))
         try:
             log = log.of_clients(names)
         except DataError as error:

@@ -69,6 +69,17 @@ EFFECTS: dict[tuple[str, str], tuple[Any, Check]] = {
         7200,
         lambda old, new: np.array_equal(masks(new, 25), masks(old)[:50:2]),
     ),
+    ("table", "table_columns"): ("state=other", opposite),
+    # 50 hours are three minutes, the first round.
+    ("table", "table_time_unit"): (
+        "ms",
+        lambda old, new: np.array_equal(masks(new, 2), masks(old)[[0, 0]]),
+    ),
+    # Visits end after the round in which they begin.
+    ("table", "table_max_visit"): (
+        3600,
+        lambda old, new: np.array_equal(masks(new, 50)[1:], masks(old)[1:50] & ~masks(old)[:49]),
+    ),
     # (1 - lambda) pi is the transition probability from inactive to active.
     **{
         (name, "transition_largest"): (

@@ -45,12 +45,17 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
 
     Device a of the trace is eligible for five hours, then not for five, and so on; device b is the
     opposite. List "two" is the opposite of "one", and the other file the opposite of the first; so
-    is the other table.
+    are the other table, and the other column of the table, which has a line per change.
     """
     table = np.random.default_rng(0).random((50, N)) < 0.5
-    events = [(k, 3600 * h, int(table[h % 50, k])) for h in range(51) for k in range(N)]
-    lines = [f"{k},{time},{online}" for k, time, online in events]
-    (tmp_path / "table.csv").write_text("\n".join(["device,time,online", *lines]))
+    events = [
+        (k, 3600 * h, int(table[h % 50, k]))
+        for h in range(51)
+        for k in range(N)
+        if h in (0, 50) or table[h, k] != table[h - 1, k]
+    ]
+    lines = [f"{k},{time},{online},{1 - online}" for k, time, online in events]
+    (tmp_path / "table.csv").write_text("\n".join(["device,time,online,other", *lines]))
     np.save(tmp_path / "other.npy", ~table)
     states = ("AVL_TRAIN", "UN_AVL")
     for file, start in (("trace.json", 0), ("other.json", 1)):

@@ -36,9 +36,17 @@ def test_clients_of_data_are_found_by_name(caplog: pytest.LogCaptureFixture) -> 
     assert "1 of the log's 3 clients hold no data and are left out" in caplog.text
     with pytest.raises(DataError, match="names 1 of the 2 clients that hold data, and lacks 'd'"):
         table.of_clients(["d", "a"])
-    # Matched by place.
-    assert table.of_clients(["x", "y", "z"]).mask(1).tolist() == [True, False, False]
-    assert "no client name in common: matched by place" in caplog.text
+    with pytest.raises(DataError, match="share no name: the log has 'a', the data 'x'"):
+        table.of_clients(["x", "y", "z"])
+
+
+def test_clients_are_matched_by_place_only_where_neither_side_has_names() -> None:
+    """Without names the log's clients are numbers from 0, as those of data may be."""
+    table = Table(MATRIX)
+    assert table.of_clients([]).mask(1).tolist() == [True, False, False]
+    assert table.of_clients(["2", "1.0", "0"]).mask(1).tolist() == [False, False, True]
+    with pytest.raises(DataError, match="the log has no names, so '0', the data 'x'"):
+        table.of_clients(["x", "y", "z"])
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])
@@ -84,7 +92,9 @@ def test_tables_of_something_else_are_refused_unread(tmp_path: Path, matrix: np.
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone.npy: there is no such file"):
         Table(tmp_path / "gone.npy")
-    with pytest.raises(DataError, match="must end in .csv, .npy, .npz, .json or .pkl"):
+    with pytest.raises(
+        DataError, match="must end in .csv, .npy, .npz, .tsv, .json, .jsonl, .ndjson, .parquet"
+    ):
         Table(tmp_path / "t.mat")
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
     with pytest.raises(DataError, match="cut.npy: not a table"):

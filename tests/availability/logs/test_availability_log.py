@@ -104,16 +104,19 @@ REFUSED = {
     "no device": ("device,start,end\n,1,2\n", "column 'device', line 2: has no device"),
     "no time": ("device,when,online\na,1,1\n", "has no column time, as in device,time,online"),
     "no end": ("device,start\na,1\n", "has no column end, as in"),
-    "a time": ("device,time,online\na,1,1\nb,x,0\n", "column 'time', line 3 is 'x': must be sec"),
+    "a time": (
+        "device,time,online\na,1,1\nb,x,0\n",
+        "column 'time', line 3 is 'x': must be a number, as other rows are",
+    ),
     "two units": (
         "device,time,online\na,1700000000,1\nb,1700000000000,0\nb,1700003600,1\n",
-        "column 'time', line 3 is '1700000000000': must be seconds or milliseconds",
+        "column 'time', line 3 is '1700000000000': must be seconds since 1970, as other rows",
     ),
     "a date": (
         "device,time,online\na,1,1\nb,2024-06-01T18:00:00Z,0\n",
-        "column 'time', line 3 is '2024-06-01T18:00:00Z': must be seconds or milliseconds",
+        "column 'time', line 3 is '2024-06-01T18:00:00Z': must be a number, as other rows are",
     ),
-    "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', line 2 is '': must be seconds"),
+    "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', line 2 is '': must be a time"),
     "a state": ("device,time,online\na,1,maybe\n", "column 'online', line 2 is 'maybe': must be 0"),
     "an order": ("device,start,end\na,5,3\n", "column 'end', line 2: is before its start"),
     "a length": (
@@ -148,7 +151,9 @@ def test_what_cannot_be_read_names_the_column(tmp_path: Path, case: str) -> None
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"log.txt: must end in .csv, .npy, .npz, .json or .pkl"):
+    with pytest.raises(
+        DataError, match=r"log.txt: must end in .csv, .npy, .npz, .tsv, .json, .jsonl, "
+    ):
         read_log(tmp_path / "log.txt")
     with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
         read_log(tmp_path / "gone.csv")
@@ -176,7 +181,7 @@ def test_a_time_that_could_be_another_is_refused(written: str) -> None:
     """No day, an order of day and month that is not known, a zone without a number."""
     events = {"device": ["ann"], "time": [written], "online": [1]}
     with pytest.raises(
-        DataError, match=r"'time', row 0 is '.*': must be seconds, or dates as 2024"
+        DataError, match=r"'time', row 0 is '.*': must be a number, or a date as 2024"
     ):
         log_of_frame(pd.DataFrame(events))
 

@@ -222,9 +222,42 @@ def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     pages = []
     for arguments in ([str(log), "--round_seconds=10800"], [str(timed)]):
         assert main(["f3ast-tff", "advise", *arguments]) == 0
-        pages.append(capsys.readouterr().out.replace(arguments[0], "LOG"))
+        read, _, page = capsys.readouterr().out.replace(arguments[0], "LOG").partition("\n")
+        times = "seconds from the log's start, 6 days, rounds of 3 h" if pages else "no times"
+        assert read == f"LOG: read as masks, 2 clients, {times}"
+        pages.append(page)
     assert pages[0] == pages[1]
     assert "48 rounds of 3 h" in pages[0] and "over a day" in pages[0]
     assert "table_round_seconds" not in pages[0]
     assert main(["f3ast-tff", "advise", str(timed), "--round_seconds=600"]) == 2
     assert "--round_seconds=600: must be 10800, the time from row" in capsys.readouterr().err
+
+
+def test_a_log_with_columns_and_a_clock_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """JSON lines, epoch microseconds, other names; the printed command reads it alike."""
+    log = tmp_path / "events.jsonl"
+    lines = [
+        f'{{"imei": {k % 4}.0, "ts": {(1_717_372_800 + 3600 * k) * 10**6}, "event": "{word}"}}'
+        for k in range(40)
+        for word in ("connect" if k % 8 < 4 else "disconnect",)
+    ]
+    log.write_text("\n".join(lines))
+    assert main(["f3ast-tff", "advise", str(log)]) == 2
+    assert "two columns have the name" not in capsys.readouterr().err
+    given = ["--columns=device=imei,time=ts,state=event", "--max_visit=7200", "--time_unit=us"]
+    assert main(["f3ast-tff", "advise", str(log), "--clients_per_round=2", *given]) == 0
+    out = capsys.readouterr().out
+    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h"
+    assert out.startswith(f"{log}: read as {said}\n40 entries: 4 clients, 39 rounds of 1 h")
+    words = shlex.split(out.partition("Run it\n")[2].partition("\n--trial")[0].replace("\\\n", " "))
+    assert {"--table_max_visit=7200", "--table_time_unit=us"} < {*words}
+    assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
+    for wrong, message in (
+        ("--columns=device=who", "--columns=device=who: must name columns of the log: imei, ts"),
+        ("--time_unit=h", "--time_unit=h: must be one of"),
+        ("--max_visit=0", "--max_visit=0: must be at least 1"),
+    ):
+        assert main(["f3ast-tff", "advise", str(log), wrong]) == 2
+        assert message in capsys.readouterr().err

@@ -66,6 +66,10 @@ WHERE: dict[str, dict[str, Any]] = {
     "availability_knowledge": {"availability": "four_classes"},
     "policy_states": {"clients_per_round": 2},
     "client_share_of": {"availability": "arrival_departure", "algorithm": "fedavg"},
+    "signal_time_unit": {
+        "signal_file": str(Path(__file__).with_name("prices.csv")),
+        "signal_round_seconds": 3.6,
+    },
     "signal_budget": {"signal_rule": "budget", "signal_budget": 900.0},
     "round_timeout": {"num_workers": 2},
     "test_fraction": {"test_fraction": 0.3},
@@ -90,6 +94,7 @@ OTHER_VALUE: dict[str, Any] = {
     "more_available_pi": 0.05,
     "groups_off": 50,
     "signal_file": str(Path(__file__).with_name("prices.csv")),
+    "signal_time_unit": "ms",
     "device_file": str(Path(__file__).with_name("speeds.csv")),
     "slot_seconds": 50.0,
     "fail_below_arrivals": 1.0,

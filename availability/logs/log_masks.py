@@ -1,0 +1,219 @@
+"""Masks in tables: a row per round, a column per client, and perhaps a column of times."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.logs.device_traces import DAY
+from f3ast_tff.availability.logs.log_columns import KNOWN, STATES, given_columns
+from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times, row_of
+from f3ast_tff.availability.logs.mask_files import PackedMasks
+from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
+from f3ast_tff.core.client_names import client_names, listed
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.frame_columns import is_number
+
+_LOGGER = logging.getLogger(__name__)
+# Names of a first column that counts the rounds or has their times.
+CLOCKS = ("round", "hour", "index", "step", *KNOWN["time"], "")
+_UNNAMED = re.compile(r"unnamed: \d+")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d")
+# Rounds in which equal columns are no chance.
+_MANY_ROUNDS = 48
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times of the rounds of masks.
+
+    Attributes:
+        round_seconds: Length of a round, seconds.
+        first: Time of the first round, seconds.
+        times: The times of all rounds.
+    """
+
+    round_seconds: int
+    first: float
+    times: Times
+
+
+def masks_of_frame(
+    frame: Any, name: str, columns: str = "", unit: str = ""
+) -> tuple[PackedMasks, tuple[str, ...], Clock | None]:
+    """Returns the masks of a table, the clients' names, and the rounds' times if there are any.
+
+    Args:
+        frame: The table, of zeros and ones, booleans or words.
+        name: Name in messages.
+        columns: `time=NAME`, or empty to look at the first column's content.
+        unit: See `read_times`.
+
+    Raises:
+        DataError: If an entry is no state, or the rows are not evenly spaced in time.
+    """
+    clock = _clock_of_index(frame, name, unit)
+    column = _clock_column(frame, name, columns)
+    if column is not None:
+        clock = clock_of(frame.iloc[:, column], name, unit)
+        frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k != column]]
+    clients = client_names([str(each) for each in frame.columns])
+    if len(set(clients)) < len(clients):
+        counts = np.unique(clients, return_counts=True)
+        raise DataError(f"{name}: two columns have the name {str(counts[0][counts[1] > 1][0])!r}")
+    dated = sum(bool(_DATED.match(client)) for client in clients[:10])
+    if dated > 1 and dated == len(clients[:10]):
+        allowed = "must have a row per round and a column per client"
+        raise DataError(f"{name}: its columns are times, such as {clients[0]}: {allowed}")
+    table = _states(frame, name)
+    _say_odd(table, clients, name)
+    if clock is not None and clock.round_seconds > DAY:
+        _LOGGER.warning(
+            "%s: a row every %s; if the times have another unit, give --time_unit",
+            name,
+            duration_text(clock.round_seconds),
+        )
+    packed = PackedMasks(np.packbits(table, axis=1), (table.shape[0], table.shape[1]))
+    return packed, tuple(clients), clock
+
+
+def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
+    """Returns the clock of the rows of masks; `None` if the column counts the rounds.
+
+    Args:
+        column: Number or time of each row.
+        name: Name in messages.
+        unit: See `read_times`.
+
+    Raises:
+        DataError: If the rows are not evenly spaced, in the order of time: they would be other
+            rounds.
+    """
+    import pandas as pd
+
+    dates = looks_like_dates(column)
+    counts = np.full(len(column), np.nan)
+    if not dates:
+        # Words that are no numbers, such as names of rounds, are allowed.
+        counts = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    steps = np.diff(counts)
+    named = str(column.name).strip().lower() in KNOWN["time"]
+    absolute = not dates and not np.isnan(counts).any() and is_since_1970(column)
+    if not dates and not absolute and (steps == 1).all() and not unit:
+        return None
+    spacing, wrong, clock = 1.0, np.flatnonzero(np.isfinite(steps) & (steps != 1)), None
+    if dates or absolute or named or unit:
+        times = read_times([column], name, unit)
+        seconds = times.seconds[0]
+        if len(seconds) < 2:
+            return None
+        steps = np.diff(seconds)
+        spacing = max(1.0, round(float(np.median(steps))))
+        wrong = np.flatnonzero(steps != spacing)
+        clock = Clock(int(spacing), float(seconds[0]), times)
+    if len(wrong):
+        row = row_of(column, int(wrong[0]) + 1)
+        allowed = "must be the row before plus 1"
+        if clock is not None:
+            found = steps[wrong[0]]
+            allowed = f"must be the row before plus {spacing:g} s, and is {found:g} s later"
+            allowed += f"; {len(wrong)} of {len(steps)} rows are not" if len(wrong) > 1 else ""
+        raise DataError(f"{name}: column {column.name!r}, {row}: {allowed}")
+    return clock
+
+
+def _clock_column(frame: Any, name: str, columns: str) -> int | None:
+    """Place of the column of rounds or times: the one given, or the first by name or content."""
+    given = given_columns(columns)
+    if given:
+        names = [str(column).strip() for column in frame.columns]
+        if list(given) != ["time"] or given["time"] not in names:
+            allowed = f"of masks must be time=NAME, one of {listed(names)}"
+            raise ParameterError("table_columns", columns, allowed)
+        return names.index(given["time"])
+    if frame.shape[1] < 2:
+        return None
+    first = frame.iloc[:, 0]
+    label = str(first.name).strip().lower()
+    if label in CLOCKS or _UNNAMED.fullmatch(label) or looks_like_dates(first):
+        return 0
+    if first.dtype.kind == "b":
+        return None
+    words = first.astype(str).str.strip().str.lower()
+    if words.iloc[-1] in STATES or not words.map(is_number).all():
+        return None
+    rises = bool((np.diff(words.astype(float)) > 0).all())
+    others = int((~words.isin(list(STATES))).sum())
+    return 0 if rises or 2 * others > len(words) else None
+
+
+def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
+    """The clock of a frame's index of dates; `None` for another index."""
+    import pandas as pd
+
+    index = frame.index
+    if isinstance(index, pd.RangeIndex) or index.name == "line":
+        return None
+    if isinstance(index, pd.MultiIndex):
+        levels = [pd.Series(index.get_level_values(k)) for k in range(index.nlevels)]
+        dated = [each for each in levels if looks_like_dates(each)]
+        if not dated:
+            return None
+        index = pd.Index(dated[0], name="index")
+    column = pd.Series(index, name="index")
+    if looks_like_dates(column) or (column.dtype.kind in "iuf" and is_since_1970(column)):
+        return clock_of(column, name, unit)
+    return None
+
+
+def _states(frame: Any, name: str) -> np.ndarray:
+    """The table as booleans, `bool [T, N]`."""
+    import pandas as pd
+
+    if 0 in frame.shape:
+        raise DataError(f"{name}: has shape {frame.shape}, must be [rounds, clients], neither 0")
+    if all(dtype.kind == "b" and isinstance(dtype, np.dtype) for dtype in frame.dtypes):
+        return np.asarray(frame.to_numpy(bool))
+    cells = frame.to_numpy(object)
+    codes, words = pd.factorize(cells.ravel())
+    known = [STATES.get(str(word).strip().lower()) for word in words]
+    wrong = np.array([word is None for word in known] + [True])
+    if wrong[:-1].any() or (codes < 0).any():
+        places = wrong[codes].reshape(cells.shape)
+        k = int(np.argmax(places.any(axis=0)))
+        column = frame.iloc[:, k]
+        row = int(np.argmax(places[:, k]))
+        said = repr(str(column.iloc[row])[:80])
+        allowed = "must be 0 or 1, true or false, online or offline"
+        raise DataError(
+            f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: {allowed}"
+        )
+    return np.asarray(np.array([word is True for word in known])[codes].reshape(cells.shape))
+
+
+def _say_odd(table: np.ndarray, clients: list[str], name: str) -> None:
+    """Warns of clients that are never off, and of columns that repeat others."""
+    rounds, n = table.shape
+    if rounds < _MANY_ROUNDS:
+        return
+    share = table.mean(axis=0)
+    if 0 < (always := int((share == 1).sum())) < n:
+        first = clients[int(np.argmax(share == 1))]
+        text = (
+            "%s: %d of %d clients are never off, such as %s; leave out columns that are no client"
+        )
+        _LOGGER.warning(text, name, always, n, first)
+    changing = np.flatnonzero((share > 0) & (share < 1))
+    weights = np.random.default_rng(0).integers(2**63, size=rounds, dtype=np.uint64)
+    sums = np.zeros(len(changing), np.uint64)
+    for row, weight in zip(table, weights):
+        sums += row[changing] * weight
+    _, first_of, counts = np.unique(sums, return_index=True, return_counts=True)
+    if again := int((counts - 1).sum()):
+        column = clients[int(changing[first_of[int(np.argmax(counts > 1))]])]
+        text = "%s: %d of %d columns repeat another, such as %s; leave out all but one of a client"
+        _LOGGER.warning(text, name, again, n, column)

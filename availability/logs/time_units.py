@@ -1,0 +1,88 @@
+"""Units of times written as numbers, and the range in which times of logs lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.logs.device_traces import DAY
+
+# Units that a user may name; `date` is 20240603, 2024060318, 20240603180000 and the like.
+UNITS = ("s", "ms", "us", "ns", "date")
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# 1990 and 2101, seconds since 1970.
+EARLIEST, LATEST = 631_152_000, 4_133_980_800
+# Smaller numbers may count seconds from the log's start: 19 years.
+FROM_START = 600_000_000
+# Forms of compact dates by their number of digits.
+_COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%f"}
+# First two digits of the years after 2100.
+_FAR_CENTURY = 21
+WORDS = {
+    "s": "seconds since 1970",
+    "ms": "milliseconds since 1970",
+    "us": "microseconds since 1970",
+    "ns": "nanoseconds since 1970",
+    "date": "compact dates",
+    "start": "seconds from the log's start",
+}
+
+
+def fitting_units(values: np.ndarray) -> list[str]:
+    """The units in which all values lie within 1990 to 2100."""
+    return [unit for unit in UNITS if fits(values, unit).all()]
+
+
+def fits(values: np.ndarray, unit: str) -> np.ndarray:
+    """Whether each number is within 1990 to 2100 in a unit, `bool [n]`."""
+    if unit == "date":
+        if not (np.isfinite(values) & (values == np.rint(values)) & (values >= 1e7)).any():
+            return np.zeros(len(values), bool)
+        seconds = _of_compact(values)
+    else:
+        seconds = values / _PER_SECOND[unit]
+    return np.asarray((seconds >= EARLIEST) & (seconds < LATEST))
+
+
+def _of_compact(values: np.ndarray) -> np.ndarray:
+    """Seconds since 1970 of compact dates, `float64 [n]`; NaN for numbers that are none."""
+    import pandas as pd
+
+    whole = np.isfinite(values) & (values == np.rint(values)) & (values >= 1e7) & (values < 1e17)
+    texts: Any = pd.Series(np.where(whole, values, 0).astype(np.int64)).astype(str)
+    digits = int(texts.str.len()[whole].iloc[0]) if whole.any() else 0
+    if digits not in _COMPACT:
+        return np.full(len(values), np.nan)
+    same = whole & (texts.str.len() == digits).to_numpy()
+    dates = pd.to_datetime(texts.where(same), format=_COMPACT[digits], errors="coerce", utc=True)
+    seconds = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
+    return np.asarray(seconds.to_numpy(float))
+
+
+def seconds_in(values: np.ndarray, unit: str, *, ends: bool = False) -> np.ndarray:
+    """Seconds of numbers in a unit; NaN for no date, infinity for an end such as 99991231."""
+    if unit != "date":
+        return values / _PER_SECOND.get(unit, 1)
+    seconds = _of_compact(values)
+    if ends:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            century = values // 10 ** (np.floor(np.log10(values)) - 1)
+        seconds = np.where(century >= _FAR_CENTURY, np.inf, seconds)
+    return seconds
+
+
+def is_since_1970(column: Any) -> bool:
+    """Whether a column of numbers can only be times since 1970, or compact dates."""
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    return len(values) > 0 and bool(fitting_units(values))
+
+
+def duration_text(seconds: float) -> str:
+    """Returns a duration in words, such as `15 min`."""
+    for unit, length in (("days", DAY), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length or unit == "h" and seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} s"

@@ -1,0 +1,251 @@
+"""Logs of many forms that say the same, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs.availability_log import AvailabilityLog, log_of_frame, read_log
+from f3ast_tff.core.errors import DataError, ParameterError
+
+HOUR = 3600
+# Device 2 is online from 0 to 2, device 10 from 1 to 3; the log ends at 4.
+MASKS = [[1, 0], [1, 1], [0, 1], [0, 0]]
+START = 1_717_372_800
+EVENTS = [("2", 0, 1), ("10", 1, 1), ("2", 2, 0), ("10", 3, 0), ("2", 4, 0)]
+
+
+def table(log: AvailabilityLog) -> list[list[int]]:
+    return [log.masks.row(t).astype(int).tolist() for t in range(1, log.masks.shape[0] + 1)]
+
+
+def lines_of(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(map(json.dumps, rows))
+
+
+def rows(state: tuple[Any, Any], unit: int = 1, **names: str) -> list[dict[str, Any]]:
+    device, time, online = (names.get(each, each) for each in ("device", "time", "online"))
+    return [
+        {device: int(k), time: (START + h * HOUR) * unit, online: state[s]} for k, h, s in EVENTS
+    ]
+
+
+def csv_of(quote: str, state: tuple[str, str], device: str = "{}") -> str:
+    q = quote
+    header = ", ".join(f"{q}{name}{q}" for name in ("device", "time", "online"))
+    return "\n".join(
+        [
+            header,
+            *(
+                f"{q}{device.format(k)}{q}, {q}{START + h * HOUR}{q}, {q}{state[s]}{q}"
+                for k, h, s in EVENTS
+            ),
+        ]
+    )
+
+
+FORMS: dict[str, tuple[str, str]] = {
+    "quoted": ("x.csv", csv_of('"', ("off", "on"))),
+    "words": ("x.csv", csv_of("", ("f", "t"))),
+    "numbers with a point": ("x.csv", csv_of("", ("False", "True"), "{}.0")),
+    "lines": ("x.jsonl", lines_of(rows((False, True), 10**6))),
+    "lines in json": ("x.json", lines_of(rows(("disconnect", "connect")))),
+    "a list": ("x.json", json.dumps(rows((0, 1), 10**9))),
+    "tabs": ("x.tsv", csv_of("", ("0", "1")).replace(", ", "\t")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_events(form: str, tmp_path: Path) -> None:
+    name, text = FORMS[form]
+    (tmp_path / name).write_text(text)
+    log = read_log(tmp_path / name)
+    assert log.clients == ("2", "10") and table(log) == MASKS and log.events == 5
+    assert log.read_as.startswith("events, 2 devices, ")
+    assert log.read_as.endswith(" since 1970, 2024-06-03 to 06-03, rounds of 1 h")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_columns_of_other_names(form: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame(rows(("left", "leave"), 1000, device="imei", time="ts", online="event"))
+    frame["event"] = np.where(frame["event"] == "leave", "True", "False")
+    frame["imei"] = frame["imei"].astype(float)
+    path = tmp_path / f"x.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    elif form == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    given = "device=imei, time=ts,state=event"
+    for log in (read_log(path, columns=given), log_of_frame(frame, columns=given)):
+        assert log.clients == ("2", "10") and table(log) == MASKS
+    for wrong in ("device=who", "imei", "who=imei", "device=imei,device=ts"):
+        with pytest.raises(ParameterError, match="table_columns = "):
+            read_log(path, columns=wrong)
+    with pytest.raises(DataError, match="--columns=time=NAME,state=NAME|has no column"):
+        read_log(path, columns="device=imei")
+
+
+def test_events_whose_devices_or_times_are_the_index() -> None:
+    frame = pd.DataFrame(rows((0, 1)))
+    frame["time"] = pd.to_datetime(frame["time"], unit="s", utc=True)
+    for index in (["device", "time"], ["time"], ["device"]):
+        assert table(log_of_frame(frame.set_index(index))) == MASKS
+    assert table(log_of_frame(frame.set_index("time").rename_axis(None))) == MASKS
+
+
+WHEN = pd.date_range("2024-06-03T01:00", periods=60, freq="15min")
+STATES = (np.random.default_rng(0).random((60, 3)) < 0.5).astype(int)
+MASK_FRAME = pd.DataFrame(STATES, columns=["ann", "bob", "eve"])
+TIMES: dict[str, Any] = {
+    "iso": WHEN.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "seconds": WHEN.astype("int64") // 10**9,
+    "ns": WHEN.astype("int64"),
+    "compact": WHEN.strftime("%Y%m%d%H%M%S"),
+    "compact numbers": WHEN.strftime("%Y%m%d%H%M").astype("int64"),
+    "types": WHEN,
+    "period": WHEN.to_period("15min"),
+}
+
+
+@pytest.mark.parametrize("label", ["time", "", "hour", "Unnamed: 0", "index", "measured_at"])
+@pytest.mark.parametrize("form", TIMES)
+def test_the_times_of_masks_are_found_by_content(form: str, label: str, tmp_path: Path) -> None:
+    """As the first column of a file and of a frame, and as an index."""
+    frame = MASK_FRAME.copy()
+    frame.insert(0, label, TIMES[form])
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    logs = [read_log(tmp_path / "x.csv"), log_of_frame(frame)]
+    if form in ("types", "period", "ns", "iso", "compact numbers"):
+        logs.append(log_of_frame(frame.set_index(label)))
+        logs.append(log_of_frame(frame.set_index(label).rename_axis(None)))
+    for log in logs:
+        assert (log.round_seconds, log.start, log.clients) == (900, 3600.0, ("ann", "bob", "eve"))
+        assert table(log) == STATES.tolist()
+        assert "2024-06-03 to 06-03, rounds of 15 min" in log.read_as
+    frame = frame.drop(index=[20, 21])
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    allowed = "must be the row before plus 900 s, and is 2700 s later"
+    with pytest.raises(DataError, match=f"column '.*', line 22: {allowed}"):
+        read_log(tmp_path / "x.csv")
+
+
+def test_daily_masks_by_compact_dates(tmp_path: Path) -> None:
+    """20240603, 20240604, ... count days, although they rise by 1."""
+    (tmp_path / "x.csv").write_text("day,a\n20240603,1\n20240604,0\n20240605,1\n")
+    assert read_log(tmp_path / "x.csv").round_seconds == 86_400
+
+
+@pytest.mark.parametrize(
+    ("header", "clients"),
+    [
+        ("0.0,1.0,2.0", ("0", "1", "2")),
+        ("17,23,42", ("17", "23", "42")),
+        ('"a ","b, c",d', ("a", "b, c", "d")),
+        ("time,3.0,7.0", ("3", "7")),
+        ("step_of_log,3,7", ("3", "7")),
+    ],
+)
+def test_names_of_columns(header: str, clients: tuple[str, ...], tmp_path: Path) -> None:
+    clock = "time" in header or "step" in header
+    lines = [("" if not clock else f"{t},") + ("1,0" if clock else "1,0,1") for t in range(3)]
+    (tmp_path / "x.csv").write_text("\n".join([header, *lines]))
+    assert read_log(tmp_path / "x.csv").clients == clients
+
+
+@pytest.mark.parametrize("words", [("t", "f"), ("on", "off"), ("True", "False")])
+def test_states_without_names(words: tuple[str, str], tmp_path: Path) -> None:
+    yes, no = words
+    (tmp_path / "x.csv").write_text(f"{yes},{no},{yes}\n{no},{no},{yes}\n")
+    log = read_log(tmp_path / "x.csv")
+    assert log.clients == () and table(log) == [[1, 0, 1], [0, 0, 1]]
+
+
+def test_a_table_of_times_by_clients_is_refused() -> None:
+    frame = MASK_FRAME.T.set_axis(WHEN, axis=1)
+    with pytest.raises(DataError, match="its columns are times, such as 2024-06-03"):
+        log_of_frame(frame)
+
+
+def daily(device: str, days: int, hours: int = 8) -> list[tuple[str, int, int]]:
+    found = []
+    for day in range(days):
+        found += [(device, day * 86_400, 1), (device, day * 86_400 + hours * HOUR, 0)]
+    return found
+
+
+def frame_of(events: list[tuple[str, int, int]]) -> pd.DataFrame:
+    return pd.DataFrame(events, columns=["device", "time", "online"])
+
+
+def test_a_lost_offline_is_said_and_closed(caplog: pytest.LogCaptureFixture) -> None:
+    """Device b is online for a week after its offline of the second day was lost."""
+    events = daily("a", 10) + [each for each in daily("b", 10) if each[1] // 86_400 in (0, 1, 8, 9)]
+    events.remove(("b", 86_400 + 8 * HOUR, 0))
+    lost = log_of_frame(frame_of(events))
+    assert "1 times a device comes online twice in a row" in caplog.text
+    assert "1 of 13 visits last 7.33 days or longer, all others at most 8 h" in caplog.text
+    caplog.clear()
+    closed = log_of_frame(frame_of(events), max_visit=12 * HOUR)
+    assert "1 visits were closed after 12 h" in caplog.text
+    assert "or longer" not in caplog.text
+    assert lost.masks.mean()[1] - closed.masks.mean()[1] == pytest.approx((192 - 12 - 8) / 224, 0.2)
+
+
+def test_devices_that_never_go_offline_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    log_of_frame(frame_of([*daily("a", 3), ("b", 0, 1), ("c", 5, 1)]))
+    assert "2 of 3 devices never go offline, and are online to the log's end" in caplog.text
+    assert "--max_visit=SECONDS" in caplog.text
+
+
+def test_spans_far_longer_than_all_others(caplog: pytest.LogCaptureFixture) -> None:
+    start = np.arange(40) * 86_400
+    spans = pd.DataFrame({"device": "a", "start": start, "end": start + 8 * HOUR})
+    log_of_frame(spans)
+    assert not caplog.text
+    spans.loc[40] = ["b", 0, 35 * 86_400]
+    log_of_frame(spans)
+    assert "1 of 41 visits last 35 days or longer, all others at most 8 h" in caplog.text
+    log = log_of_frame(spans, max_visit=8 * HOUR)
+    assert log.masks.mean()[1] < 0.01
+
+
+def test_odd_masks_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    log_of_frame(MASK_FRAME)
+    assert not caplog.text
+    odd = MASK_FRAME.assign(row=1, again=MASK_FRAME["bob"])
+    log_of_frame(odd)
+    assert "1 of 5 clients are never off, such as row" in caplog.text
+    assert "1 of 5 columns repeat another, such as bob" in caplog.text
+    caplog.clear()
+    times = pd.date_range("2024-06-01", periods=60, freq="10D")
+    log_of_frame(MASK_FRAME.set_axis(times))
+    assert "a row every 10 days; if the times have another unit, give --time_unit" in caplog.text
+    with pytest.raises(ParameterError, match="table_max_visit = 5: only applies to events and"):
+        log_of_frame(MASK_FRAME, max_visit=5)
+
+
+def test_no_rounds_are_made_for_empty_centuries(tmp_path: Path) -> None:
+    for times in (("1990-01-01", "2090-01-01"), ("0", "599999999")):
+        lines = [f"a,{times[0]},1", f"b,{times[1]},0"]
+        (tmp_path / "x.csv").write_text("\n".join(["device,time,online", *lines]))
+        with pytest.raises(DataError, match="rounds of 3600 s, and only 2 times"):
+            read_log(tmp_path / "x.csv")
+
+
+def test_many_columns_and_devices_are_read_in_time_that_grows_with_their_number(
+    tmp_path: Path,
+) -> None:
+    """20,000 columns, and 50,000 devices: a quadratic reader takes minutes."""
+    names = [f"c{k}" for k in range(20_000)]
+    (tmp_path / "x.csv").write_text("\n".join([",".join(["time", *names]), "0" + ",1" * 20_000]))
+    assert read_log(tmp_path / "x.csv").masks.mean().tolist() == [1.0] * 20_000
+    events = [(f"d{k}", k % 5 * HOUR, s) for k in range(50_000) for s in (1,)]
+    log = log_of_frame(frame_of(events))
+    assert log.masks.row(1).sum() == 10_000 and log.masks.shape == (4, 50_000)

@@ -1,0 +1,145 @@
+"""Times in logs: the unit that makes all of a column lie within 1990 to 2100."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs.log_times import Times, read_times
+from f3ast_tff.availability.logs.time_units import duration_text
+from f3ast_tff.core.errors import DataError
+
+# 2024-06-03 and 2024-06-04 in UTC, seconds.
+FIRST, SECOND = 1_717_372_800, 1_717_459_200
+ENDS = (False, True)
+
+
+def read(*columns: Any, unit: str = "", ends: tuple[bool, ...] = (False,)) -> Times:
+    named = [pd.Series(values, name=name) for name, values in zip(("start", "end"), columns)]
+    return read_times(named, "log", unit, ends=ends)
+
+
+READINGS: dict[str, tuple[Any, str]] = {
+    "s": ([FIRST, SECOND], "seconds since 1970"),
+    "ms": ([FIRST * 10**3, SECOND * 10**3], "milliseconds since 1970"),
+    "us": ([FIRST * 10**6, SECOND * 10**6], "microseconds since 1970"),
+    "ns": ([FIRST * 10**9, SECOND * 10**9], "nanoseconds since 1970"),
+    "text": ([str(FIRST), f"{SECOND}.0"], "seconds since 1970"),
+    "days": ([20240603, 20240604], "compact dates"),
+    "days with a point": ([20240603.0, 20240604.0], "compact dates"),
+    "minutes": (["202406030000", "202406040000"], "compact dates"),
+    "compact": ([20240603000000, 20240604000000], "compact dates"),
+    "compact ms": ([20240603000000000, 20240604000000000], "compact dates"),
+    "iso": (["2024-06-03T00:00:00Z", "2024-06-04T02:00:00+02:00"], "ISO times in UTC"),
+    "basic": (["20240603T000000Z", "20240604T000000Z"], "ISO times in UTC"),
+    "postgres": (["2024-06-03 02:00:00+02", "2024-06-04 02:00:00.0+02"], "ISO times in UTC"),
+    "utc": (["2024-06-03 00:00:00 UTC", "2024-06-04 00:00:00 UTC"], "ISO times in UTC"),
+    "bare": (["2024-06-03", "2024-06-04"], "ISO times without a zone"),
+    "datetime": (pd.to_datetime(["2024-06-03", "2024-06-04"]), "times without a zone"),
+    "zoned": (pd.to_datetime(["2024-06-03", "2024-06-04"], utc=True), "times in UTC"),
+    "period": (pd.period_range("2024-06-03", periods=2, freq="D"), "times without a zone"),
+    "nullable": (pd.array([FIRST, SECOND], "Int64"), "seconds since 1970"),
+    "category": (pd.Categorical(["2024-06-03", "2024-06-04"]), "ISO times without a zone"),
+}
+
+
+@pytest.mark.parametrize("form", READINGS)
+def test_forms_of_one_day(form: str) -> None:
+    values, said = READINGS[form]
+    times = read(values)
+    np.testing.assert_array_equal(times.seconds[0], [FIRST, SECOND])
+    assert (times.form, times.since_1970) == (said, True)
+
+
+def test_small_numbers_count_from_the_start() -> None:
+    times = read([0, 3600.5, 864_000])
+    assert times.seconds[0].tolist() == [0, 3600.5, 864_000] and not times.since_1970
+    times = read([0, 864_000_000], unit="ms")
+    assert times.seconds[0].tolist() == [0, 864_000] and not times.since_1970
+    assert not read(pd.to_timedelta(["0h", "3h"])).since_1970
+
+
+def test_a_unit_that_is_named_settles_two_readings() -> None:
+    """2034060300 is a day and an hour, or a second of June 2034 too."""
+    values = [2034060300, 2034060323]
+    with pytest.raises(DataError, match="may be seconds since 1970 or compact dates: say which by"):
+        read(values)
+    assert np.diff(read(values, unit="date").seconds[0]).tolist() == [23 * 3600]
+    assert np.diff(read(values, unit="s").seconds[0]).tolist() == [23]
+
+
+OPEN: dict[str, tuple[Any, Any]] = {
+    "iso": (["2024-06-03T00:00Z"] * 3, ["9999-12-31", "2024-06-04T00:00Z", ""]),
+    "words": ([FIRST] * 3, ["infinity", str(SECOND), "NULL"]),
+    "numbers": ([FIRST] * 3, [np.inf, SECOND, np.nan]),
+    "sentinels": ([FIRST] * 3, [253_402_300_799, SECOND, 9_223_372_036_854_775_807]),
+    "compact": ([20240603] * 3, [99991231, 20240604, 99991231]),
+    "types": (
+        pd.to_datetime(["2024-06-03"] * 3),
+        pd.to_datetime(["NaT", "2024-06-04", "2200-01-01"]),
+    ),
+    "dates among numbers": ([FIRST] * 3, ["9999-12-31 00:00:00", SECOND, None]),
+}
+
+
+@pytest.mark.parametrize("form", OPEN)
+def test_ends_that_have_not_come(form: str) -> None:
+    times = read(*OPEN[form], ends=ENDS)
+    assert times.seconds[1].tolist() == [np.inf, SECOND, np.inf]
+    assert times.seconds[0].tolist() == [FIRST] * 3
+
+
+def test_columns_may_differ_in_unit() -> None:
+    times = read([FIRST, FIRST], [SECOND * 1000, SECOND * 1000], ends=ENDS)
+    assert times.seconds[1].tolist() == [SECOND, SECOND]
+
+
+REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
+    "two units": (([FIRST, FIRST * 1000, FIRST],), "row 1 is '1717372800000': must be seconds sin"),
+    "no unit": (([0, 864_000_000_000],), "no unit makes all times lie within 1990 to 2100: give i"),
+    "no date": (
+        ([20240603, 20240631, 20240603],),
+        "row 1 is '20240631': must be compact dates, as",
+    ),
+    "half": (([FIRST, 5, FIRST],), "row 1 is '5': must be seconds since 1970"),
+    "a zone here": (
+        (["2024-06-03T00:00Z", "2024-06-03T00:00"],),
+        "row 1 .* must have a zone, as o",
+    ),
+    "a day": ((["2024-06-03T00:00Z", "2024-06-04"],), "row 1 is '2024-06-04': must have a zone"),
+    "another zone": (
+        (["2024-06-03T00:00Z"], ["2024-06-04T00:00"]),
+        "column 'end', row 0 .* must have a zone, as column 'start' has",
+    ),
+    "types": (
+        (pd.to_datetime(["2024-06-03"]), pd.to_datetime(["2024-06-04"], utc=True)),
+        "column 'start', row 0 .* must have a zone",
+    ),
+    "two clocks": (([0], ["2024-06-04T00:00"]), "'start' and 'end': one has dates, one counts"),
+    "empty": ((["", "2024-06-04"],), "row 0 is '': must be a time"),
+    "year 1": ((["2024-06-04", "0001-01-01", "2024-06-04"],), "row 1 is '0001-01-01'"),
+    "many sentinels": (
+        ([FIRST] * 4, [SECOND, SECOND * 1000, SECOND * 1000 + 1, SECOND * 1000 + 2]),
+        "row 1 is '1717459200000': must be seconds since 1970",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_names_the_row(case: str) -> None:
+    columns, message = REFUSED[case]
+    with pytest.raises(DataError, match=message):
+        read(*columns, ends=ENDS)
+
+
+def test_an_unknown_unit_is_refused() -> None:
+    with pytest.raises(DataError, match="time unit 'h': must be one of s, ms, us, ns, date"):
+        read([FIRST], unit="h")
+
+
+def test_durations_in_words() -> None:
+    words = [duration_text(seconds) for seconds in (5, 900, 3600, 7200, 86_400, 900_000)]
+    assert words == ["5 s", "15 min", "1 h", "2 h", "24 h", "10.4 days"]
