@@ -6,6 +6,9 @@ PY := $(VENV)/bin/python
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
+MUTMUT := $(VENV)/.mutmut
+# Such as f3ast_tff.methods.mifa.*; all by default, which takes hours.
+MUTANTS ?=
 # Flower needs a newer protobuf than TensorFlow: an environment of its own.
 FLOWER := .venv-flower
 # pfl-research has no release for Python 3.13.
@@ -150,8 +153,9 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 bench-gpu: $(STAMP)  ## Measure rounds on a GPU in under 10 minutes: layers, precision, lanes, equality (BENCH_DIR)
 	$(PY) -m benchmarks.gpu --out $(BENCH_DIR)
 
-mutants: $(STAMP)  ## Change the sources in 70 places, one at a time, and see which changes no test notices
-	$(PY) -m tests.mutation --number 70 --out runs/mutants.csv
+mutants: $(MUTMUT)  ## Change methods, delivery and rates in many places, and list the changes that no test notices (MUTANTS)
+	$(VENV)/bin/mutmut run $(MUTANTS)
+	$(VENV)/bin/mutmut results | grep -v "not checked" || true
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)
 	$(PY) -m benchmarks.data_layer --data_dir $(DATA_DIR)
@@ -180,6 +184,9 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/docs.in -o requirements/docs.txt
+	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/mutants.in -o requirements/mutants.txt
 
 $(STAMP): requirements/lock.txt requirements/fused.txt
 	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(VENV)
@@ -199,11 +206,16 @@ $(RESOLVED)/.installed: pyproject.toml requirements/fused.in
 $(TORCH)/.installed: requirements/torch.txt
 	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(TORCH) torch.txt
 
+$(MUTMUT): $(STAMP) requirements/mutants.txt
+	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
+	  --no-deps --require-hashes --only-binary :all: -r requirements/mutants.txt
+	@touch $@
+
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
 	  --no-deps --require-hashes --only-binary :all: -r requirements/docs.txt
 	@touch $@
 
 clean:  ## Remove .venv, caches and build products (not runs/)
-	rm -rf $(VENV) $(FLOWER) $(PFL) $(TORCH) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOWER) $(PFL) $(TORCH) build dist mutants *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

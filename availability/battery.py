@@ -70,7 +70,6 @@ class Battery:
         return self.h / self._cost
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         if round_number < self._round:
             self._round, self._mask, self._energy = self._before_first()
         while self._round < round_number:

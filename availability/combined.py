@@ -154,7 +154,7 @@ class Product:
         return reduce(np.multiply, known)
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`: present if all parts say so."""
+        """Present if all parts say so."""
         present = np.ones(self.num_clients, bool)
         for part in self.parts:
             if isinstance(part, Population):
@@ -162,7 +162,6 @@ class Product:
         return present
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         mask = self.parts[0].mask(round_number)
         for part in self.parts[1:]:
             mask &= part.mask(round_number)
@@ -257,7 +256,7 @@ class Mix:
         return chosen
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`: by each client's process; always present if it does not say."""
+        """By each client's process; always present if it does not say."""
         present = np.ones(self.num_clients, bool)
         for number, part in enumerate(self.parts):
             if isinstance(part, Population):
@@ -265,7 +264,6 @@ class Mix:
         return present
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         mask = np.zeros(self.num_clients, bool)
         for number, part in enumerate(self.parts):
             mask |= part.mask(round_number) & (self.members == number)

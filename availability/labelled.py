@@ -136,7 +136,7 @@ class SmallestLabelConfig(LabelledConfig):
     )
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `LabelledConfig.build_labelled`; a client without a label gets p_min."""
+        """A client without a label gets p_min."""
         least, smallest = self.smallest_label_least, np.argmax(labels > 0, axis=1)
         q = least + (1 - least) * smallest / max(labels.shape[1] - 1, 1)
         return IndependentAvailability(q, seed)

@@ -92,7 +92,6 @@ class Markov:
         return self._after_active - self._after_inactive
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         last = self._last
         if last is not None and last[0] == round_number:
             state = last[1]

@@ -65,7 +65,6 @@ class MinimumSeparation:
         return self.q / (1 + self._separation * self.q)
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         last = self._last
         if last is None or last[0] not in (round_number - 1, round_number):
             first = self._restart(round_number)

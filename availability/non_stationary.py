@@ -119,7 +119,7 @@ class SineConfig(StationaryConfig):
     )
 
     def build_labelled(self, labels: np.ndarray, seed: int, cut: float = 0.0) -> NonStationary:
-        """See `LabelledConfig.build_labelled`; probabilities below `cut` become 0."""
+        """Probabilities below `cut` become 0."""
         angle = 2 * np.pi * np.arange(self.sine_period) / self.sine_period
         factors = self.sine_amplitude * np.sin(angle) + 1 - self.sine_amplitude
         return NonStationary(self.base(labels, seed), seed, factors, cut)

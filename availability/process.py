@@ -160,7 +160,7 @@ class AvailabilityConfig:
         return False
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
+        """Raises `ParameterError` if other settings contradict this one's parameters."""
 
 
 def numbers(name: str, text: str) -> tuple[float, ...]:
@@ -229,11 +229,10 @@ class IndependentAvailability:
 
     @property
     def stationary(self) -> np.ndarray | None:
-        """See `AvailabilityProcess.stationary`; a subclass with another q_{k,t} overrides it."""
+        """A subclass with another q_{k,t} overrides it."""
         return self.q
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         q = self.probabilities(round_number)
         return bernoulli(q, self._rng(round_number), self._levels if q is self.q else None)
 
@@ -280,7 +279,7 @@ class NonStationary(IndependentAvailability):
         return self._at(self._factor(round_number))
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`; without a cut, no array of probabilities is made."""
+        """Without a cut, no array of probabilities is made."""
         factor, rng = self._factor(round_number), self._rng(round_number)
         if self._cut > 0:
             return bernoulli(self._at(factor), rng)

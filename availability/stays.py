@@ -64,11 +64,9 @@ class Stays:
         return self._q * rounds / self._horizon
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`."""
         return (self.first <= round_number) & (round_number <= self.last)
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         rng = generator(self.seed, "availability", round_number)
         return self.present(round_number) & bernoulli(self._q, rng)
 
@@ -91,7 +89,7 @@ class StaysConfig(AvailabilityConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: always true."""
+        """Always true."""
         return True
 
 
@@ -160,7 +158,7 @@ class ArrivalDepartureConfig(StaysConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: p_k stay shares among all clients."""
+        """p_k stay shares among all clients."""
         return False
 
     def build(self, p: np.ndarray, seed: int) -> Stays:
@@ -212,7 +210,7 @@ class PoissonArrivalsConfig(StaysConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> Stays:
-        """See `AvailabilityConfig.build`.
+        """Returns the process of the file's stays.
 
         A client is present in a round if it is there at the round's start. For a stay between two
         starts, its last round is below its first.

@@ -88,7 +88,6 @@ class Table:
         return self.masks.mean()
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         return self.masks.row((round_number - 1) % self.masks.shape[0] + 1)
 
 

@@ -106,11 +106,9 @@ class Trace:
         return self._eligible.mean(axis=0)[self.device_of]
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         return self._row(self._eligible, round_number)
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`."""
         return self._row(self._seen, round_number)
 
     def _row(self, table: np.ndarray, round_number: int) -> np.ndarray:
@@ -202,7 +200,7 @@ class TraceConfig(AvailabilityConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: true if clients are present while seen."""
+        """True if clients are present while seen."""
         return known["trace_presence"] == "seen"
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
@@ -214,7 +212,7 @@ class TraceConfig(AvailabilityConfig):
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
-        """See `AvailabilityConfig.measured`: measures all devices, without shifts.
+        """Measures all devices, without shifts.
 
         Clients that share a device are measured themselves, as they come and go together.
         """

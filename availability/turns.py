@@ -47,7 +47,6 @@ class Turns:
         return self.turn / self.cycle
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         return (round_number - 1 - self.start) % self.cycle < self.turn
 
 
@@ -94,7 +93,6 @@ class Grouped:
         return None if found is None else found[self.group]
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         return gather(self.groups.mask(round_number), self.group)
 
 
@@ -209,7 +207,7 @@ class PeriodicGroupsConfig(AvailabilityConfig):
         return self.groups_by == "labels"
 
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Grouped:
-        """See `AvailabilityConfig.build`.
+        """Returns the process; groups may follow labels.
 
         Raises:
             ParameterError: If groups follow labels and there are no labels.

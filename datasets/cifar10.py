@@ -69,7 +69,7 @@ class CIFAR10(DirichletTaskConfig):
         return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9.
@@ -142,7 +142,7 @@ class CIFAR10OneClass(DownloadedTaskConfig):
         return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9; client k has class

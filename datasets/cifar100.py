@@ -78,7 +78,7 @@ class CIFAR100(ResplitTaskConfig):
         return (cifar_files.CIFAR100.source,)
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99 (the fine classes).

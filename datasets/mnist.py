@@ -60,7 +60,7 @@ class MNIST(DirichletTaskConfig):
         return mnist_files.MNIST.sources
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `uint8 [n, 28, 28, 1]`, labels `int32 [n]` in 0..9.

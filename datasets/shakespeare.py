@@ -89,7 +89,7 @@ class Shakespeare(ResplitTaskConfig):
         return (SourceFile(FILES, DOWNLOAD),)
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `uint8 [n, 80]`, labels `int8 [n, 80]` (-1: does not count), 90 classes.

@@ -85,7 +85,7 @@ class Synthetic(AlphaBetaTaskConfig):
     )
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `float32 [n, 60]`, labels `int32 [n]` in 0..9; 90% of each client's examples
@@ -142,7 +142,7 @@ class SyntheticLinear(TaskConfig):
     generates_data: ClassVar[bool] = True
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `float32 [n, 100]`, labels `int32 [n]`.
@@ -221,7 +221,7 @@ class LeafSynthetic(AlphaBetaTaskConfig):
     )
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`.
+        """Reads or draws the data.
 
         Returns:
             Features `float32 [n, 60]`, labels `int32 [n]` in 0..9.

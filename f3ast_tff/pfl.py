@@ -107,11 +107,11 @@ class CohortWeights(WeightingStrategy):
         self._users = users
 
     def postprocess_one_user(self, *, stats: Any, user_context: Any) -> tuple[Any, Metrics]:
-        """See `WeightingStrategy`."""
+        """Weighs the statistics of a user by the method's weight."""
         stats.reweight(self._users.weights[user_context.user_id])
         return stats, Metrics()
 
     def postprocess_server(self, *, stats: Any, **_: Any) -> tuple[Any, Metrics]:
-        """See `pfl.postprocessor.base.Postprocessor`."""
+        """Sets the weight by which the sum of the statistics is divided."""
         stats.weight = 1.0 if self._users.sums else stats.weight
         return stats, Metrics()

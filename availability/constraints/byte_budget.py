@@ -68,6 +68,6 @@ class ByteBudget(ConstraintConfig):
         return float(np.mean(np.minimum(fitting, self.num_clients)))
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`; its `k` is `largest_k`, the budget decides."""
+        """Its `k` is `largest_k`, the budget decides."""
         budget = self.budgets[(round_number - 1) % len(self.budgets)]
         return RoundConstraint(self.largest_k, cost=self.sizes, budget=float(budget))

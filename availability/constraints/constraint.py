@@ -74,16 +74,13 @@ class ConstraintConfig:
 
     @property
     def largest_k(self) -> int:
-        """See `CommunicationConstraint.largest_k`."""
         raise ComponentError(f"{type(self).__name__} does not say its largest K")
 
     @property
     def mean_k(self) -> float:
-        """See `CommunicationConstraint.mean_k`."""
         raise ComponentError(f"{type(self).__name__} does not say its mean K")
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         raise ComponentError(f"{type(self).__name__} does not say its K")
 
     def require(self) -> None:
@@ -113,7 +110,7 @@ class ConstraintConfig:
         return bound
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`; `build` may still find a budget too small for an update."""
+        """`build` may still find a budget too small for an update."""
         num_clients = settings.get("num_clients")
         if num_clients is None:
             self._required()

@@ -66,7 +66,6 @@ class GroupMinimum:
         return self.count.mean_k
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         k = self.count.limit(round_number).k
         within = np.diff(np.minimum(np.cumsum(self.minimum), k), prepend=0)
         return RoundConstraint(k, group=self.group, minimum=within)

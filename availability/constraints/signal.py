@@ -104,12 +104,12 @@ class SignalK(FixedK):
                 raise ParameterError(name, getattr(self, name), allowed)
 
     def build(self, num_clients: int, seed: int = 0, update_bytes: int = 1) -> SignalK:
-        """See `ConstraintConfig.build`; reads the file."""
+        """Reads the file."""
         self.check({"num_clients": num_clients})
         return super().build(num_clients, seed, update_bytes)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `ConstraintConfig.check`; the file is read when it is built."""
+        """The file is read when it is built."""
         self.require()
         FixedK(clients_per_round=self.clients_per_round).check(settings)
 

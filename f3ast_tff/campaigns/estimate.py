@@ -259,9 +259,7 @@ class Budget:
         raise ParameterError("minutes", self._minutes, allowed)
 
     def hold(self) -> AbstractContextManager[None]:
-        """See `Stop.hold`."""
         return self._stop.hold()
 
     def requested(self) -> bool:
-        """See `Stop.requested`."""
         return self.spent or self._stop.requested()

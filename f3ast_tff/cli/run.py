@@ -263,7 +263,6 @@ class ProgressBar:
         self._past: deque[tuple[float, int]] = deque()
 
     def start(self, first_round: int) -> None:
-        """See `f3ast_tff.records.metrics_loggers.Progress`."""
         self._done = first_round - 1
         self._shown = time.monotonic()
         self._past.append((self._shown, self._done))
@@ -280,7 +279,6 @@ class ProgressBar:
         )
 
     def advance(self, rounds: int, row: Row | None) -> None:
-        """See `f3ast_tff.records.metrics_loggers.Progress`."""
         now = time.monotonic()
         self._done += rounds
         per_round = self._seconds_per_round(now)

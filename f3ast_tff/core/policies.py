@@ -55,7 +55,6 @@ class GreedyMixture:
         _check_chances(self.chances)
 
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-        """See `Policy.choose`."""
         order = self.utilities[rng.choice(len(self.chances), p=self.chances)]
         return ranked(np.flatnonzero(available & (order > 0)), order, None)[:k]
 
@@ -101,7 +100,7 @@ class TabularPolicy:
         object.__setattr__(self, "_places", places)
 
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-        """See `Policy.choose`; `ValueError` for an available set that is not in the table."""
+        """Raises `ValueError` for an available set that is not in the table."""
         place = self._places.get((np.asarray(available, bool).tobytes(), int(k)))
         if place is None:
             raise ValueError(f"no entry for K = {k}, available {np.flatnonzero(available)}")

@@ -71,11 +71,9 @@ class Deterministic:
         return 0
 
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
-        """See `Preprocessing.draws`."""
         return np.zeros((*shape, 0), np.int32)
 
     def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """See `Preprocessing.output_shape`."""
         return stored_shape
 
 
@@ -84,11 +82,9 @@ class AsStored(Deterministic):
     """Leaves features unchanged."""
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
-        """See `Preprocessing.in_jax`."""
         return features
 
     def in_tf(self, features: Any, draws: Any | None) -> Any:
-        """See `Preprocessing.in_tf`."""
         return features
 
     def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
@@ -109,11 +105,9 @@ class ScaledPixels(Deterministic):
     white: float = 1.0
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
-        """See `Preprocessing.in_jax`."""
         return self._scaled(features.astype(np.float32))
 
     def in_tf(self, features: Any, draws: Any | None) -> Any:
-        """See `Preprocessing.in_tf`."""
         import tensorflow as tf
 
         return self._scaled(tf.cast(features, tf.float32))
@@ -153,11 +147,9 @@ class ImageCrops:
         return 3 if self.augment else 0
 
     def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """See `Preprocessing.output_shape`."""
         return (self.crop, self.crop, *stored_shape[2:])
 
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
-        """See `Preprocessing.draws`."""
         if not self.augment:
             return np.zeros((*shape, 0), np.int32)
         rng = generator(self.seed, "augmentation", round_number, client)

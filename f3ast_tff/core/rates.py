@@ -224,7 +224,7 @@ class ParticipationRates(Remembers):
         return {"rates": self.values, **super().state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Remembers.restore`; `rates` follow from the other arrays."""
+        """`rates` follow from the other arrays."""
         super().restore({name: array for name, array in state.items() if name != "rates"})
 
 

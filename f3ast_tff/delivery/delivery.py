@@ -55,7 +55,6 @@ class RememberedMasks:
         self._masks: dict[int, np.ndarray] = {}
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         if round_number not in self._masks:
             self._masks[round_number] = self._process.mask(round_number)
         return self._masks[round_number].copy()
@@ -183,7 +182,6 @@ class DeliveryConfig:
         """Computes values that depend on the world, and raises the errors of `build`."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
         raise ComponentError(f"{type(self).__name__} does not say whose update arrives")
 
     def asking(
@@ -198,4 +196,4 @@ class DeliveryConfig:
         return constraint
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
+        """Raises `ParameterError` if other settings contradict this one's parameters."""

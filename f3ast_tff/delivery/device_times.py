@@ -55,7 +55,7 @@ class TimedConfig(DeliveryConfig):
     )
 
     def prepare(self) -> None:
-        """See `DeliveryConfig.prepare`; reads the file of speeds."""
+        """Reads the file of speeds."""
         self._devices  # noqa: B018 - read now, for its errors.
 
     @cached_property

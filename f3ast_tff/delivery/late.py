@@ -107,7 +107,7 @@ class Late(TimedConfig):
     )
 
     def prepare(self) -> None:
-        """See `DeliveryConfig.prepare`; warns of settings that `late_by` leaves without effect."""
+        """Warns of settings that `late_by` leaves without effect."""
         super().prepare()
         for name in ("late_rounds",) if self.late_by == "clock" else _OF_THE_CLOCK:
             value = getattr(self, name)

@@ -224,7 +224,7 @@ class TraceDelivery(LossyConfig):
     )
 
     def prepare(self) -> None:
-        """See `DeliveryConfig.prepare`.
+        """Refuses clients that may need more than 100 slots.
 
         Raises:
             ParameterError: If a client may need more than 100 slots.

@@ -34,16 +34,13 @@ class MoreAsked:
 
     @property
     def largest_k(self) -> int:
-        """See `CommunicationConstraint.largest_k`."""
         return self._more(self.constraint.largest_k)
 
     @property
     def mean_k(self) -> float:
-        """See `CommunicationConstraint.mean_k`."""
         return min(self.factor * self.constraint.mean_k, float(self.num_clients))
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         constraint = self.constraint.limit(round_number)
         if constraint.cost is not None:
             allowed = "over_commit needs a constraint on the number of clients, not a budget"

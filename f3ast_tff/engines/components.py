@@ -71,7 +71,7 @@ class BuiltinEngineConfig(EngineConfig):
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
     def connect(self) -> None:
-        """See `EngineConfig.connect`: connects to the Ray cluster of the workers."""
+        """Connects to the Ray cluster of the workers."""
         if self.num_workers is not None:
             from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 
@@ -168,7 +168,7 @@ class TffConfig(BuiltinEngineConfig):
         return self.num_workers is not None or self.tff_runtime == "worker"
 
     def check_installed(self) -> None:
-        """See `EngineConfig.check_installed`; refuses old releases that new Pythons get."""
+        """Refuses old releases that new Pythons get."""
         super().check_installed()
         version = importlib.metadata.version("tensorflow-federated")
         if tuple(map(int, version.split(".")[:2])) < OLDEST_TFF:

@@ -231,7 +231,7 @@ class EngineConfig:
     keeps_late: ClassVar[bool] = False
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
+        """Raises `ParameterError` if other settings contradict this one's parameters."""
 
     def check_installed(self) -> None:
         """Checks that the framework is installed, without importing it.

@@ -157,12 +157,12 @@ class Limited(io.RawIOBase):
         self._what = "it holds" if packed is None else f"its {packed} bytes hold"
 
     def readable(self) -> bool:
-        """See `io.IOBase.readable`."""
+        """Returns true: it is a stream to read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """See `io.RawIOBase.readinto`."""
         # One more byte distinguishes the end of the file from the limit.
+        """Reads into a buffer; returns the number of bytes."""
         found = self._stream.read(min(len(buffer), self._left + 1)) or b""
         if len(found) > self._left:
             raise ValueError(f"{self._what} more than {self._most} bytes")

@@ -74,5 +74,5 @@ class LineFormatter(logging.Formatter):
     """Formats a record in one line, see `one_line`."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """See `logging.Formatter.formatMessage`."""
+        """Returns the record in one line."""
         return one_line(super().formatMessage(record))

@@ -93,7 +93,6 @@ class Signals:
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
-        """See `Stop.hold`."""
         if self._installed:
             # Importing Ray replaces the handler of SIGTERM.
             _handle()
@@ -104,7 +103,6 @@ class Signals:
             self._holding, self.message = False, _AT_ONCE
 
     def requested(self) -> bool:
-        """See `Stop.requested`."""
         return self._first is not None
 
     def _watch(self, reader: int) -> None:

@@ -53,7 +53,7 @@ class PeriodControls(PeriodStart):
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`; adds this round's gradient to the period's mean."""
+        """Adds this round's gradient to the period's mean."""
         kept = self._renewed(client.kept, now)
         control, so_far, rounds = kept["control"], kept["next"], kept["rounds"]
         mean = control - server["control"] + mean_gradient(update, client.steps, now)

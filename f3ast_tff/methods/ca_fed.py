@@ -181,14 +181,14 @@ class CAFed(FollowsAvailability):
         return "one_batch"
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; asks all available clients, or K of them, for their loss."""
+        """Asks all available clients, or K of them, for their loss."""
         asked, _ = self._drawn(now, self.p > 0)
         if len(asked) == 0:
             return asked
         return asked[self._included(self._known_in(now), self._losses_in(now, asked))[asked]]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; the losses reported to `select` enter the estimates."""
+        """The losses reported to `select` enter the estimates."""
         asked, factor = self._drawn(now, self.p > 0)
         self.knowledge, self.loss_estimates = self._known_in(now), self._losses_in(now, asked)
         weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
@@ -259,7 +259,7 @@ class CAFedConfig(KnowledgeConfig):
 
     @property
     def client_loss(self) -> str:
-        """See `AlgorithmConfig.client_loss`: line 3 of Algorithm 1."""
+        """Line 3 of Algorithm 1."""
         return "one_batch"
 
     def check(self, settings: Mapping[str, Any]) -> None:

@@ -78,7 +78,7 @@ class ClusterF3AST(BaseStrategy):
         return best_feasible(utility, now.available, now.constraint, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; r_g weighs the delivered updates and counts only these."""
+        """r_g weighs the delivered updates and counts only these."""
         cohort_ids = ids[delivered]
         follows = cohort_ids if self.follow == "delivered" else now.asked_now(ids)
         touched, shares = self._shares(follows)

@@ -114,7 +114,7 @@ class F3AST(BaseStrategy):
         return f"{type(self).__name__}(N={len(self.p)}, beta={self.rates.beta}, {shown})"
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; line 4."""
+        """Line 4 of Algorithm 1."""
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None
         ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
         k = now.constraint.k
@@ -124,7 +124,7 @@ class F3AST(BaseStrategy):
         return ids
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; lines 5 and 9."""
+        """Lines 5 and 9 of Algorithm 1."""
         cohort_ids = ids[delivered]
         asked = now.asked_now(ids)
         self.rates.update(cohort_ids if self.follow == "delivered" else asked)
@@ -151,7 +151,7 @@ class F3AST(BaseStrategy):
         return root_numerators(self.p, self.objective)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
-        """See `Renewable.renewed`; clients that stay keep their rates."""
+        """Clients that stay keep their rates."""
         asked = self.selected_rates
         return replace(
             self,

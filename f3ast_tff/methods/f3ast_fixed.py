@@ -98,7 +98,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
-        """See `AlgorithmConfig.depends_on_rounds`: the policy uses rounds after the last."""
+        """The policy uses rounds after the last."""
         return True
 
     def check(self, settings: Mapping[str, Any]) -> None:

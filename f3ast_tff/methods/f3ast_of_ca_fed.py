@@ -54,7 +54,7 @@ class F3ASTOfCAFed(FollowsAvailability):
         return now.constraint.admit(ranked(candidates, worth, None))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`.
+        """Weighs by p_k / r_k.
 
         Raises:
             ValueError: If beta is 0 and a selected client has pi_k = 0 by the server's knowledge.

@@ -59,7 +59,7 @@ class FedAU(AllAvailable):
         self._ended, self._rounds = np.zeros((2, n), np.int64)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
-        """See `Renewable.renewed`: the first interval of a client that joins starts now."""
+        """The first interval of a client that joins starts now."""
         renewed = replace(self, p=renewed_shares(p, len(self.p)))
         renewed.restore(self.state())
         renewed._mean[joined] = 1

@@ -59,7 +59,6 @@ class Proportional(BaseStrategy):
         check_client_shares(self.p)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
-        """See `Renewable.renewed`."""
         return replace(self, p=renewed_shares(p, len(self.p)))
 
     @property
@@ -67,7 +66,7 @@ class Proportional(BaseStrategy):
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; the constraint admits the draws in order.
+        """The constraint admits the draws in order.
 
         Raises:
             ValueError: If sampling is with replacement and the constraint is more than a number.
@@ -111,7 +110,7 @@ class Uniform(BaseStrategy):
     candidates: np.ndarray | None = None
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
-        """See `Renewable.renewed`; uniform sampling takes all shares above 0 alike."""
+        """Uniform sampling takes all shares above 0 alike."""
         return replace(self, candidates=renewed_shares(p, len(self.average_weights)) > 0)
 
     def select(self, now: Round) -> np.ndarray:

@@ -42,7 +42,7 @@ class InTime(BaseStrategy):
         return self.strategy.weigh(now, ids, delivered)
 
     def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """See `taken_by`."""
+        """Returns the server's choice among arrived updates; see `taken_by`."""
         enters = now.number - asked_in <= self.most_rounds
         return Taken(enters, ~enters)
 

@@ -52,11 +52,11 @@ class OwnModels(Memory):
         return {**client.kept, "last_round": last}
 
     def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
-        """See `Memory.after_server_step`: x_k = w_{t+1}."""
+        """x_k = w_{t+1}."""
         return {**kept, "model": model}
 
     def evaluated(self, server: Values, model: Any) -> Any:
-        """See `Memory.evaluated`: sum_j p_j x_j."""
+        """sum_j p_j x_j."""
         return server["average_model"] if self.scores_own_models else model
 
 
@@ -86,7 +86,7 @@ class FedAwe(Aggregation):
     )
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `Aggregation.check`: refuses other steps of the server, which change the x_k too."""
+        """Refuses other steps of the server, which change the x_k too."""
         super().check(settings)
         because = "with aggregation fedawe, whose eta_g is the rate of a plain step"
         require_plain_sgd(settings, "server", because)

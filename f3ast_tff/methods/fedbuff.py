@@ -57,12 +57,12 @@ class FedBuff(BaseStrategy):
         return self._uniform.select(now)
 
     def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """See `taken_by`; the server waits for M updates."""
+        """The server waits for M updates."""
         full = len(asked_in) >= self.buffer
         return Taken(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; counts a step of the server if any update enters."""
+        """Counts a step of the server if any update enters."""
         entering = ids[delivered]
         if len(entering) == 0:
             return Cohort(entering, np.zeros(0))
@@ -97,7 +97,7 @@ class BufferedConfig(AlgorithmConfig):
     buffer_size: int = parameter(10, "M, updates that the server waits for", minimum=1)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`: the method weighs the updates of a plain sum."""
+        """Refuses all but a plain sum, whose updates the method weighs."""
         name = component_of(self).name
         for setting, only, why in (
             ("aggregation", "sum", "whose weights are over the updates there"),

@@ -72,7 +72,7 @@ class LongestAbsent(BaseStrategy):
         )
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; a client whose update is lost has not taken part."""
+        """A client whose update is lost has not taken part."""
         cohort_ids = ids[delivered]
         self.took_part(cohort_ids, now.number)
         return Cohort(cohort_ids, self.p[cohort_ids])
@@ -125,14 +125,14 @@ class Switching(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`; the rules of the first phase."""
+        """The rules of the first phase."""
         return getattr(self.first, "may_select", frozenset())
 
     def select(self, now: Round) -> np.ndarray:
         return self._phase(now).select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; in the first phase the weights sum to 1."""
+        """In the first phase the weights sum to 1."""
         cohort = self._phase(now).weigh(now, ids, delivered)
         if now.number >= self.switch_round:
             return cohort
@@ -213,7 +213,7 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
         return Switching(super().build(world), then, self.switch_round)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`: another memory would step along it from the first round."""
+        """Refuses another memory, which would step along it from the first round."""
         super().check(settings)
         # In a server of one's own there is no such setting.
         if "aggregation" in settings:

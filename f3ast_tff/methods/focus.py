@@ -34,13 +34,13 @@ class LatestGradients(UpdateMemory):
     last_step: ClassVar[bool] = True
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: the client steps along g - G_k."""
+        """The client steps along g - G_k."""
         return ClientInit(offset=client.kept["update"])
 
     def after_client(
         self, client: Client, update: Values, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`; a client without any step keeps its gradient."""
+        """A client without any step keeps its gradient."""
         noted = super().after_client(client, update, server, now)
         return {**noted, "update": client.kept["update"] + noted["update"]}
 

@@ -27,17 +27,17 @@ class OffsetMemory(Memory):
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"offset": "zero"})
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: client k sends D_k + c_k."""
+        """Client k sends D_k + c_k."""
         return ClientInit(shift=now.learning_rate * client.kept["offset"])
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`: -D_k, to which `after_server_step` adds Delta."""
+        """-D_k, to which `after_server_step` adds Delta."""
         return {"offset": -update / now.learning_rate}
 
     def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
-        """See `Memory.after_server_step`: Delta - D_k."""
+        """Delta - D_k."""
         return {"offset": kept["offset"] + delta / now.learning_rate}
 
 

@@ -84,7 +84,7 @@ class OortLoss(BaseStrategy):
         self._found = np.zeros(len(self.sizes))
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> OortLoss:
-        """See `Renewable.renewed`: a client that joins has never taken part."""
+        """A client that joins has never taken part."""
         renewed = replace(self)
         renewed.restore(self.state())
         renewed._utility[joined] = 0
@@ -110,7 +110,7 @@ class OortLoss(BaseStrategy):
         return now.constraint.admit(np.concatenate([first, others]))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; asks the selected clients for their losses."""
+        """Asks the selected clients for their losses."""
         if len(ids):
             squares = now.losses(ids)
             known_loss = np.where(np.isfinite(squares), squares, 0.0)
@@ -179,7 +179,7 @@ class OortLossConfig(AlgorithmConfig):
 
     @property
     def client_loss(self) -> str:
-        """See `AlgorithmConfig.client_loss`: Oort's eq. (1)."""
+        """Oort's eq. (1)."""
         return "mean_squares"
 
     def check(self, settings: Mapping[str, Any]) -> None:

@@ -67,7 +67,6 @@ class PowerOfChoice(BaseStrategy):
         return "mean" if self.added is None else "training_loss"
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
-        """See `Renewable.renewed`."""
         return replace(self, p=renewed_shares(p, len(self.p)))
 
     @property
@@ -75,7 +74,7 @@ class PowerOfChoice(BaseStrategy):
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; the constraint admits candidates, highest loss first.
+        """The constraint admits candidates, highest loss first.
 
         Minimum picks of a group are met as far as its clients are among the candidates.
 

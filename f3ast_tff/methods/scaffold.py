@@ -39,7 +39,7 @@ class Controls(Memory):
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`; a client without any step keeps its control."""
+        """A client without any step keeps its control."""
         control = client.kept["control"]
         stepped = mean_gradient(update, client.steps, now)
         mean = control - server["average_control"] + stepped

@@ -71,7 +71,7 @@ class Unbiased(FollowsAvailability):
     seed: int = 0
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`.
+        """Weighs by p_k over the known pi_k.
 
         Raises:
             ValueError: If a selected client has pi_k = 0 by the server's knowledge.

@@ -75,11 +75,11 @@ class CharacterLSTM:
         return (x @ kernel + bias).transpose(1, 0, 2)
 
     def penalty(self, weights: Any) -> Any:
-        """See `Model.penalty`: none."""
+        """There is none."""
         return 0.0
 
     def keras_model(self) -> Any:
-        """See `Model.keras_model`; inputs are ids of any integer type, of any length."""
+        """Inputs are ids of any integer type, of any length."""
         import tensorflow as tf
 
         recurrent = [
@@ -112,13 +112,13 @@ class CharacterLSTMConfig(ModelConfig):
     lstm_units: int = parameter(256, "units of each LSTM layer", minimum=1)
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> CharacterLSTM:
-        """See `ModelConfig.build`; inputs are sequences of ids below `num_classes`."""
+        """Inputs are sequences of ids below `num_classes`."""
         if len(input_shape) != 1:
             raise unreadable("sequences of character ids, [length]", input_shape)
         return CharacterLSTM(num_classes, units=self.lstm_units)
 
     def check_inputs(self, features: np.ndarray, num_classes: int) -> None:
-        """See `ModelConfig.check_inputs`: an id outside the vocabulary would be read as another."""
+        """Refuses an id outside the vocabulary, which would be read as another."""
         wrong = features[(features < 0) | (features >= num_classes)]
         if len(wrong):
             raise ValueError(

@@ -82,11 +82,9 @@ class PureModel:
         return self._structure.unflatten(weights)
 
     def apply(self, weights: Any, inputs: Any) -> Any:
-        """See `Model.apply`."""
         return self._apply(self.tree(weights), inputs)
 
     def penalty(self, weights: Any) -> Any:
-        """See `Model.penalty`."""
         return 0.0 if self._penalty is None else self._penalty(self.tree(weights))
 
     def keras_model(self) -> Any:

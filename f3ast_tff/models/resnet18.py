@@ -122,12 +122,10 @@ class ResNet18:
         return x @ next(following) + next(following)
 
     def penalty(self, weights: Any) -> Any:
-        """See `Model.penalty`."""
         kernels = [weight for weight in weights if weight.ndim > 1]
         return WEIGHT_DECAY * sum((weight**2).sum() for weight in [*kernels, weights[-1]])
 
     def keras_model(self) -> Any:
-        """See `Model.keras_model`."""
         if self.variant != "released":
             return _in_keras(self)
         import tensorflow as tf
@@ -197,7 +195,7 @@ class ResNet18Config(ModelConfig):
     )
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> ResNet18:
-        """See `ModelConfig.build`; inputs are square images of three channels."""
+        """Inputs are square images of three channels."""
         if len(input_shape) != 3 or input_shape[0] != input_shape[1] or input_shape[2] != 3:
             raise unreadable("square images of three channels, [side, side, 3]", input_shape)
         return ResNet18(self.resnet_variant, input_shape[0], num_classes)

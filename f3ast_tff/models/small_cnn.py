@@ -99,11 +99,10 @@ class SmallCNN:
         return x @ kernel + bias
 
     def penalty(self, weights: Any) -> Any:
-        """See `Model.penalty`: none."""
+        """There is none."""
         return 0.0
 
     def keras_model(self) -> Any:
-        """See `Model.keras_model`."""
         import tensorflow as tf
 
         def starts(shape: tuple[int, ...]) -> dict[str, Any]:
@@ -191,7 +190,7 @@ class CAFedCNNConfig(ModelConfig):
     """Configuration of `cafed_cnn`."""
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
-        """See `ModelConfig.build`; inputs are images."""
+        """Inputs are images."""
         return cafed_cnn(input_shape, num_classes)
 
 
@@ -207,7 +206,7 @@ class FedLaAvgCNNConfig(ModelConfig):
     """Configuration of `fedlaavg_cnn`."""
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
-        """See `ModelConfig.build`; inputs are images."""
+        """Inputs are images."""
         return fedlaavg_cnn(input_shape, num_classes)
 
 
@@ -229,7 +228,7 @@ class SmallCNNConfig(ModelConfig):
     )
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
-        """See `ModelConfig.build`; inputs are images."""
+        """Inputs are images."""
         filters, hidden = self._widths()
         return SmallCNN(filters, hidden, input_shape, num_classes, shrink=self.cnn_shrink)
 

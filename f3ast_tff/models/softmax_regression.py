@@ -72,13 +72,11 @@ class SoftmaxRegression:
         return inputs.reshape(len(inputs), self.num_features) @ weights[0] + weights[1]
 
     def penalty(self, weights: Any) -> Any:
-        """See `Model.penalty`."""
         if not self.ridge:
             return 0.0
         return self.ridge / 2 * sum((weight**2).sum() for weight in weights)
 
     def keras_model(self) -> Any:
-        """See `Model.keras_model`."""
         import tensorflow as tf
 
         ridge = tf.keras.regularizers.L2(self.ridge / 2) if self.ridge else None
@@ -119,7 +117,7 @@ class SoftmaxRegressionConfig(ModelConfig):
     )
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> SoftmaxRegression:
-        """See `ModelConfig.build`; inputs of any shape."""
+        """Inputs of any shape."""
         features = math.prod(input_shape)
         return SoftmaxRegression(
             features, num_classes, self.ridge, input_shape=input_shape, start=self.softmax_start

@@ -124,7 +124,7 @@ class OptimizerConfig:
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`: refuses an engine in which the optimizer has no form."""
+        """Refuses an engine in which the optimizer has no form."""
         engine = settings["engine"]
         form = _FORMS.get(engine)
         if form is None:

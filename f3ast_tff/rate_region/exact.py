@@ -162,7 +162,6 @@ class LinearProgramOracle:
         self._subsets = np.concatenate(system.subsets)
 
     def best(self, utility: np.ndarray) -> np.ndarray:
-        """See `RegionOracle.best`."""
         scale = max(float(np.max(np.abs(utility))), np.finfo(float).tiny)
         solution = _solve(self._subsets @ (utility / scale), self._system, None)
         return solution @ self._subsets

@@ -166,7 +166,7 @@ class StatesOracle:
         self._states = states
 
     def best(self, utility: np.ndarray) -> np.ndarray:
-        """See `RegionOracle.best`; time linear in states times clients."""
+        """Time linear in states times clients."""
         return self._states.chances @ greedy_selections(self._states, utility)
 
 
@@ -202,7 +202,6 @@ class IndependentOracle:
         self.num_clients = self._q.shape[1]
 
     def best(self, utility: np.ndarray) -> np.ndarray:
-        """See `RegionOracle.best`."""
         order = best_first(utility)
         rates = np.zeros(self.num_clients)
         # Chance, by hour, that exactly j < K better clients are available.

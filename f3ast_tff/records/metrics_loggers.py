@@ -165,7 +165,7 @@ class WandbRun:
         self._run: Any = None
 
     def begin(self) -> None:
-        """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
+        """Goes on with the service's run of the same folder."""
         key = _key(self._folder)
         with _named("wandb"):
             import wandb
@@ -181,14 +181,13 @@ class WandbRun:
             )
 
     def add(self, round_number: int, scalars: Scalars) -> None:
-        """See `MetricsLogger.add`; leaves out rounds that the service has."""
+        """Leaves out rounds that the service has."""
         if round_number < self._run.step:
             return
         with _named("wandb"):
             self._run.log(dict(scalars), step=round_number)
 
     def close(self, finished: bool) -> None:
-        """See `MetricsLogger.close`."""
         run, self._run = self._run, None
         if run is not None:
             with _named("wandb"):
@@ -207,7 +206,7 @@ class MlflowRun:
         self._last = 0
 
     def begin(self) -> None:
-        """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
+        """Goes on with the service's run of the same folder."""
         key = _key(self._folder)
         with _named("mlflow"):
             from mlflow.tracking import MlflowClient
@@ -230,7 +229,7 @@ class MlflowRun:
         self._client = client
 
     def add(self, round_number: int, scalars: Scalars) -> None:
-        """See `MetricsLogger.add`; leaves out rounds that the service has."""
+        """Leaves out rounds that the service has."""
         if round_number <= self._last:
             return
         with _named("mlflow"):
@@ -242,7 +241,6 @@ class MlflowRun:
             self._client.log_batch(self._id, metrics=metrics)
 
     def close(self, finished: bool) -> None:
-        """See `MetricsLogger.close`."""
         client, self._client = self._client, None
         if client is not None:
             with _named("mlflow"):

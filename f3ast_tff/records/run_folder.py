@@ -122,7 +122,7 @@ class RunFolder:
         self.write_json(SUMMARY, seal(self.path, json_values(summary)))
 
     def config(self) -> dict[str, Any] | None:
-        """See `read_config`."""
+        """Returns the content of `config.json`; see `read_config`."""
         return read_config(self.path)
 
     def close(self) -> None:

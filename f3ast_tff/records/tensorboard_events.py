@@ -29,7 +29,7 @@ class TensorBoardEvents:
         self._records: Any = None
 
     def begin(self) -> None:
-        """See `MetricsLogger.begin`; starts a fresh event file."""
+        """Starts a fresh event file."""
         for old in self._folder.glob("events.out.tfevents.*"):
             old.unlink()
         now = time.time()
@@ -39,13 +39,11 @@ class TensorBoardEvents:
         self._write(Event(wall_time=now, summary=_hparams(self._settings, now)))
 
     def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
-        """See `MetricsLogger.add`."""
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
         summary = Summary(value=values)
         self._write(Event(wall_time=time.time(), step=round_number, summary=summary))
 
     def close(self, finished: bool) -> None:
-        """See `MetricsLogger.close`."""
         if self._file is not None:
             with naming(Path(self._file.name)):
                 self._file.close()

@@ -193,7 +193,7 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
 def weigh_selected(
     strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray
 ) -> Cohort:
-    """See `weigh_updates`; for ids that `select_clients` has checked, in this round or before."""
+    """Weighs ids that `select_clients` has checked; else the same as `weigh_updates`."""
     _check_mask("delivered", delivered, len(ids))
     cohort = strategy.weigh(now, ids, delivered)
     if not isinstance(cohort, Cohort):

@@ -56,7 +56,6 @@ class TrainerActor:
     def train(
         self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort, by_client: bool
     ) -> TrainedPart:
-        """See `Trainer.train`."""
         return self._ready().train(broadcast, round_number, cohort, by_client)
 
 

@@ -143,7 +143,6 @@ class FusedEngine:
         by_client: bool = False,
         flights: Sequence[Flight] = (),
     ) -> list[RoundOutcome]:
-        """See `Engine.run_rounds`."""
         rounds = range(first_round, first_round + len(cohorts))
         if self._workers is not None:
             workers = self._workers
@@ -274,13 +273,11 @@ class FusedEngine:
         return _with_clients(done, cohort, parts) if by_client else done
 
     def evaluate(self) -> ClientScores:
-        """See `Engine.evaluate`."""
         test = self._parts.data.test
         scores = self._test.rows(self._scored(), np.arange(len(test.labels)))
         return ClientScores.of_examples(scores, test.sizes)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
-        """See `Engine.client_losses`."""
         from f3ast_tff.engines.client_loss import client_losses
 
         def score(rows: np.ndarray) -> ExampleScores:
@@ -289,7 +286,7 @@ class FusedEngine:
         return client_losses(self, self._parts, ids, round_number, score)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: the device and its arithmetic."""
+        """The device and its arithmetic."""
         return {
             "engine": "fused",
             "device": self._clients.device.device_kind,
@@ -300,18 +297,15 @@ class FusedEngine:
         }
 
     def weights(self) -> list[np.ndarray]:
-        """See `Engine.weights`."""
         return [np.asarray(weight) for weight in self._state.weights]
 
     def scored_weights(self) -> list[np.ndarray]:
-        """See `Engine.scored_weights`."""
         return [np.asarray(weight) for weight in self._scored()]
 
     def _scored(self) -> Any:
         return evaluated_weights(self._parts.aggregation.memory, self._state)
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`."""
         leaves = jax.tree_util.tree_leaves(self._state._replace(memory={}))
         own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
         state = {k: np.asarray(v) for k, v in {**own, **self._remembered_values()}.items()}
@@ -326,7 +320,7 @@ class FusedEngine:
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Engine.restore`; takes large arrays out of `state`."""
+        """Takes large arrays out of `state`."""
         if self._late is not None:
             self._late.restore(state)
         of_model = self._state._replace(memory={})

@@ -99,7 +99,7 @@ class ClientsOnDevice:
 
 
 class FusedTrainer:
-    """See `distributed.workers.Trainer`; the sums are the leaves of `Totals`."""
+    """A `distributed.workers.Trainer` whose sums are the leaves of `Totals`."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class FusedTrainer:
         cohort: Cohort,
         by_client: bool = False,
     ) -> TrainedPart:
-        """See `Trainer.train`; `broadcast` holds the model's weights."""
+        """`broadcast` holds the model's weights."""
         from f3ast_tff.engines.distributed.workers import TrainedPart
 
         packed = self._clients.pack(round_number, cohort)

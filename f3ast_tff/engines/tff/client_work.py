@@ -104,7 +104,7 @@ class CorrectedModel(tff.learning.models.VariableModel):
 
     @property
     def trainable_variables(self) -> Any:
-        """See `tff.learning.models.VariableModel`, as for all below."""
+        """As in `tff.learning.models.VariableModel`, like all below."""
         return self._inner.trainable_variables
 
     @property

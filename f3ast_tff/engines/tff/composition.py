@@ -156,7 +156,7 @@ latest_process = lru_cache(maxsize=1)(_build)
 
 
 class TffTrainer:
-    """See `distributed.workers.Trainer`; the sums are the accumulator of the process."""
+    """A `distributed.workers.Trainer` whose sums are the accumulator of the process."""
 
     def __init__(self, examples: ClientExamples, parts: EngineParts, device: str) -> None:
         """Builds the process and imports its parts.
@@ -177,7 +177,7 @@ class TffTrainer:
         cohort: Cohort,
         by_client: bool = False,
     ) -> TrainedPart:
-        """See `Trainer.train`; `broadcast` is from `InProcessRuntime.prepare`."""
+        """`broadcast` is from `InProcessRuntime.prepare`."""
         feed = self._feed.datasets(round_number, cohort)
         return TrainedPart(cohort.ids, self._runtime.accumulate(broadcast, feed))
 

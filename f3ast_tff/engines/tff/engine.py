@@ -152,7 +152,7 @@ class TffEngine:
         by_client: bool = False,
         flights: Sequence[Flight] = (),
     ) -> list[RoundOutcome]:
-        """See `Engine.run_rounds`.
+        """Executes the rounds; workers share them, if any.
 
         Raises:
             EngineError: If a worker has died; the model is that of the last completed round.
@@ -281,11 +281,9 @@ class TffEngine:
         return self._state._replace(client_work=hparams)
 
     def evaluate(self) -> ClientScores:
-        """See `Engine.evaluate`."""
         return self._scorer.clients(self.scored_weights(), self._parts.data.test)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
-        """See `Engine.client_losses`."""
         train = self._parts.data.train
 
         def score(rows: np.ndarray) -> ExampleScores:
@@ -295,30 +293,27 @@ class TffEngine:
         return client_losses(self, self._parts, ids, round_number, score)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`; entries of the runtime and the workers."""
+        """Entries of the runtime and the workers."""
         workers = {} if self._workers is None else self._workers.statistics()
         return {"engine": "tff", **self._runtime.statistics(), **workers}
 
     def weights(self) -> list[np.ndarray]:
-        """See `Engine.weights`."""
         trainable = self._state.global_model_weights.trainable
         return [np.asarray(weight) for weight in trainable]
 
     def scored_weights(self) -> list[np.ndarray]:
-        """See `Engine.scored_weights`."""
         weights = self.weights()
         if self._memory is None:
             return weights
         return leaves_of(self._memory.evaluated(flat(weights)), weights)
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""
+        """The leaves of TFF's `LearningAlgorithmState`."""
         leaves = tf.nest.flatten(self._state)
         state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         return state if self._memory is None else {**state, **self._memory.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Engine.restore`."""
         refuse_foreign_state(state, self.state())
         leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)

@@ -46,7 +46,7 @@ class LateTffEngine(TffEngine):
     """
 
     def __init__(self, parts: EngineParts, **options: Any) -> None:
-        """See `TffEngine.__init__`; takes the same options without `workers`."""
+        """Takes the options of `TffEngine`, without `workers`."""
         super().__init__(parts, **options)
         num_weights = len(model_of(self._state))
         # A row per slot: updates, mean losses, and whether updates are finite.
@@ -136,13 +136,12 @@ class LateTffEngine(TffEngine):
         return output._replace(state=output.state._replace(global_model_weights=placed))
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`; includes the updates under way."""
+        """Includes the updates under way."""
         names = ("update", "loss", "finite")
         kept = {f"{_PREFIX}{name}": rows for name, rows in zip(names, self._late)}
         return {**super().state(), **kept}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Engine.restore`."""
         own = list(self.state())
         kept = [state.pop(name) for name in own if name.startswith(_PREFIX)]
         self._late = [np.array(rows) for rows in kept]

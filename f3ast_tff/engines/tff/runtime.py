@@ -128,7 +128,7 @@ class InProcessRuntime(TffRuntime):
         return self._state.pack(_on_host(self._initial([])))
 
     def next(self, state: Any, client_data: Sequence[tf.data.Dataset]) -> Any:
-        """See `TffRuntime.next`.
+        """Executes a round in this process.
 
         Raises:
             EngineError: If TensorFlow fails (out of memory, for example).

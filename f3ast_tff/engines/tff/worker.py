@@ -236,7 +236,7 @@ class WorkerRuntime(TffRuntime):
         return self.run(self._process.initialize)
 
     def next(self, state: Any, client_data: Sequence[Any]) -> Any:
-        """See `TffRuntime.next`.
+        """Executes a round in the worker.
 
         Raises:
             EngineError: If the worker has died.
@@ -272,7 +272,7 @@ class WorkerRuntime(TffRuntime):
             watch.cancel()
 
     def statistics(self) -> dict[str, Any]:
-        """See `TffRuntime.statistics`: the worker's memory, apart from this process's memory."""
+        """The worker's memory, apart from this process's memory."""
         return {"tff_runtime": "worker", "worker_peak_memory_mib": peak_memory_mib(self.pid)}
 
     def close(self) -> None:

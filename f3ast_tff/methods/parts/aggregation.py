@@ -93,7 +93,7 @@ class Aggregation:
         return start_of(memory).offset is not None
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`: refuses engines and runtimes that cannot execute it."""
+        """Refuses engines and runtimes that cannot execute it."""
         name, engine = component_of(self).name, settings["engine"]
         if self.engines and engine not in self.engines:
             allowed = f"only runs with engine {', '.join(self.engines)}"
@@ -169,5 +169,5 @@ class SumOrMean(Aggregation):
         return self.cohort_weights == "mean"
 
     def takes_weights(self, meant_for: str) -> bool:
-        """See `Aggregation.takes_weights`: a mean takes all weights, a sum only those for a sum."""
+        """A mean takes all weights, a sum only those for a sum."""
         return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")

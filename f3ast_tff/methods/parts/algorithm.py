@@ -286,7 +286,7 @@ class KnowledgeConfig(AlgorithmConfig):
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
-        """See `AlgorithmConfig.depends_on_rounds`: the estimator observes rounds after the last."""
+        """The estimator observes rounds after the last."""
         return (
             settings["availability_knowledge"] == "estimated"
             and settings["availability_history"] > 0

@@ -67,7 +67,6 @@ class AllAvailable(TakesAvailable):
         check_client_shares(self.p)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> AllAvailable:
-        """See `Renewable.renewed`."""
         return replace(self, p=renewed_shares(p, len(self.p)))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

@@ -149,7 +149,7 @@ class HostMemory:
         return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
 
     def mean(self, normalise: bool, now: RoundContext) -> bool:
-        """See `Memory.mean`."""
+        """Returns whether the cohort's weights are divided by their sum."""
         return bool(self.rules.mean(normalise, now))
 
     def advance(self, delivered: Delivered, now: RoundContext) -> Advanced:

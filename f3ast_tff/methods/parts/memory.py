@@ -212,25 +212,25 @@ class UpdateMemory(Memory):
         return now.xp.where(self._follows(now), self.beta * now.learning_rate, 0.0)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: client k sends D_k - beta y_k."""
+        """Client k sends D_k - beta y_k."""
         return ClientInit(shift=-self._factor(now) * client.kept["update"])
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`: y_k = D_k, divided by the rate."""
+        """y_k = D_k, divided by the rate."""
         seen = now.xp.where(client.share > 0, 1.0, 0.0)
         return {"update": update / now.learning_rate, "seen": seen}
 
     def correction(self, server: Values, now: RoundContext) -> Any:
-        """See `Memory.correction`: beta sum_j p_j y_j."""
+        """Beta sum_j p_j y_j."""
         return self._factor(now) * server["average_update"]
 
     def mean(self, normalise: bool, now: RoundContext) -> Any:
         return normalise | ~self._follows(now)
 
     def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
-        """See `Memory.steps`: a round with updates steps unless the memory `waits` for a client.
+        """A round with updates steps unless the memory `waits` for a client.
 
         A round without updates steps if the memory `moves_alone`, from `first_round` on, once
         there is an update: S is empty and Delta is the average. A round whose clients were all

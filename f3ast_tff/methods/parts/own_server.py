@@ -64,7 +64,7 @@ class OwnServer(dict[str, Any]):
         raise ParameterError(name, "", "must be given for this method")
 
     def config_class(self, kind: str) -> Any:
-        """See `Known.config_class`: stands for a network that is not convex."""
+        """Stands for a network that is not convex."""
         return SimpleNamespace(convex=False)
 
     def config_classes(self, kind: str) -> list[Any]:

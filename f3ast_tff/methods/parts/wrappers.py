@@ -42,14 +42,14 @@ class Wrapped(Remembers, Strategy):
         return self.strategy.weigh(now, ids, delivered)
 
     def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """See `taken_by`."""
+        """Returns the strategy's choice among arrived updates; see `taken_by`."""
         return taken_by(self.strategy, now, asked_in)
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         self.strategy.observe(round_number, outcome)
 
     def participation_rates(self) -> np.ndarray | None:
-        """See `BaseStrategy.participation_rates`."""
+        """The strategy's rates, if it learns any."""
         tell = getattr(self.strategy, "participation_rates", None)
         return None if tell is None else tell()
 
@@ -85,7 +85,7 @@ class Separated(Wrapped):
         return self.strategy.select(self._rested(now))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; a selected client rests even if its update is lost."""
+        """A selected client rests even if its update is lost."""
         cohort = self.strategy.weigh(self._rested(now), ids, delivered)
         self._free[now.asked_now(ids)] = now.number + self._separation + 1
         return cohort

@@ -12,19 +12,19 @@ _IMAGES = ("HWNC", "HWIO", "HWNC")
 
 
 def convolution(x: Any, kernel: Any, stride: int = 1, padding: str = "same") -> Any:
-    """See `f3ast_tff.models.jax_layers.convolution.convolution`."""
+    """The plain `convolution.convolution`."""
     strides = (stride, stride)
     return lax.conv_general_dilated(x, kernel, strides, padding.upper(), dimension_numbers=_IMAGES)
 
 
 def max_pool(x: Any, size: int, stride: int, padding: str = "same") -> Any:
-    """See `f3ast_tff.models.jax_layers.max_pool.max_pool`; of equal pixels the first gets all."""
+    """The plain `max_pool.max_pool`; of equal pixels the first gets all."""
     window, strides = (size, size, 1, 1), (stride, stride, 1, 1)
     return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding.upper())
 
 
 def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float = 1e-3) -> Any:
-    """See `f3ast_tff.models.jax_layers.group_norm.group_norm`."""
+    """The plain `group_norm.group_norm`."""
     grouped = x.reshape(*x.shape[:3], groups, -1)
     mean = grouped.mean(axis=(0, 1, 4), keepdims=True)
     variance = grouped.var(axis=(0, 1, 4), keepdims=True)
@@ -33,7 +33,7 @@ def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float
 
 
 def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
-    """See `f3ast_tff.models.jax_layers.lstm.lstm`; JAX differentiates it."""
+    """The plain `lstm.lstm`, which JAX differentiates."""
 
     def step(state: tuple[Any, Any], x_t: Any) -> tuple[Any, Any]:
         h, c = state
