@@ -80,15 +80,28 @@ def given_columns(given: str) -> dict[str, str]:
     return found
 
 
+def coded(values: Any, what: str) -> tuple[np.ndarray, list[Any]]:
+    """Returns each value's place among the distinct values, -1 for a gap, and these values.
+
+    Raises:
+        DataError: If a value is a list or an object.
+    """
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError as error:
+        raise DataError(f"{what}: holds lists or objects") from error
+    return codes, list(distinct.tolist())
+
+
 def states_of(column: Any, name: str) -> np.ndarray:
     """Returns states as booleans, `bool [n]`.
 
     Raises:
         DataError: If an entry is no state; names column and row.
     """
-    import pandas as pd
-
-    codes, words = pd.factorize(column)
+    codes, words = coded(column, f"{name}: column {column.name!r}")
     known = [STATES.get(str(word).strip().lower()) for word in words]
     meaning = np.array([word is True for word in known] + [False])
     wrong = np.array([word is None for word in known] + [True])[codes]
@@ -108,10 +121,8 @@ def devices_of(column: Any, name: str) -> tuple[tuple[str, ...], np.ndarray]:
     Raises:
         DataError: If a row has no device; names it.
     """
-    import pandas as pd
-
-    codes, values = pd.factorize(column)
-    names = client_names(values.tolist())
+    codes, values = coded(column, f"{name}: column {column.name!r}")
+    names = client_names(values)
     empty = np.array([not each for each in names] + [True])[codes]
     if empty.any():
         row = row_of(column, int(np.argmax(empty)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
-from f3ast_tff.availability.logs.log_columns import KNOWN, STATES, given_columns
+from f3ast_tff.availability.logs.log_columns import KNOWN, STATES, coded, given_columns
 from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times, row_of
 from f3ast_tff.availability.logs.mask_files import PackedMasks
 from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
@@ -172,14 +172,12 @@ def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
 
 def _states(frame: Any, name: str) -> np.ndarray:
     """The table as booleans, `bool [T, N]`."""
-    import pandas as pd
-
     if 0 in frame.shape:
         raise DataError(f"{name}: has shape {frame.shape}, must be [rounds, clients], neither 0")
     if all(dtype.kind == "b" and isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.asarray(frame.to_numpy(bool))
     cells = frame.to_numpy(object)
-    codes, words = pd.factorize(cells.ravel())
+    codes, words = coded(cells.ravel(), name)
     known = [STATES.get(str(word).strip().lower()) for word in words]
     wrong = np.array([word is None for word in known] + [True])
     if wrong[:-1].any() or (codes < 0).any():

@@ -68,6 +68,29 @@ def test_a_round_takes_the_mean_over_uneven_times(tmp_path: Path) -> None:
     np.testing.assert_allclose(signal.round_means(1800), [200, 300, 4])
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        (1_717_372_800, 1_717_376_400),
+        (1_717_372_800_000, 1_717_376_400_000),
+        (20240603000000, 20240603010000),
+        ("2024-06-03 02:00:00+02", "2024-06-03 03:00:00+02"),
+        ("2024-06-03 00:00 UTC", "2024-06-03 01:00 UTC"),
+        (0, 3600),
+    ],
+)
+def test_the_times_of_a_signal_are_read_as_those_of_logs(
+    times: tuple[Any, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f'"time","value"\n{times[0]},100\n{times[1]},300\n')
+    assert np.diff(read_signal(path).edges).tolist() == [3600, 3600]
+    path.write_text("time,value\n2034060300,1\n2034060301,2\n")
+    with pytest.raises(DataError, match="may be seconds .* or compact dates: say which by"):
+        read_signal(path)
+    assert np.diff(read_signal(path, "date").edges).tolist() == [3600, 3600]
+
+
 def test_free_and_constant_signals(tmp_path: Path) -> None:
     path = tmp_path / "free.csv"
     path.write_text("time,value\n0,0\n3600,-5\n")

@@ -167,6 +167,22 @@ def test_states_without_names(words: tuple[str, str], tmp_path: Path) -> None:
     assert log.clients == () and table(log) == [[1, 0, 1], [0, 0, 1]]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"device": {"id": 3}, "time": 5, "online": 1}\n', "column 'device': holds lists or obj"),
+        ('{"device": 3, "time": 5, "online": [1]}\n', "column 'online': holds lists or objects"),
+        ('{"device": 3, "time": 5, "online": 1}\n{"device":\n', "not a table: "),
+        ("", "not a table|it has no rows"),
+    ],
+)
+def test_lines_that_are_no_table_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(DataError, match=message) as raised:
+        read_log(tmp_path / "x.jsonl")
+    assert len(str(raised.value)) < 500 and "\n" not in str(raised.value)
+
+
 def test_a_table_of_times_by_clients_is_refused() -> None:
     frame = MASK_FRAME.T.set_axis(WHEN, axis=1)
     with pytest.raises(DataError, match="its columns are times, such as 2024-06-03"):

@@ -202,6 +202,17 @@ def test_shares_find_clients_without_names_by_their_numbers(
     assert "least: 1 0.56, 0 0.62, 2 1.18" in capsys.readouterr().out
 
 
+def test_shares_find_clients_that_pandas_wrote_with_a_point(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
+    log.write_text("device,start,end\n2,0,7200\n10.0,0,3600\n")
+    shares.write_text("client,share\n10,3\n2.0,1\n")
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 0
+    # p = (.75, .25); in the second of two rounds client 2 is alone: (.75 / 2, 1.25 / 2) over p.
+    assert "least: 10 0.50, 2 2.50" in capsys.readouterr().out
+
+
 def test_clients_that_never_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """There is no correlation over time."""
     log = tmp_path / "masks.csv"
