@@ -26,9 +26,9 @@ class TorchModel(TrainingFunction):
     """A classifier of PyTorch; its loss is cross-entropy, averaged over a batch's labels.
 
     A client's step is w - rate v with v = momentum v + g and g the gradient of the batch's loss,
-    plus weight_decay w, plus the method's offset; g is clipped to a norm if the method says so. The
-    batches are those of the suite's other engines. Rate, momentum, clip norm and schedule are the
-    run's client optimizer, which must be SGD.
+    plus weight_decay w, plus the method's offset and its pull (w - start); g is clipped to a norm
+    if the method says so. The batches are those of the suite's other engines. Rate, momentum, clip
+    norm and schedule are the run's client optimizer, which must be SGD.
 
     Attributes:
         module: The network: inputs `float32 [n, ...]` to logits `[n, classes]`, or
@@ -146,15 +146,17 @@ class TorchModel(TrainingFunction):
         examples: Examples,
         work: Work,
         offset: Sequence[np.ndarray] | None = None,
+        pull: float | None = None,
     ) -> Trained:
         sgd = work.optimizer
         module = self._loaded(weights).train()
         kept = [buffer.clone() for buffer in module.buffers()]
         parameters = list(module.parameters())
         offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
+        starts = [] if pull is None else [each.detach().clone() for each in parameters]
         step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
         total, visits = torch.zeros((), device=self.device), 0
-        corrects = bool(offsets or self.weight_decay or sgd.clip_norm is not None)
+        corrects = bool(offsets or starts or self.weight_decay or sgd.clip_norm is not None)
         known = np.where(examples.labels < 0, _IGNORED, examples.labels).astype(np.int64)
         for batch in work.batches:
             x, y = (torch.from_numpy(each[batch]) for each in (examples.features, known))
@@ -166,7 +168,11 @@ class TorchModel(TrainingFunction):
             step.zero_grad()
             loss.backward()
             if corrects:
-                self._correct(parameters, offsets, sgd.clip_norm)
+                self._correct(parameters, offsets)
+            if starts:
+                _pull(parameters, starts, pull or 0.0)
+            if sgd.clip_norm is not None:
+                _clip(parameters, sgd.clip_norm)
             step.step()
             total, visits = total + loss.detach() * len(batch), visits + len(batch)
         found = self._sent(module)
@@ -175,10 +181,8 @@ class TorchModel(TrainingFunction):
                 buffer.copy_(before)
         return Trained(found, float(total) / max(visits, 1))
 
-    def _correct(
-        self, parameters: list[nn.Parameter], offsets: list[torch.Tensor], limit: float | None
-    ) -> None:
-        """Adds weight decay and offsets to the gradients, and clips them to a norm."""
+    def _correct(self, parameters: list[nn.Parameter], offsets: list[torch.Tensor]) -> None:
+        """Adds weight decay and offsets to the gradients."""
         with torch.no_grad():
             for place, weight in enumerate(parameters):
                 if weight.grad is None:
@@ -187,12 +191,6 @@ class TorchModel(TrainingFunction):
                     weight.grad.add_(weight, alpha=self.weight_decay)
                 if offsets:
                     weight.grad.add_(offsets[place])
-            if limit is not None:
-                gradients = [weight.grad for weight in parameters if weight.grad is not None]
-                norms = torch.stack([torch.linalg.vector_norm(each) for each in gradients])
-                factor = torch.clamp(limit / torch.linalg.vector_norm(norms), max=1.0)
-                for gradient in gradients:
-                    gradient.mul_(factor)
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
         module = self._loaded(weights).eval()
@@ -200,6 +198,23 @@ class TorchModel(TrainingFunction):
             found = module(torch.tensor(features, device=self.device))
         scores: np.ndarray = found.cpu().numpy()
         return scores
+
+
+def _pull(parameters: list[nn.Parameter], starts: list[torch.Tensor], pull: float) -> None:
+    """Adds pull (w - start) to the gradients."""
+    with torch.no_grad():
+        for weight, start in zip(parameters, starts):
+            if weight.grad is not None:
+                weight.grad.add_(weight - start, alpha=pull)
+
+
+def _clip(parameters: list[nn.Parameter], limit: float) -> None:
+    """Clips the gradients to a norm."""
+    gradients = [weight.grad for weight in parameters if weight.grad is not None]
+    norms = torch.stack([torch.linalg.vector_norm(each) for each in gradients])
+    factor = torch.clamp(limit / torch.linalg.vector_norm(norms), max=1.0)
+    for gradient in gradients:
+        gradient.mul_(factor)
 
 
 def _seeded(make: Callable[[], nn.Module], seed: int) -> nn.Module:

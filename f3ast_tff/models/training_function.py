@@ -105,7 +105,8 @@ class TrainingFunction:
         initial: Function from the seed to the initial weights, arrays of floating-point numbers.
         train: Function `train(weights, examples, work) -> Trained`, called for a client of a
             cohort. If it has a parameter `offset`, it gets arrays like the weights to add to every
-            gradient (SCAFFOLD); otherwise methods that correct gradients are refused.
+            gradient (SCAFFOLD); if it has a parameter `pull`, a number: every step is along
+            g + offset + pull (w - weights) (FedProx). Otherwise methods that need it are refused.
         predict: Function from weights and inputs `[n, ...]` to logits, or log-probabilities,
             `[n, classes]`.
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
@@ -144,10 +145,9 @@ class TrainingFunction:
         """Name of `train`, for errors."""
         return getattr(self.train, "__qualname__", type(self.train).__name__)
 
-    @property
-    def takes_offset(self) -> bool:
-        """Whether `train` has a parameter `offset`."""
-        return "offset" in inspect.signature(self.train).parameters
+    def takes(self, parameter: str) -> bool:
+        """Whether `train` has a parameter of this name, such as `offset` or `pull`."""
+        return parameter in inspect.signature(self.train).parameters
 
     def check_optimizer(self, optimizer: Any) -> None:
         """Refuses a client optimizer that `train` does not follow; by default none.

@@ -118,7 +118,7 @@ def pure(start: list[np.ndarray]) -> PureModel:
     return PureModel(init, apply)
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "f3ast", "scaffold", "mifa", "fedbuff"])
+@pytest.mark.parametrize("algorithm", ["fedavg", "f3ast", "scaffold", "feddyn", "mifa", "fedbuff"])
 def test_the_same_network_in_jax(algorithm: str) -> None:
     pytest.importorskip("jax")
     more = {"late_by": "uniform", "late_rounds": 1.0} if algorithm == "fedbuff" else {}

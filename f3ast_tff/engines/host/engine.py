@@ -163,12 +163,14 @@ class HostEngine:
         """The clients' updates: trained now, or kept since the round in which they were asked."""
         if self._late is not None and each.slots is not None:
             return self._late.of(each.slots)
-        model, offsets = self._state.model, None
+        model, offsets, pulls = self._state.model, None, None
         if starts and starts[0].model is not None:
             model = np.array([start.model for start in starts], np.float32)
         if starts and starts[0].offset is not None:
             offsets = np.array([start.offset for start in starts], np.float32)
-        return self._work.train(t, each.ids, LocalStart(model, offsets))
+        if starts and starts[0].pull is not None:
+            pulls = np.array([start.pull for start in starts], np.float32)
+        return self._work.train(t, each.ids, LocalStart(model, offsets, pulls))
 
     def _aggregate(
         self,

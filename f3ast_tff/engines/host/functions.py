@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +35,19 @@ class FunctionWork:
         """Refuses methods that ask for more than the function gives.
 
         Raises:
-            ParameterError: If the method corrects gradients and `train` takes no offset, or if it
-                looks at a client's last step.
+            ParameterError: If the method corrects gradients and `train` takes no offset, if it
+                pulls clients to their start and `train` takes no pull, or if it looks at a
+                client's last step.
         """
         self.model.check_optimizer(self.parts.client_optimizer)
         memory, name = self.parts.aggregation.memory, type(self.parts.aggregation).__name__
         if memory is None:
             return
-        if start_of(memory).offset is not None and not self.model.takes_offset:
-            allowed = f"corrects gradients, but {self.model.name} has no parameter offset"
-            raise ParameterError("aggregation", name, allowed)
+        start = start_of(memory)
+        for part, does in (("offset", "corrects gradients"), ("pull", "pulls to the start")):
+            if getattr(start, part) is not None and not self.model.takes(part):
+                allowed = f"{does}, but {self.model.name} has no parameter {part}"
+                raise ParameterError("aggregation", name, allowed)
         if memory.last_step:
             allowed = f"reads a client's last step, which {self.model.name} does not return"
             raise ParameterError("aggregation", name, allowed)
@@ -61,21 +64,25 @@ class FunctionWork:
         models = np.broadcast_to(start.model, updates.shape)
         asked = np.flatnonzero(self.parts.work.num_batches(self.parts.data.train.sizes[ids]))
         for place in asked.tolist():
-            k, offset = int(ids[place]), None if start.offsets is None else start.offsets[place]
+            more: dict[str, Any] = {}
+            if start.offsets is not None:
+                more["offset"] = self._read_only(start.offsets[place])
+            if start.pulls is not None:
+                more["pull"] = float(start.pulls[place])
+            work = self._work(round_number, int(ids[place]))
             after, losses[place] = self._trained(
-                self._work(round_number, k), models[place], offset, is_first=place == asked[0]
+                work, models[place], more, is_first=place == asked[0]
             )
             updates[place] = after - models[place]
         return LocalResult(updates, losses)
 
     def _trained(
-        self, work: Work, model: np.ndarray, offset: np.ndarray | None, is_first: bool
+        self, work: Work, model: np.ndarray, more: Mapping[str, Any], is_first: bool
     ) -> tuple[np.ndarray, float]:
         """A client's model after training, and its loss."""
         client = self.parts.data.train.name(work.client)
         where = f"round {work.round_number}, client {client}: {self.model.name}"
         examples, given = self._examples(work.client), self._read_only(model)
-        more = {} if offset is None else {"offset": self._read_only(offset)}
         # Foreign code can write into arrays that are read-only for NumPy. Once a round is enough.
         before = examples.features.copy() if is_first else examples.features
         trained = _called(where, lambda: self.model.train(given, examples, work, **more))

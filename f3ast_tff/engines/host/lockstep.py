@@ -116,10 +116,13 @@ class Lockstep:
         steps = self.parts.work.num_batches(sizes)
         order = np.argsort(-steps, kind="stable")
         shape = (len(ids), start.model.shape[-1])
-        begin = np.broadcast_to(start.model, shape)[order]
-        offsets = None if start.offsets is None else start.offsets[order]
+        begin = LocalStart(
+            np.broadcast_to(start.model, shape)[order],
+            None if start.offsets is None else start.offsets[order],
+            None if start.pulls is None else start.pulls[order],
+        )
         batches = self._batches(round_number, ids[order], steps[order])
-        delta, losses = self._trained(round_number, begin, offsets, batches)
+        delta, losses = self._trained(round_number, begin, batches)
         updates, means = np.empty_like(delta), np.full(len(ids), np.nan)
         updates[order] = delta
         visits = self.parts.work.num_visits(sizes[order])
@@ -128,9 +131,10 @@ class Lockstep:
         return LocalResult(updates, means)
 
     def _trained(
-        self, round_number: int, begin: np.ndarray, offsets: np.ndarray | None, batches: Batches
+        self, round_number: int, start: LocalStart, batches: Batches
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the updates, `float32 [m, num_weights]`, and the sums of losses, `[m]`."""
+        begin, offsets, pulls = start.model, start.offsets, start.pulls
         optimizer, classes = self.parts.client_optimizer, self.model.num_classes
         rate = np.float32(optimizer.rate(round_number))
         errors = Errors.of(batches, self.parts.data.train.labels[batches.rows], classes)
@@ -149,6 +153,8 @@ class Lockstep:
                 gradients += np.float32(self.model.ridge) * active
             if offsets is not None:
                 gradients += offsets[: len(active)]
+            if pulls is not None:
+                gradients += pulls[: len(active), None] * (active - begin[: len(active)])
             if self.last_step:
                 before[: len(active)] = active
             subtracted, moments = optimizer.in_numpy(

@@ -48,6 +48,7 @@ def train_one(
     client: int,
     start: np.ndarray,
     offset: np.ndarray | None = None,
+    pull: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Trains one client: what `Lockstep.train` does for a cohort.
 
@@ -58,6 +59,7 @@ def train_one(
         client: Client k.
         start: Model at the start, `float32 [num_weights]`.
         offset: Term added to gradients, if any.
+        pull: Factor of w - start in the gradients, if any.
 
     Returns:
         The model before the last step and after it, and the mean loss.
@@ -78,6 +80,8 @@ def train_one(
                 matrix, with_one(x.reshape(len(batch), -1)), labels[batch], model.ridge
             )
             gradient = gradient.ravel() if offset is None else gradient.ravel() + offset
+            if pull is not None:
+                gradient = gradient + np.float32(pull) * (weights - start)
             step += 1
             subtracted, moments = optimizer.in_numpy(
                 clipped_rows(gradient, optimizer.clip_norm),

@@ -62,6 +62,8 @@ class ClientRound:
             start = start._replace(model=jax.vmap(unravel)(begin.model), own_model=True)
         if begin.offset is not None:
             start = start._replace(offset=jax.vmap(unravel)(begin.offset), own_offset=True)
+        if begin.pull is not None:
+            start = start._replace(pull=begin.pull)
         trained = train(start)
         before = now.model if begin.model is None else begin.model
         if self.memory.last_step:

@@ -43,12 +43,14 @@ class LocalStart(NamedTuple):
         offset: Term added to gradients, like a model; `()` for none.
         own_model: Whether `model` holds a model per lane, with a leading axis.
         own_offset: Whether `offset` holds an offset per lane, with a leading axis.
+        pull: Factor of w - model in the gradients, `[lanes]`; `()` for none.
     """
 
     model: Tree
     offset: Tree = ()
     own_model: bool = False
     own_offset: bool = False
+    pull: Any = ()
 
 
 class Batches(NamedTuple):
@@ -109,10 +111,11 @@ class LocalSgd:
                 applies only its first `steps`.
         """
 
-        def train(model: Tree, offset: Tree, steps: Any, rows: Any, draws: Any) -> Trained:
+        def train(
+            model: Tree, offset: Tree, pull: Any, steps: Any, rows: Any, draws: Any
+        ) -> Trained:
             return self._client(
-                model,
-                offset,
+                LocalStart(model, offset, pull=pull),
                 batches._replace(rows=rows, draws=draws),
                 rate=rate,
                 first=first,
@@ -120,24 +123,26 @@ class LocalSgd:
                 bound=bound,
             )
 
-        model, offset = start.model, start.offset
+        model, offset, pull = start.model, start.offset, start.pull
         if batches.rows.shape[1] > 1:
-            axes = (0 if start.own_model else None, 0 if start.own_offset else None, 0, 1, 1)
-            return jax.vmap(train, in_axes=axes)(model, offset, steps, batches.rows, batches.draws)
+            own = 0 if start.own_model else None, 0 if start.own_offset else None
+            return jax.vmap(train, in_axes=(*own, 0, 0, 1, 1))(
+                model, offset, pull, steps, batches.rows, batches.draws
+            )
         # No `vmap` over one lane, which would turn all products into batched products.
         model = _only_lane(model) if start.own_model else model
         offset = _only_lane(offset) if start.own_offset else offset
+        pull = _only_lane(pull)
 
         def only_client() -> Trained:
-            return train(model, offset, steps[0], batches.rows[:, 0], batches.draws[:, 0])
+            return train(model, offset, pull, steps[0], batches.rows[:, 0], batches.draws[:, 0])
 
         trained = one_kernel.called(only_client) if self.in_one_kernel else only_client()
         return _map(lambda leaf: leaf[None], trained)
 
     def _client(
         self,
-        model: Tree,
-        offset: Tree,
+        start: LocalStart,
         batches: Batches,
         *,
         rate: Any,
@@ -147,12 +152,13 @@ class LocalSgd:
     ) -> Trained:
         def body(t: Any, local: Trained) -> Trained:
             batch = batches._replace(rows=batches.rows[first + t], draws=batches.draws[first + t])
-            after = self._step(local, offset, batch, rate)
+            after = self._step(local, start, batch, rate)
             if bound is None or self.equal_steps:
                 return after
             # XLA fuses the select with the optimizer's step.
             return _map(lambda new, old: jnp.where(t < steps, new, old), after, local)
 
+        model = start.model
         begin = Trained(
             weights=model,
             optimizer=self.optimizer.init(model),
@@ -162,7 +168,7 @@ class LocalSgd:
         )
         return lax.fori_loop(0, steps if bound is None else bound, body, begin)
 
-    def _step(self, local: Trained, offset: Tree, batch: Batches, rate: Any) -> Trained:
+    def _step(self, local: Trained, start: LocalStart, batch: Batches, rate: Any) -> Trained:
         here = batch.rows >= 0
         present = jnp.maximum(batch.rows, 0)
         x = self.preprocessing.in_jax(batch.features[present], batch.draws)
@@ -175,8 +181,15 @@ class LocalSgd:
             return loss + self.model.penalty(weights), loss
 
         gradients, loss = jax.grad(objective, has_aux=True)(local.weights)
-        if offset != ():
-            gradients = _map(jnp.add, gradients, offset)
+        if start.offset != ():
+            gradients = _map(jnp.add, gradients, start.offset)
+        if not isinstance(start.pull, tuple):
+            gradients = _map(
+                lambda g, w, begin: g + start.pull * (w - begin),
+                gradients,
+                local.weights,
+                start.model,
+            )
         optimizer, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
         num_examples = jnp.sum(here.astype(jnp.float32))
         return Trained(

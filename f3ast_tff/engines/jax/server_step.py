@@ -168,7 +168,9 @@ class ServerStep:
             settle = jax.vmap(
                 jax.vmap(lambda kept: memory.after_server_step(kept, delta, model, now))
             )
-            settled, changed = settle(clients.kept), clients.finite & keeps
+            # Without values `vmap` has no axis.
+            settled = settle(clients.kept) if clients.kept else {}
+            changed = clients.finite & keeps
             for name in memory.settled_averages:
                 server = with_average(
                     server,

@@ -23,7 +23,7 @@ import tensorflow_federated as tff
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.methods.parts.memory import ClientInit, Memory
-from f3ast_tff.methods.parts.memory_rules import start_of
+from f3ast_tff.methods.parts.memory_rules import NUMBERS, start_of
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,27 @@ class ClientStart:
         if memory is None:
             return cls()
         used = start_of(memory)._asdict()
-        parts = tuple(n for n, value in used.items() if value is not None)
+        # A pull needs the model that it pulls to, which is sent with it.
+        needed = {"model"} if used["pull"] is not None else set()
+        parts = tuple(n for n, value in used.items() if value is not None or n in needed)
         return cls(parts, num_weights, memory.echo_clip is not None)
 
     @property
     def specs(self) -> OrderedDict[str, tf.TensorSpec]:
         """Specs of the parts."""
-        shapes = {name: [] if name == "scale" else [self.num_weights] for name in self.parts}
+        shapes = {name: [] if name in NUMBERS else [self.num_weights] for name in self.parts}
         return OrderedDict((n, tf.TensorSpec(shape, tf.float32)) for n, shape in shapes.items())
 
     def tensors(self, start: ClientInit) -> OrderedDict[str, tf.Tensor]:
         """Returns the parts for one client."""
         named = start._asdict()
         return OrderedDict((n, tf.constant(named[n], tf.float32)) for n in self.parts)
+
+    @property
+    def of_batches(self) -> tuple[str, ...]:
+        """Names of the parts that every batch holds too, see `CorrectedModel`."""
+        entries = ["offset"] if "offset" in self.parts else []
+        return (*entries, "pull", "model") if "pull" in self.parts else (*entries,)
 
     def model(self, weights: Any, sent: Any) -> Any:
         """Returns the model that a client starts from, in TFF's type; called in a graph."""
@@ -91,16 +99,16 @@ def split(vector: tf.Tensor, like: Sequence[Any]) -> list[tf.Tensor]:
 
 
 class CorrectedModel(tff.learning.models.VariableModel):
-    """A model with <offset, w> added to its loss, and so `offset` to each gradient.
+    """A model with <offset, w> and (pull / 2) |w - model|^2 added to its loss.
 
-    Its batches have a further entry `offset`, `float32 [num_weights]`. It reports the loss of the
-    inner model.
+    Each gradient so gets `offset` and pull (w - model). Its batches have the further entries
+    `ClientStart.of_batches`. It reports the loss of the inner model.
     """
 
-    def __init__(self, inner: tff.learning.models.VariableModel, num_weights: int) -> None:
-        """Takes the inner model."""
+    def __init__(self, inner: tff.learning.models.VariableModel, start: ClientStart) -> None:
+        """Takes the inner model, and the further inputs of a client."""
         self._inner = inner
-        self._num_weights = num_weights
+        self._specs = OrderedDict((name, start.specs[name]) for name in start.of_batches)
 
     @property
     def trainable_variables(self) -> Any:
@@ -119,9 +127,8 @@ class CorrectedModel(tff.learning.models.VariableModel):
 
     @property
     def input_spec(self) -> Any:
-        """The inner model's, and the offset."""
-        offset = tf.TensorSpec([self._num_weights], tf.float32)
-        return OrderedDict(self._inner.input_spec, offset=offset)
+        """The inner model's, and the further entries."""
+        return OrderedDict(self._inner.input_spec, **self._specs)
 
     @tf.function
     def forward_pass(self, batch_input: Any, training: bool = True) -> Any:
@@ -129,11 +136,15 @@ class CorrectedModel(tff.learning.models.VariableModel):
         inputs = OrderedDict((name, batch_input[name]) for name in self._inner.input_spec)
         output = self._inner.forward_pass(inputs, training)
         variables = list(self.trainable_variables)
-        offsets = split(batch_input["offset"], variables)
-        linear = tf.add_n([tf.reduce_sum(o * v) for o, v in zip(offsets, variables)])
-        return tff.learning.models.BatchOutput(
-            output.loss + linear, output.predictions, output.num_examples
-        )
+        loss = output.loss
+        if "offset" in self._specs:
+            offsets = split(batch_input["offset"], variables)
+            loss += tf.add_n([tf.reduce_sum(o * v) for o, v in zip(offsets, variables)])
+        if "pull" in self._specs:
+            starts = split(batch_input["model"], variables)
+            squares = [tf.reduce_sum(tf.square(v - s)) for v, s in zip(variables, starts)]
+            loss += batch_input["pull"] / 2 * tf.add_n(squares)
+        return tff.learning.models.BatchOutput(loss, output.predictions, output.num_examples)
 
     def predict_on_batch(self, batch_input: Any, training: bool = True) -> Any:
         """The inner model's."""
@@ -184,15 +195,15 @@ class ClientBatches:
     def dataset(self, element: Any) -> tf.data.Dataset:
         """Returns the batches of one element, in order.
 
-        A segment ends with a short batch if the batch size does not divide its length. If there is
-        an offset, each batch also holds it.
+        A segment ends with a short batch if the batch size does not divide its length. Each batch
+        also holds the parts `of_batches` of the start.
         """
         batches = self._segment(element, 0)
         for row in range(1, self.work.num_segments):
             batches = batches.concatenate(self._segment(element, row))
-        if "offset" in self.start.parts:
-            offset = element["start"]["offset"]
-            batches = batches.map(lambda batch: OrderedDict(batch, offset=offset))
+        more = {name: element["start"][name] for name in self.start.of_batches}
+        if more:
+            batches = batches.map(lambda batch: OrderedDict(batch, **more))
         return self._plain(batches)
 
     def all_but_last(self, element: Any) -> tf.data.Dataset:

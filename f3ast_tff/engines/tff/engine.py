@@ -232,7 +232,12 @@ class TffEngine:
         if memory is not None and now is not None:
             mean = memory.mean(self._parts.aggregation.normalise, now)
             state = aggregating(state, memory.correction(now), mean)
-            starts = memory.starts(cohort.ids, steps, now)
+            starts = [
+                start
+                if start.pull is None or start.model is not None
+                else start._replace(model=now.model)
+                for start in memory.starts(cohort.ids, steps, now)
+            ]
         output, ids = self._execute(state, round_number, cohort, starts)
         metrics = output.metrics["client_work"]
         trained, delivered = metrics["inner"]["train"], np.asarray(metrics["delivered"]) > 0

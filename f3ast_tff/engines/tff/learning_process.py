@@ -219,9 +219,9 @@ def build_process(
     by_client = memory is not None and memory.by_client
 
     def trained_model() -> tff.learning.models.VariableModel:
-        if "offset" not in batches.start.parts:
+        if not batches.start.of_batches:
             return model_fn()
-        return CorrectedModel(model_fn(), batches.start.num_weights)
+        return CorrectedModel(model_fn(), batches.start)
 
     @tff.tensorflow.computation
     def initial_weights() -> Any:

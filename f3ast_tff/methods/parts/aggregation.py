@@ -112,17 +112,22 @@ class Aggregation:
         if memory is None:
             return
         if memory.by_client and settings.get("num_workers") is not None:
-            allowed = f"must not be given with aggregation {name}, which remembers each client"
+            does = "remembers each client" if memory.keeps_clients else "sets each client's start"
+            allowed = f"must not be given with aggregation {name}, which {does}"
             raise ParameterError("num_workers", settings["num_workers"], allowed)
         from f3ast_tff.methods.parts.memory_rules import start_of
 
         start = start_of(memory)
-        starts = start.model is not None or start.offset is not None
-        if starts and settings.get("delivery") == "late":
-            what = "models" if start.model is not None else "corrections of their gradients"
+        kinds = {
+            "model": "models",
+            "offset": "corrections of their gradients",
+            "pull": "a pull to the model",
+        }
+        what = [kind for part, kind in kinds.items() if getattr(start, part) is not None]
+        if what and settings.get("delivery") == "late":
             allowed = (
                 f"must not be late with aggregation {name}, whose rule has clients start from "
-                f"{what} of the round that their update arrives in"
+                f"{what[0]} of the round that their update arrives in"
             )
             raise ParameterError("delivery", "late", allowed)
         if start.offset is not None:

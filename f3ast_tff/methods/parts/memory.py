@@ -50,16 +50,19 @@ class Client(NamedTuple):
 
 
 class ClientInit(NamedTuple):
-    """Start of a client: it trains from `model` by g + offset and sends scale * D_k + shift.
+    """Start of a client: where it trains from, along what, and what it sends.
 
-    `None` stands for the model w_t, offset 0, scale 1 and shift 0. Which fields are `None` must not
-    depend on values.
+    It trains from `model` by steps along g + offset + pull (w - model), and sends scale * D_k +
+    shift. `pull` is thus the penalty (pull / 2) |w - model|^2, which reported losses leave out.
+    `None` stands for the model w_t, offset 0, scale 1, shift 0 and pull 0. Which fields are `None`
+    must not depend on values. `scale` and `pull` are numbers, the others `[num_weights]`.
     """
 
     model: Any = None
     offset: Any = None
     scale: Any = None
     shift: Any = None
+    pull: Any = None
 
 
 class Memory:
@@ -171,6 +174,11 @@ class Memory:
 
     @property
     def by_client(self) -> bool:
+        """Whether clients differ: values are kept for each, or `client` sets their starts."""
+        return self.keeps_clients or type(self).client is not Memory.client
+
+    @property
+    def keeps_clients(self) -> bool:
         """Whether values are kept per client."""
         return bool(self.vectors or self.numbers)
 

@@ -18,6 +18,8 @@ from f3ast_tff.methods.parts.memory import (
 )
 
 _WEIGHTS = 2
+# Fields of `ClientInit` that are numbers, not vectors.
+NUMBERS = ("scale", "pull")
 
 
 def start_of(memory: Memory) -> ClientInit:
@@ -53,9 +55,8 @@ def start_of(memory: Memory) -> ClientInit:
         raise _wrong(name, "client", start, "must be a ClientInit")
     for field, value in start._asdict().items():
         if value is not None:
-            _check_shape(
-                name, f"client({field}=...)", value, () if field == "scale" else (_WEIGHTS,)
-            )
+            shape = () if field in NUMBERS else (_WEIGHTS,)
+            _check_shape(name, f"client({field}=...)", value, shape)
     if memory.echo_clip is not None and start.shift is None:
         raise _wrong(name, "client(shift=...)", None, "must be a vector, as echo_clip is given")
     _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)

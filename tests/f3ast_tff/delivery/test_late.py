@@ -95,6 +95,7 @@ TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "
     [
         ({"algorithm": "scaffold"}, "corrections of their gradients"),
         ({"algorithm": "fedawe"}, "start from models"),
+        ({"algorithm": "fedprox"}, "start from a pull to the model"),
         ({"algorithm": "oort_loss"}, "asks a client for its losses"),
         ({"algorithm": "poc", "poc_loss": "training_loss"}, "must be mean with delivery=late"),
         ({"num_workers": 2}, "kept here"),

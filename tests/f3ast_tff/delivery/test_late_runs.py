@@ -48,7 +48,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "f3ast_fixed": {"policy_states": 200},
     "amplified_fedavg": {"amplified_period": 3},
 }
-REFUSED = ("scaffold", "amplified_scaffold", "focus", "fedawe", "oort_loss", "sequential_sgd")
+REFUSED = (
+    *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn"),
+    *("oort_loss", "sequential_sgd"),
+)
 ALGORITHMS = [name for name in builtin_registry().names("algorithm") if name not in REFUSED]
 
 

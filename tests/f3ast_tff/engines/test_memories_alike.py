@@ -37,6 +37,8 @@ KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
 # `test_tffs_worker_agrees` has SCAFFOLD; the amplified methods contain it.
 ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
+# FedDyn pulls to the start, too.
+ALIKE_FEDDYN = ("fedprox",)
 
 
 def data() -> FederatedData:
@@ -105,7 +107,7 @@ def make(make_engine: Callable[..., Any], name: str, aggregation: Any, server: A
     scope="module",
     params=[
         pytest.param(kind, marks=pytest.mark.slow)
-        if kind in ALIKE_FEDVARP + ALIKE_SCAFFOLD
+        if kind in ALIKE_FEDVARP + ALIKE_SCAFFOLD + ALIKE_FEDDYN
         else kind
         for kind in KINDS
     ],

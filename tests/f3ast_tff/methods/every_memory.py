@@ -5,6 +5,8 @@ from __future__ import annotations
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.feddyn import FedDyn
+from f3ast_tff.methods.fedprox import FedProx
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.fedvarp import FedVarp
 from f3ast_tff.methods.focus import Focus
@@ -31,5 +33,9 @@ EVERY: dict[str, Aggregation] = {
     "amplified_fedavg": AMPLIFIED,
     "amplified_scaffold": AMPLIFIED_SCAFFOLD,
     "focus": Focus(),
+    "fedprox": FedProx("mean", 0.7),
+    "feddyn": FedDyn("mean", 0.5),
 }
-OF_CLIENTS = {name: one for name, one in EVERY.items() if name != "amplified_fedavg"}
+OF_CLIENTS = {
+    name: one for name, one in EVERY.items() if name not in ("amplified_fedavg", "fedprox")
+}

@@ -48,6 +48,8 @@ focus | FOCUS | AllAvailable | focus | sgd | mean
 fedbuff | FedBuff | FedBuff | sum | sgd | mean
 fadas | FADAS | Fadas | sum | amsgrad | mean
 fedavg_in_time | FedAvg in time | InTime | mean | sgd | mean
+fedprox | FedProx | AllAvailable | fedprox | sgd | mean
+feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
 """
 
 

@@ -24,15 +24,16 @@ def initial(seed: int) -> list[np.ndarray]:
     return [np.zeros(shape) for shape in SHAPES]
 
 
-def sgd(weights: Any, examples: Any, work: Any, offset: Any = None) -> Trained:
+def sgd(weights: Any, examples: Any, work: Any, offset: Any = None, pull: float = 0.0) -> Trained:
     """Softmax regression by SGD over the suite's batches."""
-    matrix = np.concatenate([weights[0], weights[1][None]])
+    matrix = begin = np.concatenate([weights[0], weights[1][None]])
     added = 0 if offset is None else np.concatenate([offset[0], offset[1][None]])
     losses = []
     for batch in work.batches:
         x = with_one(examples.features[batch])
         gradient, loss = mean_gradient(matrix, x, examples.labels[batch])
-        matrix = matrix - np.float32(work.learning_rate) * (gradient + added)
+        gradient = gradient + added + np.float32(pull) * (matrix - begin)
+        matrix = matrix - np.float32(work.learning_rate) * gradient
         losses += [loss] * len(batch)
     return Trained([matrix[:-1], matrix[-1]], float(np.mean(losses)))
 
@@ -55,6 +56,8 @@ MODEL = TrainingFunction(initial, sgd, predict, convex=True)
         {},
         {"algorithm": "fedavg", "reading": "released", "local_steps": 3},
         {"algorithm": "scaffold"},
+        {"algorithm": "fedprox"},
+        {"algorithm": "feddyn"},
         {"algorithm": "fedawe"},
         {"algorithm": "mifa", "delivery": "late", "late_by": "uniform", "late_rounds": 1.0},
         {"algorithm": "fedbuff", "late_by": "fixed", "late_rounds": 1.0, "buffer_size": 2},
@@ -247,6 +250,7 @@ def test_wrong_initial_weights(wrong: Callable[[int], Any], says: str) -> None:
     ("algorithm", "train", "says"),
     [
         ("scaffold", without_offset, "Scaffold: corrects gradients, but without_offset has no"),
+        ("fedprox", without_offset, "FedProx: pulls to the start, but without_offset has no"),
         ("focus", sgd, "Focus: reads a client's last step, which sgd does not return"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from f3ast_tff import simulate
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Memory
+from f3ast_tff.methods.parts.memory import ClientInit, Memory
 from f3ast_tff.methods.parts.memory_rules import start_of
 from tests.f3ast_tff.methods.every_memory import EVERY
 
@@ -23,6 +23,8 @@ from tests.f3ast_tff.methods.every_memory import EVERY
         ("amplified_fedavg", set()),
         ("amplified_scaffold", {"offset"}),
         ("focus", {"offset"}),
+        ("fedprox", {"pull"}),
+        ("feddyn", {"offset", "pull"}),
     ],
 )
 def test_what_crosses_to_clients(name: str, used: set[str]) -> None:
@@ -49,6 +51,11 @@ ONE_TOO_MANY = np.zeros(3)
     ("rule", "result", "says"),
     [
         ("client", None, "client is None: must be a ClientInit"),
+        (
+            "client",
+            ClientInit(pull=np.zeros(2)),
+            r"client\(pull=...\) is an array of shape \[2\]: must be one number",
+        ),
         ("after_client", {"y": np.zeros(2)}, "after_client is .*: must be a dict with seen, y"),
         (
             "after_client",
