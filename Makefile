@@ -13,7 +13,7 @@ MUTANTS ?=
 FLOWER := .venv-flower
 # pfl-research has no release for Python 3.13.
 PFL := .venv-pfl
-# `pip install '.[fused]'` on Python 3.11, without a lock.
+# `pip install '.[fused,parquet]'` on Python 3.11, without a lock.
 RESOLVED := build/venv-resolved
 # PyTorch takes 5 GB.
 TORCH := .venv-torch
@@ -201,7 +201,7 @@ $(RESOLVED)/.installed: pyproject.toml requirements/fused.in
 	rm -rf $(RESOLVED)
 	$$(tools/pythons.sh 11 11) -m venv $(RESOLVED)
 	$(RESOLVED)/bin/python -m pip install -qq --disable-pip-version-check --no-input \
-	  --editable '.[fused]' -r requirements/fused.in
+	  --editable '.[fused,parquet]' -r requirements/fused.in
 	@touch $@
 $(TORCH)/.installed: requirements/torch.txt
 	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(TORCH) torch.txt
