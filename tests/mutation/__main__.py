@@ -30,7 +30,7 @@ RECORDED = "tests/f3ast_tff/engines/test_recorded_rounds.py"
 SOURCES: dict[str, list[str]] = {
     "methods": [
         "tests/f3ast_tff/methods",
-        *(f"tests/f3ast_tff/engines/test_{of}.py" for of in ("memory_methods", "local_work")),
+        "tests/f3ast_tff/engines/test_memory_methods.py",
         RECORDED,
     ],
     "engines/jax": [
