@@ -194,8 +194,8 @@ class RulesInNumpy:
         ids = cohort.ids.astype(np.int64)
         if self.memory is None:
             return self._plain(ids, cohort.weights, train), None
+        now = self.memory.now(t, rate, self.model)
         counts = np.full(len(ids), steps)
-        now = self.memory.now(t, rate, self.model, cohort.weights, counts)
         starts = self.memory.starts(ids, counts, now)
         updates, sent = np.zeros((2, len(ids), len(self.model)), np.float32)
         for i, (k, start) in enumerate(zip(ids.tolist(), starts)):

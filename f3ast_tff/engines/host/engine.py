@@ -89,7 +89,7 @@ class HostEngine:
     def _round(
         self, t: int, cohort: Cohort, flight: Flight | None, by_client: bool
     ) -> RoundOutcome:
-        state, memory = self._state, self._memory
+        state, memory, now = self._state, self._memory, self._now(t)
         if self._late is not None and flight is not None and len(flight.asked):
             start = LocalStart(state.model)
             self._late.keep(flight, self._work.train(t, flight.asked, start))
@@ -97,7 +97,6 @@ class HostEngine:
             return empty_round(by_client)
         # Line 6: clients train from the model, by the rules of a memory if any.
         each = self._each_once(cohort, flight)
-        now = self._now(t, each)
         starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
         came = self._updates(t, each, starts)
         finite = np.isfinite(came.updates).all(axis=1)
@@ -132,11 +131,9 @@ class HostEngine:
             rejected=not (noted.moves or noted.keeps) or not noted.fits,
         )
 
-    def _now(self, t: int, each: _Each) -> RoundContext | None:
-        if self._memory is None:
-            return None
-        rate, model = self._parts.client_optimizer.rate(t), self._state.model
-        return self._memory.now(t, rate, model, each.weights, each.steps)
+    def _now(self, t: int) -> RoundContext | None:
+        rate = self._parts.client_optimizer.rate(t)
+        return None if self._memory is None else self._memory.now(t, rate, self._state.model)
 
     def _each_once(self, cohort: Cohort, flight: Flight | None) -> _Each:
         """The cohort's clients, each once, in the order of their ids or slots."""

@@ -34,7 +34,7 @@ from f3ast_tff.engines.jax.server_step import (
     evaluated_weights,
 )
 from f3ast_tff.engines.jax.trainer import ClientsOnDevice, merged
-from f3ast_tff.methods.parts.memory import cohort_values, initial_server
+from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 
 # Imported where they are needed: most runs have neither workers, nor a memory, nor late updates.
@@ -188,7 +188,7 @@ class FusedEngine:
     def _execute(
         self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> _Queued:
-        remembered = self._remembered(round_number, packed.client, cohort)
+        remembered = self._remembered(round_number, packed.client)
         inputs = self._clients.inputs(round_number, packed, remembered)
         num_clients = np.float32(len(cohort))
         places = (cohort.ids, packed.member)
@@ -233,19 +233,16 @@ class FusedEngine:
             optimizer=parts.client_optimizer,
             round_number=round_number,
         )
-        arrived = arrived._replace(remembered=self._remembered(round_number, client, cohort))
+        arrived = arrived._replace(remembered=self._remembered(round_number, client))
         places = (flight.entering, member)
         return self._run(
             self._programs.late.enter, client, places if by_client else None, arrived, late.kept
         )
 
-    def _remembered(
-        self, round_number: int, client: np.ndarray | None, cohort: Cohort
-    ) -> Remembered | None:
-        p, sizes = self._parts.p, self._parts.data.train.sizes
+    def _remembered(self, round_number: int, client: np.ndarray | None) -> Remembered | None:
+        p = self._parts.p
         if self._parts.aggregation.memory is None or p is None:
             return None
-        steps = self._parts.work.num_batches(sizes[cohort.ids.astype(np.int64)])
         share: Any = ()
         if client is not None and self._tables is not None:
             share = p[np.maximum(client, 0)].astype(np.float32)
@@ -254,13 +251,12 @@ class FusedEngine:
             share=share,
             round_number=np.int32(round_number),
             num_clients=np.int32(np.count_nonzero(p > 0)),
-            cohort=cohort_values(cohort.weights, steps),
         )
 
     def _split_round(
         self, workers: RayWorkers, round_number: int, cohort: Cohort, by_client: bool
     ) -> RoundOutcome:
-        remembered = self._remembered(round_number, None, cohort)
+        remembered = self._remembered(round_number, None)
         if len(cohort) == 0 and remembered is None:
             return empty_round(by_client)
         broadcast = self.weights()

@@ -77,14 +77,12 @@ class Remembered(NamedTuple):
         share: p_k of each lane's client, `[waves, lanes]`.
         round_number: Round t.
         num_clients: Number of clients with p_k above 0.
-        cohort: See `RoundContext`.
     """
 
     kept: dict[str, Any]
     share: Any
     round_number: Any
     num_clients: Any
-    cohort: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,6 @@ class ServerStep:
             server_rate=jnp.float32(self.optimizer.learning_rate),
             model=ravel_pytree(state.weights)[0],
             num_clients=remembered.num_clients,
-            cohort=remembered.cohort,
         )
 
     def __call__(

@@ -174,8 +174,7 @@ class TffEngine:
         memory, state, now = self._memory, self._state_at(round_number), None
         if memory is not None:
             rate = self._parts.client_optimizer.rate(round_number)
-            steps = self._steps(cohort)
-            now = memory.now(round_number, rate, model_of(state), cohort.weights, steps)
+            now = memory.now(round_number, rate, model_of(state))
         elif len(cohort) == 0:
             return empty_round(by_client)
         output, came = self._train(round_number, state, cohort, now, flight)

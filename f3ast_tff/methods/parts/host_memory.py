@@ -16,7 +16,6 @@ from f3ast_tff.methods.parts.memory import (
     Memory,
     RoundContext,
     Values,
-    cohort_values,
     initial_server,
     renewed,
 )
@@ -121,23 +120,8 @@ class HostMemory:
         self._tables = initial_tables(rules, len(p), model)
         self._server = initial_server(rules, model, np)
 
-    def now(
-        self,
-        round_number: int,
-        learning_rate: float,
-        model: np.ndarray,
-        weights: np.ndarray,
-        steps: np.ndarray,
-    ) -> RoundContext:
-        """Returns the values common to all clients of a round.
-
-        Args:
-            round_number: Round t.
-            learning_rate: Client learning rate.
-            model: w_t, `float32 [num_weights]`.
-            weights: Weights of the cohort, `[m]`.
-            steps: Local steps of its clients, `[m]`.
-        """
+    def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> RoundContext:
+        """Returns the values common to all clients of a round."""
         there = np.int32(np.count_nonzero(self._p > 0))
         return RoundContext(
             xp=np,
@@ -146,7 +130,6 @@ class HostMemory:
             server_rate=self._server_rate,
             model=model,
             num_clients=there,
-            cohort=cohort_values(weights, steps),
         )
 
     def _client(self, k: int, steps: int) -> Client:

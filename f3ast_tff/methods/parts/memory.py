@@ -25,9 +25,6 @@ class RoundContext(NamedTuple):
         server_rate: Server learning rate, the same in all rounds.
         model: w_t, before the round, `[num_weights]`.
         num_clients: Number of clients with p_k above 0.
-        cohort: Values of this round's cohort: `weight`, the sum of its weights w_k, and `steps`,
-            sum_k w_k tau_k with tau_k the client's local steps. A client counts even if its update
-            turns out not to be finite; both are 0 without clients.
     """
 
     xp: Any
@@ -36,7 +33,6 @@ class RoundContext(NamedTuple):
     server_rate: Any
     model: Any
     num_clients: Any
-    cohort: Mapping[str, Any]
 
 
 class Client(NamedTuple):
@@ -252,11 +248,6 @@ class UpdateMemory(Memory):
         remembers = follows & (server["total_seen"] > 0)
         complete = server["total_seen"] >= now.num_clients
         return (present | remembers) & (complete | (not self.waits))
-
-
-def cohort_values(weights: np.ndarray, steps: np.ndarray) -> dict[str, np.float32]:
-    """Returns `RoundContext.cohort` for the weights and local steps of a cohort, both `[m]`."""
-    return {"weight": np.float32(np.sum(weights)), "steps": np.float32(np.dot(weights, steps))}
 
 
 def server_names(memory: Memory) -> list[str]:

@@ -48,7 +48,6 @@ def start_of(memory: Memory) -> ClientInit:
         server_rate=np.float32(1),
         model=vector,
         num_clients=np.int32(1),
-        cohort={"weight": np.float32(1), "steps": np.float32(1)},
     )
     client = Client(kept, share=number, steps=np.int32(1))
     start = memory.client(client, server, now)

@@ -50,7 +50,6 @@ fadas | FADAS | Fadas | sum | amsgrad | mean
 fedavg_in_time | FedAvg in time | InTime | mean | sgd | mean
 fedprox | FedProx | AllAvailable | fedprox | sgd | mean
 feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
-fednova | FedNova | AllAvailable | fednova | sgd | mean
 """
 
 

@@ -18,7 +18,7 @@ from f3ast_tff.engines.jax.programs import RoundPrograms
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import Remembered, ServerState
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import cohort_values, initial_server
+from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
@@ -118,8 +118,7 @@ def lowered(
     named: dict[str, Any] = {"by_client": by_client, "tables": {}, "row": None}
     if memory is not None:
         share = np.ones(packed.client.shape, np.float32)
-        cohort = cohort_values(np.ones(3), np.ones(3))
-        remembered = abstract(Remembered({}, share, np.int32(1), np.int32(3), cohort))
+        remembered = abstract(Remembered({}, share, np.int32(1), np.int32(3)))
         inputs = inputs._replace(remembered=remembered)
         tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
         named.update(tables=abstract(tables), row=abstract(packed.client))
