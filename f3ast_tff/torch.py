@@ -61,6 +61,7 @@ class TorchModel(TrainingFunction):
         weight_decay: float = 0.0,
         labels_sequences: bool = False,
         examples_at_once: int = 512,
+        identity: str | None = None,
     ) -> None:
         """Takes a network, which is copied; see the class.
 
@@ -72,6 +73,7 @@ class TorchModel(TrainingFunction):
             weight_decay: See the class.
             labels_sequences: See `ModelConfig`.
             examples_at_once: See `Model`.
+            identity: See `TrainingFunction`.
         """
         if buffers not in BUFFERS:
             raise ParameterError("buffers", buffers, f"must be one of {', '.join(BUFFERS)}")
@@ -81,14 +83,12 @@ class TorchModel(TrainingFunction):
             raise ParameterError("device", device, f"PyTorch cannot use it: {error}") from error
         make = None if isinstance(module, nn.Module) else module
         own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
-        values = [tensor.detach().cpu().numpy().copy() for tensor in own.state_dict().values()]
         fields: dict[str, Any] = {
             "module": own,
             "device": device,
             "buffers": buffers,
             "weight_decay": weight_decay,
             "_make": make,
-            "_identity": (type(own), repr(own), make, values, device, buffers, weight_decay),
         }
         for name, value in fields.items():
             # The base is a frozen dataclass.
@@ -100,6 +100,7 @@ class TorchModel(TrainingFunction):
             predict=self._predict,
             labels_sequences=labels_sequences,
             examples_at_once=examples_at_once,
+            identity=identity,
         )
 
     @property
@@ -107,12 +108,7 @@ class TorchModel(TrainingFunction):
         """Name of the network's class, for errors."""
         return f"TorchModel({type(self.module).__name__})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A run's identity: training changes the network, and bound methods contain the model.
-        return {"identity": self._identity}
-
     _make: Callable[[], nn.Module] | None
-    _identity: tuple[Any, ...]
     _start: list[np.ndarray]
 
     def check_optimizer(self, optimizer: Any) -> None:

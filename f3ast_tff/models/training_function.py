@@ -112,6 +112,8 @@ class TrainingFunction:
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
         labels_sequences: See `ModelConfig`.
         examples_at_once: See `Model`.
+        identity: Text that stands for the functions; change it with them. With it a run that
+            breaks off can be resumed.
 
     Examples:
         >>> import numpy as np
@@ -136,6 +138,7 @@ class TrainingFunction:
     convex: bool = False
     labels_sequences: bool = False
     examples_at_once: int = 8192
+    identity: str | None = None
 
     engines: ClassVar[tuple[str, ...]] = ("host",)
     in_numpy: ClassVar[bool] = True

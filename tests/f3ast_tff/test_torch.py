@@ -135,8 +135,9 @@ def test_the_same_network_in_jax(algorithm: str) -> None:
 
 def test_a_run_is_repeated_and_resumed(tmp_path: Path) -> None:
     """A function that makes the network draws its weights by the run's seed."""
+    three = {**GIVEN, "rounds": 3}
     runs = [
-        simulate(model=TorchModel(Net), folder=tmp_path / f"{name}", **{**GIVEN, "rounds": 3})
+        simulate(model=TorchModel(Net, identity="net"), folder=tmp_path / name, **three)
         for name in ("one", "one")
     ]
     assert load_run(tmp_path / "one").settings["model"] == "torch_model"

@@ -225,7 +225,7 @@ def test_bootstrap_says_in_one_line_what_it_lacks(
 # A Python on PATH. It prints its path if its minor version is among the accepted ones, and makes an
 # environment whose Python is another such script.
 FOUND = """case "$1" in
-  -c) case "$2" in *"in (%s)]"*) echo %s;; *) exit 1;; esac;;
+  -c) case "$2" in *"in [%s]]"*) echo %s;; *) exit 1;; esac;;
   -m) mkdir -p "$3/bin"; cp %s "$3/bin/python";;
 esac"""
 # The environment's Python: -c checks for 3.12 or newer, -m is pip.

@@ -121,8 +121,8 @@ def test_a_signal_in_the_last_block_leaves_the_other_runs(
     ("given", "says"),
     [
         (
-            {"algorithm": ["f3ast", "fedsgd"]},
-            "--algorithm=fedsgd: did you mean fedavg? It must be one of",
+            {"algorithm": ["f3ast", "fedavgg"]},
+            "--algorithm=fedavgg: did you mean fedavg? It must be one of",
         ),
         ({"seed": [1, 2], "run_name": "x"}, "--run_name=x: must not be given with several"),
         ({"seed": [1, 2], "rounds": [3, 6]}, "--rounds=3,6: two of these runs would be in runs/"),

@@ -47,7 +47,7 @@ def predict(weights: Any, features: np.ndarray) -> np.ndarray:
     return scores
 
 
-MODEL = TrainingFunction(initial, sgd, predict, convex=True)
+MODEL = TrainingFunction(initial, sgd, predict, convex=True, identity="sgd")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_run_that_breaks_off_is_resumed(tmp_path: Path) -> None:
     assert load_run(tmp_path / "run").weights_round == 2
     asked = []
     again = simulate(
-        model=TrainingFunction(initial, sgd, predict, convex=True),
+        model=TrainingFunction(initial, sgd, predict, convex=True, identity="sgd"),
         on_round=lambda t, cohort, outcome: asked.append(t),
         **given,
     )
