@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.engines import components
-from f3ast_tff.engines.distributed import ray_workers
+from f3ast_tff.engines.distributed import ray_connection, ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.recorded_rounds import played
 
@@ -29,7 +28,7 @@ def test_twenty_rounds_agree(algorithm: str, monkeypatch: pytest.MonkeyPatch) ->
     def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
         return WorkersHere(make, examples, num_workers)
 
-    monkeypatch.setattr(components, "connect", lambda *where: None)
+    monkeypatch.setattr(ray_connection, "connect", lambda *where: None)
     monkeypatch.setattr(ray_workers, "RayWorkers", workers_here)
     found = {
         name: played({"algorithm": algorithm, "rounds": 20}, engine="tff", **given)["models"][-1]
