@@ -185,7 +185,8 @@ def _outliers(names: Sequence[int], units: np.ndarray) -> tuple[tuple[int, float
     bound = OUTLYING * _OF_NORMAL * float(np.median(distances))
     if len(units) < _FEWEST_FOR_OUTLIERS or bound == 0:
         return ()
-    return tuple((names[place], float(units[place])) for place in np.flatnonzero(distances > bound))
+    far = np.flatnonzero(distances > bound).tolist()
+    return tuple((names[place], float(units[place])) for place in far)
 
 
 def difference_of_common(

@@ -206,10 +206,11 @@ def _say_odd(table: np.ndarray, clients: list[str], name: str) -> None:
         )
         _LOGGER.warning(text, name, always, n, first)
     changing = np.flatnonzero((share > 0) & (share < 1))
-    weights = np.random.default_rng(0).integers(2**63, size=rounds, dtype=np.uint64)
+    generator = np.random.default_rng(0)
+    weights: np.ndarray = generator.integers(2**63, size=rounds, dtype=np.uint64)
     sums = np.zeros(len(changing), np.uint64)
-    for row, weight in zip(table, weights):
-        sums += row[changing] * weight
+    for place, row in enumerate(table):
+        sums += row[changing] * weights[place]
     _, first_of, counts = np.unique(sums, return_index=True, return_counts=True)
     if again := int((counts - 1).sum()):
         column = clients[int(changing[first_of[int(np.argmax(counts > 1))]])]
