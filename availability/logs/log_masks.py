@@ -206,8 +206,7 @@ def _say_odd(table: np.ndarray, clients: list[str], name: str) -> None:
         )
         _LOGGER.warning(text, name, always, n, first)
     changing = np.flatnonzero((share > 0) & (share < 1))
-    generator = np.random.default_rng(0)
-    weights: np.ndarray = generator.integers(2**63, size=rounds, dtype=np.uint64)
+    weights = np.random.default_rng(0).integers(2**63, size=(rounds,), dtype=np.uint64)
     sums = np.zeros(len(changing), np.uint64)
     for place, row in enumerate(table):
         sums += row[changing] * weights[place]
