@@ -40,7 +40,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 
-_PANEL_WIDTH, _HEIGHT, _DPI = 3.6, 2.9, 100
+_PANEL_WIDTH, _HEIGHT, _DPI = 4.5, 3.3, 100
 # Okabe and Ito's: F3AST, then baselines.
 _STYLES = (("#D55E00", "-"), ("#0072B2", "--"), ("#56B4E9", "-."), ("#009E73", ":"))
 

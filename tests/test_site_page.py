@@ -41,9 +41,9 @@ def test_no_page_is_wider_than_the_window(browser: Chromium, width: int) -> None
     assert not too_wide
 
 
-def test_the_first_page_shows_its_picture_and_fetches_nothing(browser: Chromium) -> None:
+def test_the_first_page_shows_its_pictures_and_fetches_nothing(browser: Chromium) -> None:
     browser.open(SITE / "index.html")
-    assert browser.evaluate("[...document.images].map(i => i.naturalWidth > 800)") == [True]
+    assert browser.evaluate("[...document.images].map(i => i.naturalWidth > 800)") == [True] * 2
     urls = [event["request"]["url"] for event in browser.said("Network.requestWillBeSent")]
     assert urls
     assert all(url.startswith(("file:", "data:", "blob:")) for url in urls)
