@@ -292,7 +292,9 @@ def _with_index(frame: Any, columns: str) -> Any:
     import pandas as pd
 
     index = frame.index
-    if isinstance(index, pd.RangeIndex) or index.name == "line":
+    # Evenly spaced times can be a RangeIndex, too.
+    counts = isinstance(index, pd.RangeIndex) and index.start in (0, 1) and index.step == 1
+    if counts or index.name == "line":
         return frame
     if isinstance(index, pd.DatetimeIndex) and index.name is None:
         index = index.rename("time")

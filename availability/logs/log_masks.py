@@ -156,7 +156,9 @@ def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
     import pandas as pd
 
     index = frame.index
-    if isinstance(index, pd.RangeIndex) or index.name == "line":
+    # Evenly spaced times can be a RangeIndex, too.
+    counts = isinstance(index, pd.RangeIndex) and index.start in (0, 1) and index.step == 1
+    if counts or index.name == "line":
         return None
     if isinstance(index, pd.MultiIndex):
         levels = [pd.Series(index.get_level_values(k)) for k in range(index.nlevels)]

@@ -93,9 +93,14 @@ def read_table(path: Path) -> Any:
             return read_parquet(path)
         content = read_bytes(path, MAX_TEXT_BYTES)
         lines = content.lstrip()[:1] != b"["
-        frame = pd.read_json(
-            io.BytesIO(content), lines=lines, dtype=False, convert_dates=False, convert_axes=False
+        # pandas' reader guesses dates, and how it is told not to depends on its version.
+        text = content.decode("utf-8-sig")
+        rows = (
+            [*map(json.loads, filter(str.strip, text.split("\n")))] if lines else json.loads(text)
         )
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError("must be JSON objects")
+        frame = pd.DataFrame(rows)
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file") from error
     # Readers raise many types (ValueError, types of pyarrow ...).

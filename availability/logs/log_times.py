@@ -169,7 +169,7 @@ def _of_dtype(column: Any) -> np.ndarray:
 
     if column.dtype.kind == "m":
         return np.asarray(column.dt.total_seconds().to_numpy(float))
-    zero = pd.Timestamp(0, tz="UTC" if column.dt.tz is not None else None)
+    zero = pd.Timestamp("1970-01-01", tz="UTC" if column.dt.tz is not None else None)
     return np.asarray(((column - zero) / pd.Timedelta(seconds=1)).to_numpy(float))
 
 
@@ -198,7 +198,9 @@ def _of_texts(column: Any, ends: bool, name: str) -> _Column:
     zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
     if zoned.any():
         _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
-    values = ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)).to_numpy(float)
+    values = ((dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)).to_numpy(
+        float
+    )
     allowed = "must be a number, or a date as 2024-06-01T18:00:00Z"
     _refuse(column, np.isnan(values) & ~is_open, allowed, name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))

@@ -56,7 +56,7 @@ def _of_compact(values: np.ndarray) -> np.ndarray:
         return np.full(len(values), np.nan)
     same = whole & (texts.str.len() == digits).to_numpy()
     dates = pd.to_datetime(texts.where(same), format=_COMPACT[digits], errors="coerce", utc=True)
-    seconds = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
+    seconds = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
     return np.asarray(seconds.to_numpy(float))
 
 

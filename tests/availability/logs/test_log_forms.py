@@ -100,7 +100,7 @@ def test_events_whose_devices_or_times_are_the_index() -> None:
     assert table(log_of_frame(frame.set_index("time").rename_axis(None))) == MASKS
 
 
-WHEN = pd.date_range("2024-06-03T01:00", periods=60, freq="15min")
+WHEN = pd.date_range("2024-06-03T01:00", periods=60, freq="15min", unit="ns")
 STATES = (np.random.default_rng(0).random((60, 3)) < 0.5).astype(int)
 MASK_FRAME = pd.DataFrame(STATES, columns=["ann", "bob", "eve"])
 TIMES: dict[str, Any] = {
