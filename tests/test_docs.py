@@ -85,11 +85,13 @@ def _sites_that_answer_late_and_one_that_departs(names: dict[str, Any]) -> None:
     strategy = names["F3AST"].start(np.full(4, 0.25), k=3, seed=0, rate_beta=0.01)
     model, models = np.zeros(1), []
     for t in range(1, 2501):
-        rng = np.random.default_rng([3, t])
+        waits = np.random.default_rng([3, t]).random(4) / slow
 
-        def send(sites: list[str], model: np.ndarray, enough: int) -> dict[str, np.ndarray]:
+        def send(
+            sites: list[str], model: np.ndarray, enough: int, waits: np.ndarray = waits
+        ) -> dict[str, np.ndarray]:
             places = np.array([names["SITES"].index(each) for each in sites])
-            first = places[np.argsort(rng.random(len(places)) / slow[places])[:enough]]
+            first = places[np.argsort(waits[places])[:enough]]
             return {names["SITES"][k]: model + 0.1 * (k - model) for k in first}
 
         connected = [each for each in names["SITES"] if t <= 2000 or each != "north"]
