@@ -78,3 +78,18 @@ def test_the_network_learns_under_a_method_with_a_memory() -> None:
     given = {"task": data, "model": network(), "engine": "host", "clients_per_round": 4}
     found = simulate(algorithm="scaffold", rounds=40, client_lr=0.1, local_steps=3, **given)
     assert found.metrics["test_user_accuracy"].iloc[-1] > 0.3
+
+
+def test_the_examples_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The generators that the package seeds go on as before."""
+    monkeypatch.undo()
+    monkeypatch.setattr(trial_tasks, "_POOL", 40)
+    trial_tasks._pools.cache_clear()
+    np.random.seed(3)
+    expected = np.random.RandomState(3).random(2)
+    first = np.random.random()
+    (features, labels), (_, tested) = trial_tasks._pools()
+    assert [first, np.random.random()] == expected.tolist()
+    assert features.shape == (32, 40) and len(tested) == 8
+    assert sorted(np.concatenate([labels, tested]).tolist()) == sorted([*range(10)] * 4)
+    trial_tasks._pools.cache_clear()
