@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow_federated as tff
 
 from f3ast_tff.engines.engine import EngineParts, ExampleScores, Flight
-from f3ast_tff.engines.host.sums import Sent, client_losses_of, delta_of
+from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
 from f3ast_tff.engines.tff.engine import Came, TffEngine, aggregating
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
@@ -46,6 +46,13 @@ class HostSumTffEngine(TffEngine):
     discarded. The second has no clients; it steps along Delta, which TFF takes as a correction (see
     `CorrectedFactory`).
     """
+
+    def __init__(self, parts: EngineParts, **options: Any) -> None:
+        """Takes the options of `TffEngine`, without `workers`."""
+        super().__init__(parts, **options)
+        if parts.aggregation.stacks:
+            num_weights = sum(weight.size for weight in self.weights())
+            check_stack(parts.aggregation, parts.cohort_size, num_weights)
 
     @staticmethod
     def needed(aggregation: Aggregation) -> bool:

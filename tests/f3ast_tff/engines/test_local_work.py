@@ -42,11 +42,14 @@ def gradient(k: int, model: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
     return found
 
 
-def moved(k: int, model: np.ndarray, pull: float = 0.0, offset: Any = 0.0) -> np.ndarray:
+def moved(
+    k: int, model: np.ndarray, pull: float = 0.0, offset: Any = 0.0, momentum: float = 0.0
+) -> np.ndarray:
     """Update of client k after `STEPS` steps along g + offset + pull (w - model)."""
-    w = model
+    w, trace = model, np.zeros_like(model)
     for _ in range(STEPS):
-        w = w - RATE * (gradient(k, w) + offset + pull * (w - model))
+        trace = momentum * trace + gradient(k, w) + offset + pull * (w - model)
+        w = w - RATE * trace
     return w - model
 
 
@@ -55,11 +58,13 @@ def run(
     name: str,
     aggregation: Aggregation,
     batch_size: int = int(DATA.train.sizes.max()),
+    momentum: float = 0.0,
 ) -> Models:
     """Returns the model after each of `ROUNDS` on an engine."""
     work = LocalTraining(batch_size, epochs=STEPS)
     parts = (DATA, work, Sgd(1.0), aggregation)
-    engine = make_engine(name, *parts, client=Sgd(RATE), p=P, cohort_size=N)
+    client = Sgd(RATE, momentum=momentum)
+    engine = make_engine(name, *parts, client=client, p=P, cohort_size=N)
     found = []
     for t, ids in enumerate(ROUNDS, start=1):
         engine.run_rounds(t, [Cohort(np.array(ids, int), np.ones(len(ids)))])
@@ -77,12 +82,14 @@ def fedprox(mu: float) -> Models:
     return found
 
 
-def feddyn(alpha: float) -> Models:
+def feddyn(alpha: float, momentum: float = 0.0) -> Models:
     """Algorithm 1 of the paper, with its names; m = N devices, P_t the active ones."""
     w, h, found = START, np.zeros_like(START), []
     gradients = np.zeros((N, len(START)))
     for active in ROUNDS:
-        local = {k: w + moved(k, w, pull=alpha, offset=-gradients[k]) for k in active}
+        local = {
+            k: w + moved(k, w, pull=alpha, offset=-gradients[k], momentum=momentum) for k in active
+        }
         for k in active:
             gradients[k] -= alpha * (local[k] - w)
         h = h - alpha / N * sum((local[k] - w for k in active), np.zeros_like(START))
@@ -139,6 +146,14 @@ def test_fedprox_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> 
 def test_feddyn_is_its_own_loop(name: str, alpha: float, make_engine: Callable[..., Any]) -> None:
     found = run(make_engine, name, FedDyn("mean", alpha))
     np.testing.assert_allclose(found, feddyn(alpha), atol=1e-6)
+
+
+@ENGINES
+def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+    """lambda_k follows D_k, however the client came there."""
+    found = run(make_engine, name, FedDyn("mean", 0.5), momentum=0.9)
+    np.testing.assert_allclose(found, feddyn(0.5, momentum=0.9), atol=2e-6)
+    FedDyn("mean", 0.5).check({"engine": "fused", "client_optimizer": "adam"})
 
 
 @ENGINES

@@ -329,10 +329,16 @@ def test_a_combination_of_another_shape(name: str, make_engine: Callable[..., An
 
 
 def test_the_memory_of_a_stack_is_said_before_the_run(
-    caplog: pytest.LogCaptureFixture, make_engine: Callable[..., Any]
+    caplog: pytest.LogCaptureFixture,
+    make_engine: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with caplog.at_level("INFO"):
+    parts = (DATA, LocalTraining(8), Sgd(1.0), StackedMean())
+    with caplog.at_level("INFO", "f3ast_tff"):
         for name in ("fused", "host"):
-            make_engine(name, DATA, LocalTraining(8), Sgd(1.0), StackedMean(), cohort_size=4)
+            make_engine(name, *parts, cohort_size=4000)
     said = [record.message for record in caplog.records if "combine keeps" in record.message]
-    assert len(said) == 2 and "up to 4 clients at once, 0.0 MiB" in said[0]
+    assert len(said) == 2 and "up to 4000 clients at once, 0.3 MiB" in said[0]
+    monkeypatch.setattr("f3ast_tff.engines.host.sums.available_memory_bytes", lambda: 2**18)
+    with pytest.raises(ParameterError, match="keeps the updates of 4000 clients at once"):
+        make_engine("host", *parts, cohort_size=4000)
