@@ -6,6 +6,7 @@ python -m f3ast_tff.analysis.claims_picture --out docs/pictures/paper_claims.svg
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +27,8 @@ from f3ast_tff.analysis.tidy_scores import (
     runs_where,
     scores_at,
 )
+from f3ast_tff.campaigns.study_folders import declared
 
-_RESULTS = Path(__file__).resolve().parent / "results"
 _OURS, _PRINTED = "#D55E00", "#0072B2"
 # Inches.
 _WIDTH, _ROW, _EXTRA = 8.6, 0.2, 1.0
@@ -40,7 +41,7 @@ class Group:
 
     Attributes:
         title: Figure or table, and the experiment.
-        file: Kept scores, in `analysis/results/`.
+        scores: Kept scores.
         pairs: Methods a and b, `/` between the values of `rows`.
         rows: Settings that tell the methods.
         where: Runs that count; see `runs_where`.
@@ -49,18 +50,20 @@ class Group:
         when: See `scores_at`.
         printed: The paper's file and its column across; `None` if it prints no numbers.
         task: The task, as the paper's file names it.
+        place: Place among the groups.
     """
 
     title: str
-    file: str
-    pairs: tuple[tuple[str, str], ...] = (("f3ast", "fedavg"),)
-    rows: tuple[str, ...] = ("algorithm",)
+    scores: Path
+    pairs: Sequence[Sequence[str]] = (("f3ast", "fedavg"),)
+    rows: Sequence[str] = ("algorithm",)
     where: str | None = None
     across: str | None = None
-    labels: tuple[tuple[str, str], ...] = (("", ""),)
+    labels: Sequence[Sequence[str]] = (("", ""),)
     when: When = "final"
-    printed: tuple[str, str] | None = None
+    printed: Sequence[str] | None = None
     task: str = "synthetic"
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,68 +75,7 @@ class Row:
     printed: float | None
 
 
-_AVAILABILITIES = (
-    ("always", "always"),
-    ("scarce", "scarce"),
-    ("home_devices", "home devices"),
-    ("uneven", "uneven"),
-    ("smartphones", "smartphones"),
-)
-_TABLE_3 = ("f3ast_table3_sample_accuracy.csv", "availability")
-_TABLE_9 = ("f3ast_arxiv_table9_heterogeneity.csv", "alpha")
-_READINGS = ("algorithm", "reading")
-# The textbook reading's FedAvg draws clients without replacement: the strongest plain baseline.
-_WITHOUT = ("f3ast/paper", "fedavg/textbook")
 _FORMS = {"fedavg/textbook": " without replacement", "fedavg/paper": " with replacement"}
-GROUPS = (
-    Group(
-        "F3AST, Fig. 2: Synthetic(1,1), home devices, round 1000",
-        "fig2_48_draws.csv",
-        pairs=(_WITHOUT, ("f3ast/paper", "fedavg/paper"), ("f3ast/paper", "poc/paper")),
-        rows=_READINGS,
-    ),
-    Group(
-        "F3AST, Fig. 4: Synthetic(1,1), home devices, K clients per round",
-        "fig4_48_draws.csv",
-        pairs=(_WITHOUT, ("f3ast/paper", "fedavg/paper")),
-        rows=_READINGS,
-        across="clients_per_round",
-        labels=tuple((k, f"K = {k}") for k in ("2", "5", "10", "20")),
-    ),
-    Group(
-        "F3AST, Table IX: Synthetic(alpha, alpha), smartphones",
-        "table9_48_draws.csv",
-        across="synthetic_alpha",
-        labels=(("0.0", "alpha = 0"), ("0.5", "alpha = .5"), ("1.0", "alpha = 1")),
-        printed=_TABLE_9,
-    ),
-    *(
-        Group(
-            f"F3AST, Table III: {name}, small network",
-            "table3_small.csv",
-            where=f"task={task}",
-            across="availability",
-            labels=_AVAILABILITIES,
-            when="mean_of_last_10_percent",
-            printed=_TABLE_3,
-            task=task,
-        )
-        for task, name in (("cifar100", "CIFAR-100"), ("shakespeare", "Shakespeare"))
-    ),
-    *(
-        Group(
-            f"F3AST, Table III: CIFAR-100, the paper's network, round 1000{form}",
-            "table3_cifar100.csv",
-            # FedAvg has no first rates.
-            where=f"rate_init={first_rates},rate_init=",
-            across="availability",
-            labels=tuple(each for each in _AVAILABILITIES if each[0] != "uneven"),
-            printed=_TABLE_3,
-            task="cifar100",
-        )
-        for first_rates, form in (("all_available", ""), ("p", ", authors'"))
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -149,14 +91,19 @@ def main(flags: Flags) -> None:
     draw_claims(Path(flags.out))
 
 
-def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
-    """Returns the claims of a group with the differences of the kept runs in a folder.
+def declared_groups() -> list[Group]:
+    """Returns the groups that studies declare as `[[claims]]`, in their order."""
+    return [Group(scores=folder / "scores.csv", **table) for folder, table in declared("claims")]
+
+
+def rows_of(group: Group) -> list[Row]:
+    """Returns the claims of a group with the differences of its kept runs.
 
     Raises:
         RunsError: If the file lacks runs.
     """
-    kept = kept_groups(runs_where(read_scores(results / group.file), group.where))
-    printed = {} if group.printed is None else paper_values(*group.printed)
+    kept = kept_groups(runs_where(read_scores(group.scores), group.where))
+    printed = {} if group.printed is None else paper_values(group.printed[0], group.printed[1])
     columns = {str(at): at for _, at, _ in printed}
     rows = []
     for value, name in group.labels:
@@ -188,7 +135,7 @@ def draw_claims(path: Path) -> None:
         OSError: If the file cannot be written.
     """
     require_ending("out", path, ".svg", ".png")
-    parts = [(group, rows_of(group)) for group in GROUPS]
+    parts = [(group, rows_of(group)) for group in declared_groups()]
     height = sum(_TITLE + len(rows) for _, rows in parts)
     figure = Figure(figsize=(_WIDTH, _EXTRA + _ROW * height))
     axes = figure.subplots()

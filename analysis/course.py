@@ -1,6 +1,6 @@
 """The course of a comparison: rounds to an accuracy, the lead by round, and both curves.
 
-python -m f3ast_tff.analysis.course --scores analysis/results/fig2_course.csv
+python -m f3ast_tff.analysis.course --scores analysis/studies/fig2_course/scores.csv
     --rows algorithm,baseline_sampling --targets 0.75,0.8 --minus f3ast:fedavg/with_replacement
     --panels "first:server_lr=1.0;tuned:server_lr=2.0,server_lr=3.0"
 
@@ -36,6 +36,7 @@ from f3ast_tff.analysis.tidy_scores import (
     runs_where,
     scores_at,
 )
+from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
@@ -90,8 +91,8 @@ def main(flags: Flags) -> None:
             lines = _leads(methods, pairs, flags.score, rounds)
             shown.append(f"Differences in {flags.score.replace('_', ' ')}{title}:\n\n{lines}")
     plan = read_plan(flags.plan) if flags.plan else ()
-    stem = Path(flags.scores).stem
-    asked = [reading_note(plan, stem, [flags.score], round_, pairs) for round_ in rounds]
+    name = name_of(Path(flags.scores))
+    asked = [reading_note(plan, name, [flags.score], round_, pairs) for round_ in rounds]
     note = (
         "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
         "that never reaches it counted as later than all rounds; in brackets, how many reach it. "

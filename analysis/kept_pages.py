@@ -1,11 +1,12 @@
-"""Writes the tables of a page of kept results again, each from the command above it.
+"""Writes the tables of a page again, each from the command above it, and the numbers of its text.
 
-python -m f3ast_tff.analysis.kept_pages --page analysis/results/table3_synthetic.md
+python -m f3ast_tff.analysis.kept_pages --page analysis/studies/NAME/page.md
 
-Each command that prints tables, of `score_tables`, `method_study`, `stated_numbers` and other
-modules, has a separate ```sh block on a page. Its output follows, up to the next heading, the next
-```sh block, or a line `<!-- end -->`. A command that writes a file (--out, --picture) prints no
-tables. Run this module from the root of the repository, where the paths in commands start.
+Each command that prints tables, of `score_tables`, `method_study` and other modules, has a separate
+```sh block on a page. Its output follows, up to the next heading, the next ```sh block, or a line
+`<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. `page_numbers`
+says how numbers in the text are marked. Run this module from the root of the repository, where the
+paths in commands start.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from f3ast_tff.analysis import page_numbers
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.texts import wrapped
@@ -27,24 +29,15 @@ from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PYTHON = ["python", "-m"]
-# Modules whose commands print tables.
+# Modules whose commands print tables; those of studies do, too.
 _TABLES = {
     f"f3ast_tff.analysis.{name}"
-    for name in (
-        "score_tables",
-        "plan_verdicts",
-        "course",
-        "method_study",
-        "stated_numbers",
-        "plain_mean_claim",
-        "importance_tables",
-        "leaderboard.tables",
-        "theory.tables",
-    )
+    for name in ("score_tables", "plan_verdicts", "course", "method_study", "leaderboard.tables")
 }
+_OF_STUDIES = "f3ast_tff.analysis.studies."
 _WRITES = ("--out", "--picture")
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
-_END = re.compile(r"^(?:#|```sh$|<!-- end -->$)", re.MULTILINE)
+_END = re.compile(r"^(?:#|```sh$|<!-- end -->$|<!-- numbers$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -81,26 +74,12 @@ def commands(page: str) -> list[list[str]]:
 
 
 def refreshed(page: str) -> str:
-    """Returns a page with the current output of its commands of tables.
+    """Returns a page with the current output of its commands of tables, and current numbers.
 
     Raises:
-        RunsError: If a command fails or shares a block with other commands, or a quote is not
-            closed.
+        RunsError: If a command fails or shares a block with other commands, a quote is not closed,
+            or see `page_numbers.refreshed`.
     """
-    return _replaced(page, _printed)
-
-
-def without_tables(page: str) -> str:
-    """Returns a page without the output of its commands of tables.
-
-    Raises:
-        RunsError: See `refreshed`; no command is run.
-    """
-    return _replaced(page, lambda words: "")
-
-
-def _replaced(page: str, printed: Callable[[Sequence[str]], str]) -> str:
-    """The page with other texts below its commands of tables."""
     parts = []
     place = 0
     for block in _BLOCK.finditer(page):
@@ -111,9 +90,9 @@ def _replaced(page: str, printed: Callable[[Sequence[str]], str]) -> str:
             raise RunsError(f"{' '.join(every[0])}: needs a ```sh block of its own")
         end = _END.search(page, block.end())
         rest = page[end.start() :] if end else ""
-        parts += [page[place : block.end()], "\n", printed(every[0]), "\n" if rest else ""]
+        parts += [page[place : block.end()], "\n", _printed(every[0]), "\n" if rest else ""]
         place = len(page) - len(rest)
-    return "".join([*parts, page[place:]])
+    return page_numbers.refreshed("".join([*parts, page[place:]]))
 
 
 def _commands(block: str) -> list[list[str]]:
@@ -130,7 +109,8 @@ def _words(line: str) -> list[str]:
 
 def _is_tables(words: Sequence[str]) -> bool:
     writes = any(word.partition("=")[0] in _WRITES for word in words)
-    return words[:2] == _PYTHON and not _TABLES.isdisjoint(words[2:3]) and not writes
+    prints = any(word in _TABLES or word.startswith(_OF_STUDIES) for word in words[2:3])
+    return words[:2] == _PYTHON and prints and not writes
 
 
 def _printed(words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.score_tables import label
-from f3ast_tff.analysis.studies import (
+from f3ast_tff.analysis.study_runs import (
     FEDAVG,
     RATES,
     SHARE,

@@ -1,6 +1,6 @@
 """Compares the methods of a study: each in its objective, with the method it corrects and FedAvg.
 
-python -m f3ast_tff.analysis.method_study --scores analysis/results/availability_methods.csv
+python -m f3ast_tff.analysis.method_study --scores scores.csv
     --objective own
 
 The command writes files with --out or --picture, and otherwise prints Markdown tables. The
@@ -34,7 +34,7 @@ from f3ast_tff.analysis.method_differences import (
     regime_differences,
 )
 from f3ast_tff.analysis.runs import RunsError, display_of
-from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
 from f3ast_tff.settings import REQUIRED, parameter
 

@@ -25,6 +25,7 @@ from typing import Any
 from f3ast_tff.analysis.runs import SCORES, RunsError
 from f3ast_tff.analysis.tidy_scores import KEPT_PERIODS, When
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
+from f3ast_tff.campaigns.study_folders import name_of
 
 PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
 _LISTS = ("rows", "columns", "mean_over", "minus")
@@ -37,7 +38,7 @@ class PlannedQuestion:
     """A question of a plan: differences of rows, in one score at one time.
 
     Attributes:
-        scores: Name of the file of scores, without folder and ending.
+        scores: Name of the scores, see `study_folders.name_of`.
         score: Score, of `SCORES`.
         when: A round, or one of `KEPT_PERIODS`.
         rows: Settings whose values are the rows.
@@ -136,7 +137,7 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     if given.get("period", "final") not in KEPT_PERIODS:
         raise fault("period", f"must be of {', '.join(KEPT_PERIODS)}")
     return PlannedQuestion(
-        scores=given.get("scores", path.stem),
+        scores=given.get("scores", name_of(path)),
         score=given["score"],
         when=given.get("round", given.get("period", "final")),
         rows=tuple(given["rows"]),
@@ -178,7 +179,7 @@ def reading_note(
 
     Args:
         plan: Questions of the study.
-        scores: Name of the file of scores, without folder and ending.
+        scores: Name of the scores, see `study_folders.name_of`.
         of_scores: Scores of the table.
         when: Time of the scores.
         pairs: Pairs of the table, as `A:B`.

@@ -1,7 +1,7 @@
 """Judges the questions of a study's plan: what was asked before the scores were there.
 
 python -m f3ast_tff.analysis.plan_verdicts --plan table3_cifar100
-    --scores analysis/results/table3_cifar100.csv
+    --scores analysis/studies/table3_cifar100/scores.csv
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown, with
@@ -37,6 +37,7 @@ from f3ast_tff.analysis.tidy_scores import (
     scores_at,
 )
 from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
+from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.conditions import integer_range
 
@@ -78,9 +79,9 @@ class PlannedClaim:
 def main(flags: Flags) -> None:
     """Prints the verdicts, or writes them with `--out`."""
     path = Path(flags.scores)
-    plan = [each for each in read_plan(flags.plan) if each.scores == path.stem]
+    plan = [each for each in read_plan(flags.plan) if each.scores == name_of(path)]
     if not plan:
-        raise RunsError(f"the plan of {flags.plan} asks nothing of {path.stem}")
+        raise RunsError(f"the plan of {flags.plan} asks nothing of {name_of(path)}")
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
         write_csv(table.drop(columns="said").round(6), flags.out)
@@ -89,7 +90,7 @@ def main(flags: Flags) -> None:
     shown = table[(table["status"] != PLANNED) == flags.added]
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
-        raise RunsError(f"the plan of {flags.plan} has {which} on {path.stem}")
+        raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
     print("\n\n".join(_tables(shown)))
 
 

@@ -1,6 +1,6 @@
 """Prints kept scores as Markdown tables: means, paired differences, unstable runs.
 
-python -m f3ast_tff.analysis.score_tables --scores analysis/results/table3_synthetic.csv
+python -m f3ast_tff.analysis.score_tables --scores analysis/studies/table3_synthetic/scores.csv
     --score sample_accuracy,user_accuracy --columns availability --by reading --minus f3ast:fedavg
 """
 
@@ -45,6 +45,7 @@ from f3ast_tff.analysis.tidy_scores import (
     runs_where,
     scores_at,
 )
+from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.records.metrics import count_of_last_10_percent
 from f3ast_tff.settings import REQUIRED, parameter
@@ -136,7 +137,7 @@ def main(flags: Flags) -> None:
         loss_above=flags.loss_above if flags.unstable else None,
         asked=reading_note(
             plan=read_plan(flags.plan) if flags.plan else (),
-            scores=Path(flags.scores).stem,
+            scores=name_of(Path(flags.scores)),
             of_scores=_list(flags.score),
             when=when,
             pairs=_list(flags.minus),

@@ -53,7 +53,7 @@ LONGEST = (
     "f3ast_tff/engines/jax/test_engine.py",
     "packaging/test_install.py",
     "f3ast_tff/engines/jax/test_client_tables.py",
-    "analysis/theory/test_theory_command.py",
+    "analysis/studies/theory/test_theory_command.py",
     "test_docs.py",
     "datasets/test_synthetic.py",
     "f3ast_tff/settings/test_every_setting_reaches.py",

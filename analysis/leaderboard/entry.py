@@ -11,7 +11,7 @@ from f3ast_tff.analysis.leaderboard.boards import Board, Method
 from f3ast_tff.analysis.leaderboard.masks import Published, masks_of_run
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import PERIODS, Pair, Run
-from f3ast_tff.analysis.studies import RATES
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.availability.logs.mask_files import masks_digest, read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there

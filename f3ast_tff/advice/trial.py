@@ -11,7 +11,7 @@ from f3ast_tff.advice.study import read_studies
 from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.studies import RATES, SCORES_OF, method_name
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, method_name
 from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings.registry import registry_with

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ cifar100,f3ast,always,1,1,10,0.34,0.3,1,1
 """
 GROUP = Group(
     "Table III",
-    "kept.csv",
+    Path("kept.csv"),
     across="availability",
     labels=(("always", "always"),),
     printed=("f3ast_table3_sample_accuracy.csv", "availability"),
@@ -30,7 +31,7 @@ def test_a_row_holds_our_mean_difference_and_the_printed_lead(tmp_path: Path) ->
     (tmp_path / "kept.csv").write_text(
         TABLE.replace("SCORES", "sample_accuracy,user_accuracy,sample_loss,user_loss")
     )
-    (row,) = rows_of(GROUP, tmp_path)
+    (row,) = rows_of(replace(GROUP, scores=tmp_path / "kept.csv"))
     assert row.label == "F3AST − FedAvg, always"
     assert row.found.mean == pytest.approx(0.03)
     assert row.found.num_draws == 2

@@ -20,8 +20,9 @@ from f3ast_tff.analysis.plan import (
 )
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.campaigns.grid_file import built_in_campaigns
+from f3ast_tff.campaigns.study_folders import name_of
 
-RESULTS = Path(__file__).resolve().parents[2] / "analysis" / "results"
+STUDIES = Path(__file__).resolve().parents[2] / "analysis" / "studies"
 PLAN = """
 [plan]
 asked = 2026-01-02T10:00:00Z
@@ -63,19 +64,21 @@ def faults(words: list[str]) -> Iterator[str]:
     when = int(flags["round"]) if "round" in flags else flags.get("period", "final")
     for score in flags.get("score", "sample_accuracy").split(","):
         for pair in flags["minus"].split(","):
-            stem = Path(flags["scores"]).stem
-            if asks(read_plan(flags["plan"]), stem, score, when, pair) is None:
-                yield f"{flags['plan']} does not ask {pair} in {score} at {when} of {stem}"
+            name = name_of(Path(flags["scores"]))
+            if asks(read_plan(flags["plan"]), name, score, when, pair) is None:
+                yield f"{flags['plan']} does not ask {pair} in {score} at {when} of {name}"
 
 
-@pytest.mark.parametrize("page", sorted(RESULTS.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", sorted(STUDIES.glob("*/page.md")), ids=lambda page: page.parent.name
+)
 def test_a_kept_page_shows_the_pairs_and_times_of_its_plan(page: Path) -> None:
     tables = [words for words in commands(page.read_text()) if "score_tables" in " ".join(words)]
     assert [fault for words in tables for fault in faults(words)] == []
 
 
 def test_another_period_or_pair_than_the_plans_is_a_fault() -> None:
-    page = (RESULTS / "table3_cifar100.md").read_text()
+    page = (STUDIES / "table3_cifar100/page.md").read_text()
     words = next(each for each in commands(page) if any("--minus" in word for word in each))
     others = [
         [*words, "--round=500"],

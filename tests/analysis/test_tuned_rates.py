@@ -265,14 +265,14 @@ def test_parameters_of_plug_ins_are_written_as_what_they_look_like(scores: Path)
     assert types == {"mlp_ridge": float, "mlp_units": int, "mlp_bias": bool, "mlp_kind": str}
 
 
-@pytest.mark.parametrize("page", ["methods_synthetic", "late_methods_synthetic", "methods_real"])
-def test_the_kept_choices_are_those_of_the_command(page: str, tmp_path: Path) -> None:
-    results = Path(__file__).resolve().parents[2] / "analysis" / "results"
-    for words in commands((results / f"tuning_{page}.md").read_text()):
+@pytest.mark.parametrize("name", ["methods_synthetic", "late_methods_synthetic", "methods_real"])
+def test_the_kept_choices_are_those_of_the_command(name: str, tmp_path: Path) -> None:
+    study = Path(__file__).resolve().parents[2] / f"analysis/studies/tune_{name}"
+    for words in commands((study / "page.md").read_text()):
         if words[:3] == ["python", "-m", "f3ast_tff.analysis.tuned_rates"]:
-            kept = results / Path(words[words.index("--out") + 1]).name
+            kept = study / Path(words[words.index("--out") + 1]).name
             words[words.index("--out") + 1] = str(tmp_path / "rates.csv")
-            words[words.index("--scores") + 1] = str(results / f"tuning_{page}.csv")
+            words[words.index("--scores") + 1] = str(study / "scores.csv")
             assert main(words[2:]) == 0
             assert (tmp_path / "rates.csv").read_text() == kept.read_text()
             return
