@@ -32,7 +32,7 @@ LONGEST = (
     "test_run_experiments.py",
     "f3ast_tff/engines/test_recorded_rounds.py",
     "f3ast_tff/engines/test_memories_alike.py",
-    "analysis/test_kept_results.py",
+    "analysis/studies/test_kept_results.py",
     "datasets/test_task_runs.py",
     "f3ast_tff/campaigns/test_interruption.py",
     "f3ast_tff/delivery/test_late_runs.py",

@@ -14,9 +14,8 @@ from typing import Any
 
 from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs, summarised
 from f3ast_tff.analysis.runs import Run, described
-from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, method_name
-from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where, settings_of
+from f3ast_tff.analysis.tidy_scores import kept_groups, label, read_scores, runs_where, settings_of
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.study_folders import declared

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis import agreement, ordering, tidy_scores
+from f3ast_tff.analysis import agreement, tidy_scores
+from f3ast_tff.analysis.studies import ordering
 from f3ast_tff.cli import compare, report
 from tests.analysis.conftest import MakeRun
 

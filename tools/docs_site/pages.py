@@ -21,7 +21,7 @@ from pathlib import Path
 
 import latex2mathml.converter
 
-from f3ast_tff.analysis import kept_pages, page_numbers
+from f3ast_tff.analysis.studies import kept_pages, page_numbers
 from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
 from tools.docs_site import availability_pictures, notebooks

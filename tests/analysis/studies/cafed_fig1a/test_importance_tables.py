@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis import cumulative_importance
 from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.studies import cumulative_importance
 from f3ast_tff.analysis.studies.cafed_fig1a import importance_tables
 from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.class_runs import make

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.kept_pages import commands
-from f3ast_tff.analysis.plan import (
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.studies.kept_pages import commands
+from f3ast_tff.analysis.studies.plan import (
     ADDED,
     PLANNED,
     WITH_SCORES,
@@ -18,11 +19,10 @@ from f3ast_tff.analysis.plan import (
     read_plan,
     reading_note,
 )
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.campaigns.grid_file import built_in_campaigns
 from f3ast_tff.campaigns.study_folders import name_of
 
-STUDIES = Path(__file__).resolve().parents[2] / "analysis" / "studies"
+STUDIES = Path(__file__).resolve().parents[3] / "analysis" / "studies"
 PLAN = """
 [plan]
 asked = 2026-01-02T10:00:00Z

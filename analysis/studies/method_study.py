@@ -1,6 +1,6 @@
 """Compares the methods of a study: each in its objective, with the method it corrects and FedAvg.
 
-python -m f3ast_tff.analysis.method_study --scores scores.csv
+python -m f3ast_tff.analysis.studies.method_study --scores scores.csv
     --objective own
 
 The command writes files with --out or --picture, and otherwise prints Markdown tables. The

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.score_sweep import main, sweep
+from f3ast_tff.analysis.studies.score_sweep import main, sweep
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 
 HEADER = "task,algorithm,availability_history,client_lr,data_seed,seed,round,sample_accuracy,"

@@ -1,6 +1,6 @@
 """Cumulative importance, the mean weight over all rounds, by class of clients (CA-Fed, Fig. 1d).
 
-python -m f3ast_tff.analysis.cumulative_importance --runs runs/cafed_fig1a --out importance.csv
+python -m f3ast_tff.analysis.studies.cumulative_importance --runs runs/NAME --out importance.csv
 
 The classes come from the availability `four_classes` and are grouped as in the figure.
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.course import main, rounds_to
+from f3ast_tff.analysis.studies.course import main, rounds_to
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 
 

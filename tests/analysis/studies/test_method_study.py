@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis import kept_pages
 from f3ast_tff.analysis.method_differences import method_means, regime_differences
-from f3ast_tff.analysis.method_study import main, symmetric_limit
+from f3ast_tff.analysis.studies import kept_pages
+from f3ast_tff.analysis.studies.method_study import main, symmetric_limit
 from f3ast_tff.analysis.study_runs import read_study
 from f3ast_tff.methods.mifa import MifaConfig
 
@@ -237,7 +237,7 @@ def test_limits_of_the_colours(differences: list[float], limit: float) -> None:
 def test_in_a_kept_page(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is pasted; a command that writes a picture is left alone."""
     monkeypatch.chdir(scores.parent)
-    study = "python -m f3ast_tff.analysis.method_study --scores study.csv"
+    study = "python -m f3ast_tff.analysis.studies.method_study --scores study.csv"
     page = f"# A\n\n```sh\n{study} --objective=own\n```\n\nOld.\n"
     page += f"\n```sh\n{study} --picture=heat.svg\n```\n\n![](heat.svg)\n"
     new = kept_pages.refreshed(page)

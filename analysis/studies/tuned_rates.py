@@ -1,6 +1,6 @@
 """Chooses a client and a server rate for each method and objective, from runs on held-out draws.
 
-python -m f3ast_tff.analysis.tuned_rates --scores tuning.csv --out tuned_rates.csv
+python -m f3ast_tff.analysis.studies.tuned_rates --scores tuning.csv --out tuned_rates.csv
 
 The rule: of the rate pairs of the grid, the one with the highest mean accuracy of the objective
 at the last evaluation, over all held-out runs (regime, draw, seed). The accuracy is over samples
@@ -26,8 +26,8 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
-from f3ast_tff.analysis.rate_grids import Pair, best_of, edge_of, rates_said, unequal_grids
 from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
+from f3ast_tff.analysis.studies.rate_grids import Pair, best_of, edge_of, rates_said, unequal_grids
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, method_name, read_studies
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import read_cells

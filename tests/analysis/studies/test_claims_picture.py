@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.claims_picture import Group, draw_claims, main, rows_of
+from f3ast_tff.analysis.studies.claims_picture import Group, draw_claims, main, rows_of
 from f3ast_tff.core.errors import ParameterError
 
 TABLE = """task,algorithm,availability,data_seed,seed,round,SCORES

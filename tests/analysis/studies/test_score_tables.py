@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.kept_pages import main as update
-from f3ast_tff.analysis.score_tables import main
+from f3ast_tff.analysis.studies.kept_pages import main as update
+from f3ast_tff.analysis.studies.score_tables import main
 
 Write = Callable[..., Path]
 SCORES = "sample_accuracy,user_accuracy,sample_loss,user_loss"
@@ -316,7 +316,7 @@ def test_ln_10_is_the_default_bound(write: Write, capsys: pytest.CaptureFixture[
 def test_a_page_is_brought_up_to_date(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     """Text between a command and the next block, heading or end mark is replaced."""
     scores = write("algorithm,seed,round", "f3ast,0,9,0.5", "fedavg,0,9,0.4")
-    command = f"```sh\npython -m f3ast_tff.analysis.score_tables \\\n  --scores {scores}"
+    command = f"```sh\npython -m f3ast_tff.analysis.studies.score_tables \\\n  --scores {scores}"
     one, other = f"{command} --where algorithm=f3ast\n```\n", f"{command}\n```\n"
     table = "At round 9:\n\n| | sample accuracy |\n|---|---|\n{}| F3AST | 0.5000 |\n\n"
     table += "1 seed of one draw of the data.\n"
@@ -339,10 +339,14 @@ def test_pages_that_cannot_be_brought_up_to_date(
     scores = write("algorithm,seed,round", "f3ast,0,9,0.5")
     page = scores.with_name("page.md")
     assert update(["x", f"--page={page}"]) == 2
-    page.write_text("```sh\nls\npython -m f3ast_tff.analysis.score_tables --scores x.csv\n```\n")
+    page.write_text(
+        "```sh\nls\npython -m f3ast_tff.analysis.studies.score_tables --scores x.csv\n```\n"
+    )
     assert update(["x", f"--page={page}"]) == 2
     assert "needs a ```sh block of its own" in capsys.readouterr().err
-    page.write_text("```sh\npython -m f3ast_tff.analysis.score_tables --scores x.csv\n```\nold\n")
+    page.write_text(
+        "```sh\npython -m f3ast_tff.analysis.studies.score_tables --scores x.csv\n```\nold\n"
+    )
     assert update(["x", f"--page={page}"]) == 2
     assert "this command failed" in capsys.readouterr().err
     assert page.read_text().endswith("old\n")

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from f3ast_tff.analysis.rate_grids import Pair, best_of, edge_of, unequal_grids
+from f3ast_tff.analysis.studies.rate_grids import Pair, best_of, edge_of, unequal_grids
 
 GRID = list(itertools.product((0.01, 0.03, 0.1), (1.0, 3.0, 10.0)))
 MIDDLE, CORNER = (0.03, 3.0), (0.1, 10.0)

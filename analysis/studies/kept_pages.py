@@ -1,12 +1,12 @@
 """Writes the tables of a page again, each from the command above it, and the numbers of its text.
 
-python -m f3ast_tff.analysis.kept_pages --page analysis/studies/NAME/page.md
+python -m f3ast_tff.analysis.studies.kept_pages --page analysis/studies/NAME/page.md
 
-Each command that prints tables, of `score_tables`, `method_study` and other modules, has a separate
-```sh block on a page. Its output follows, up to the next heading, the next ```sh block, or a line
-`<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. `page_numbers`
-says how numbers in the text are marked. Run this module from the root of the repository, where the
-paths in commands start.
+Each command that prints tables, of modules beside this one, has a separate ```sh block on a page.
+Its output follows, up to the next heading, the next ```sh block, or a line `<!-- end -->`. A
+command that writes a file (--out, --picture) or reads runs (--runs) prints no tables.
+`page_numbers` says how numbers in the text are marked. Run this module from the root of the
+repository, where the paths in commands start.
 """
 
 from __future__ import annotations
@@ -21,21 +21,18 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from f3ast_tff.analysis import page_numbers
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.studies import page_numbers
 from f3ast_tff.analysis.texts import wrapped
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PYTHON = ["python", "-m"]
-# Modules whose commands print tables; those of studies do, too.
-_TABLES = {
-    f"f3ast_tff.analysis.{name}"
-    for name in ("score_tables", "plan_verdicts", "course", "method_study", "leaderboard.tables")
-}
-_OF_STUDIES = "f3ast_tff.analysis.studies."
-_WRITES = ("--out", "--picture")
+# Modules whose commands print tables.
+_TABLES = ("f3ast_tff.analysis.studies.", "f3ast_tff.analysis.leaderboard.tables")
+# Flags of commands that write a file, or need folders of runs.
+_NO_TABLES = ("--out", "--picture", "--runs")
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^(?:#|```sh$|<!-- end -->$|<!-- numbers$)", re.MULTILINE)
 
@@ -108,9 +105,9 @@ def _words(line: str) -> list[str]:
 
 
 def _is_tables(words: Sequence[str]) -> bool:
-    writes = any(word.partition("=")[0] in _WRITES for word in words)
-    prints = any(word in _TABLES or word.startswith(_OF_STUDIES) for word in words[2:3])
-    return words[:2] == _PYTHON and prints and not writes
+    flags = {word.partition("=")[0] for word in words}
+    prints = any(word.startswith(_TABLES) for word in words[2:3]) and flags.isdisjoint(_NO_TABLES)
+    return words[:2] == _PYTHON and prints
 
 
 def _printed(words: Sequence[str]) -> str:

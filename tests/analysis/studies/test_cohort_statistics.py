@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.cohort_statistics import cohort_statistics, main
 from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.studies.cohort_statistics import cohort_statistics, main
 from tests.analysis.conftest import MakeRun
 
 P = np.array([0.7, 0.1, 0.1, 0.1])

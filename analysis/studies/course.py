@@ -1,6 +1,6 @@
 """The course of a comparison: rounds to an accuracy, the lead by round, and both curves.
 
-python -m f3ast_tff.analysis.course --scores analysis/studies/fig2_course/scores.csv
+python -m f3ast_tff.analysis.studies.course --scores analysis/studies/fig2_course/scores.csv
     --rows algorithm,baseline_sampling --targets 0.75,0.8 --minus f3ast:fedavg/with_replacement
     --panels "first:server_lr=1.0;tuned:server_lr=2.0,server_lr=3.0"
 
@@ -22,9 +22,9 @@ from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal
 from f3ast_tff.analysis.paired_difference import difference_of_common
-from f3ast_tff.analysis.plan import read_plan, reading_note
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,

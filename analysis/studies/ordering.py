@@ -1,6 +1,6 @@
 """Ranks algorithms by their mean score, with paired differences over draws and seeds they share.
 
-python -m f3ast_tff.analysis.ordering --runs runs/cafed_fig1a
+python -m f3ast_tff.analysis.studies.ordering --runs runs/cafed_fig1a
 """
 
 from __future__ import annotations

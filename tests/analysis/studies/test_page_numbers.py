@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.page_numbers import as_stated, refreshed, without_marks
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.studies.page_numbers import as_stated, refreshed, without_marks
 from f3ast_tff.campaigns import study_folders
 
 HEADER = "task,algorithm,availability,data_seed,seed,round,sample_accuracy,user_accuracy,"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis import kept_pages, tidy_scores
+from f3ast_tff.analysis import tidy_scores
 from f3ast_tff.analysis.runs import SCORES as COLUMNS
+from f3ast_tff.analysis.studies import kept_pages
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.run.run_experiment import run_experiment
@@ -24,7 +25,7 @@ from tests.analysis.kept_results import (
     wrong_tables,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 STUDIES = ROOT / "analysis" / "studies"
 FILES = sorted(STUDIES.glob("*/*.csv"))
 PAGES = sorted([*STUDIES.glob("*/page.md"), ROOT / "analysis/leaderboard/leaderboard.md"])
@@ -64,7 +65,7 @@ python -m f3ast_tff.analysis.tidy_scores --runs runs/tiny --every=2 \\
 ```
 
 ```sh
-python -m f3ast_tff.analysis.score_tables --scores analysis/studies/tiny/scores.csv \\
+python -m f3ast_tff.analysis.studies.score_tables --scores analysis/studies/tiny/scores.csv \\
   --score sample_accuracy,sample_loss --minus f3ast:fedavg
 ```
 

@@ -1,6 +1,6 @@
 """Draws kept scores against a setting, a line per algorithm with 95% intervals over draws.
 
-python -m f3ast_tff.analysis.score_sweep --scores analysis/studies/cafed_fig4b/scores.csv
+python -m f3ast_tff.analysis.studies.score_sweep --scores analysis/studies/cafed_fig4b/scores.csv
     --x availability_history --log --out analysis/studies/cafed_fig4b/picture.png
 
 An algorithm without the setting is a level line.

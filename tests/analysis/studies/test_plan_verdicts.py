@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.plan import read_plan
-from f3ast_tff.analysis.plan_verdicts import main, verdicts_of_plan
+from f3ast_tff.analysis.studies.plan import read_plan
+from f3ast_tff.analysis.studies.plan_verdicts import main, verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores
 
 PLAN = """

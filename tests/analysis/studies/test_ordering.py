@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.ordering import main, rankings
 from f3ast_tff.analysis.runs import Pair, load_runs
+from f3ast_tff.analysis.studies.ordering import main, rankings
 from tests.analysis.conftest import MakeRun
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.kept_pages import commands
-from f3ast_tff.analysis.tuned_rates import main
+from f3ast_tff.analysis.studies.kept_pages import commands
+from f3ast_tff.analysis.studies.tuned_rates import main
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.files.data_files import read_toml
 
@@ -267,9 +267,9 @@ def test_parameters_of_plug_ins_are_written_as_what_they_look_like(scores: Path)
 
 @pytest.mark.parametrize("name", ["methods_synthetic", "late_methods_synthetic", "methods_real"])
 def test_the_kept_choices_are_those_of_the_command(name: str, tmp_path: Path) -> None:
-    study = Path(__file__).resolve().parents[2] / f"analysis/studies/tune_{name}"
+    study = Path(__file__).resolve().parents[3] / f"analysis/studies/tune_{name}"
     for words in commands((study / "page.md").read_text()):
-        if words[:3] == ["python", "-m", "f3ast_tff.analysis.tuned_rates"]:
+        if words[:3] == ["python", "-m", "f3ast_tff.analysis.studies.tuned_rates"]:
             kept = study / Path(words[words.index("--out") + 1]).name
             words[words.index("--out") + 1] = str(tmp_path / "rates.csv")
             words[words.index("--scores") + 1] = str(study / "scores.csv")

@@ -1,6 +1,6 @@
 """A picture of the papers' claims: differences in our kept runs, beside the printed ones.
 
-python -m f3ast_tff.analysis.claims_picture --out docs/pictures/paper_claims.svg
+python -m f3ast_tff.analysis.studies.claims_picture --out docs/pictures/paper_claims.svg
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Composition of cohorts: the sum of their weights over time, and the clients left out.
 
-python -m f3ast_tff.analysis.cohort_statistics --runs runs/table3_synthetic --out cohorts.csv
+python -m f3ast_tff.analysis.studies.cohort_statistics --runs runs/NAME --out cohorts.csv
 
 If the aggregation is a sum, the server moves by sum_k w_k v_k: if the weights sum to 2, the step is
 twice as long as for a mean. An unbiased rule has E[sum_k w_k] = 1.

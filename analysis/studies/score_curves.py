@@ -1,6 +1,6 @@
 """Draws kept scores against the round, and the gains of some methods over others.
 
-python -m f3ast_tff.analysis.score_curves --scores analysis/studies/table3_small/scores.csv
+python -m f3ast_tff.analysis.studies.score_curves --scores analysis/studies/table3_small/scores.csv
     --gain f3ast:fedavg,f3ast_adam:fedadam --out analysis/studies/table3_small/picture.png
 
 Each row of panels is an availability, each pair of columns a task.

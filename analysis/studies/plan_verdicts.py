@@ -1,6 +1,6 @@
 """Judges the questions of a study's plan: what was asked before the scores were there.
 
-python -m f3ast_tff.analysis.plan_verdicts --plan table3_cifar100
+python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
     --scores analysis/studies/table3_cifar100/scores.csv
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
@@ -21,15 +21,16 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.plan import PLANNED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.score_tables import EACH, label
+from f3ast_tff.analysis.studies.plan import PLANNED, PlannedQuestion, read_plan
+from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv
 from f3ast_tff.analysis.tidy_scores import (
     Key,
     When,
     chosen,
     kept_groups,
+    label,
     only_group,
     ordered_keys,
     read_scores,

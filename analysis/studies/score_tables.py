@@ -1,6 +1,6 @@
 """Prints kept scores as Markdown tables: means, paired differences, unstable runs.
 
-python -m f3ast_tff.analysis.score_tables --scores analysis/studies/table3_synthetic/scores.csv
+python -m f3ast_tff.analysis.studies.score_tables --scores scores.csv
     --score sample_accuracy,user_accuracy --columns availability --by reading --minus f3ast:fedavg
 """
 
@@ -16,10 +16,10 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.plan import read_plan, reading_note
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
-from f3ast_tff.analysis.runs import SCORES, Pair, display_of, without_own_aggregation
+from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -38,6 +38,7 @@ from f3ast_tff.analysis.tidy_scores import (
     When,
     chosen,
     kept_groups,
+    label,
     only_group,
     ordered_keys,
     read_scores,
@@ -185,18 +186,6 @@ def _key(group: RunGroup, names: Sequence[str]) -> Key:
 def _present(keys: Sequence[Key], names: Sequence[str], groups: Sequence[RunGroup]) -> list[Key]:
     there = {_key(group, names) for group in groups}
     return [key for key in keys if key in there]
-
-
-def label(names: Sequence[str], key: Key) -> str:
-    """Returns a row or column in words.
-
-    Left out are settings that the runs do not have, and an aggregation that is the algorithm's
-    default.
-    """
-    values = {name: value for name, value in zip(names, key) if value}
-    values = without_own_aggregation(values, values.get("algorithm", ""))
-    parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
-    return ", ".join(parts) or NOTHING
 
 
 def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[Key, Key]]:
