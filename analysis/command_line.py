@@ -73,6 +73,17 @@ def runs_flag() -> Any:
     return parameter(REQUIRED, "folder of runs, searched at any depth", is_path=True)
 
 
+def may_differ_flag() -> Any:
+    """Declares the flag of further settings in which methods may differ; see `names_in`."""
+    about = "further settings in which compared methods may differ, with commas between"
+    return parameter("", about)
+
+
+def names_in(text: str) -> list[str]:
+    """Returns the names of a text with commas between them."""
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
 def out_flag(kind: str = "PNG") -> Any:
     """Declares the flag of the file to write; `kind` names its format."""
     return parameter(

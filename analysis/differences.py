@@ -42,6 +42,8 @@ from f3ast_tff.analysis.verdicts import (
     question,
 )
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.kinds import KINDS
 
 # Largest number of methods compared each with each; more are compared with one of them.
 MAX_METHODS = 6
@@ -62,7 +64,10 @@ COLUMNS = (
     "pairs",
     "verdict",
     "sentence",
+    "differs_in",
 )
+_LEARNING = ("client_optimizer", "server_optimizer", "model")
+_LOCAL_WORK = ("local_epochs", "local_steps", "batch_size", "last_batch")
 _WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
 
 
@@ -83,9 +88,9 @@ class Methods:
     labels: dict[RunGroup, str]
 
 
-def methods_of(groups: Sequence[RunGroup]) -> Methods:
-    """Arranges finished runs as methods under conditions."""
-    ordered, names = arranged(groups)
+def methods_of(groups: Sequence[RunGroup], may_differ: Sequence[str] = ()) -> Methods:
+    """Arranges finished runs as methods under conditions; see `with_what_is_theirs`."""
+    ordered, names = arranged(with_what_is_theirs(groups, may_differ))
     own = [name for name in names if is_own(name, ordered)]
     told = told_apart(ordered)
     labels = {}
@@ -101,6 +106,49 @@ def methods_of(groups: Sequence[RunGroup]) -> Methods:
         return list(map(sortable, values))
 
     return Methods(sorted(ordered, key=place), conditions, own, labels)
+
+
+def with_what_is_theirs(
+    groups: Sequence[RunGroup], may_differ: Sequence[str] = ()
+) -> list[RunGroup]:
+    """Returns the groups with all that methods may differ in among their own settings.
+
+    These are, besides the settings that a method declares, optimizers, penalties and local work,
+    unless a method ran with several values: those are conditions then.
+
+    Args:
+        groups: The runs.
+        may_differ: Further settings in which methods may differ.
+
+    Raises:
+        ParameterError: If the runs have no setting of such a name.
+    """
+    known = {name for group in groups for name in group.settings}
+    for name in may_differ:
+        if name not in known:
+            near = ", ".join(sorted(varying(groups))) or "none"
+            allowed = f"must be settings of the runs; these differ: {near}"
+            raise ParameterError("may_differ", ",".join(may_differ), allowed)
+    theirs = [*may_differ, *_of_the_methods(groups)]
+    return [group.with_own(theirs) for group in groups]
+
+
+def _of_the_methods(groups: Sequence[RunGroup]) -> list[str]:
+    """Settings of optimizers, penalty and local work of which every method has one value."""
+    components = builtin_registry().components
+    declared = {
+        parameter.name
+        for kind in _LEARNING
+        for component in components[kind].values()
+        for parameter in component.parameters
+    }
+    names = {*declared, *_LOCAL_WORK, *(kind for kind in _LEARNING if kind != "model")}
+    methods = partition(groups, ("algorithm", "aggregation"))
+    return [
+        name
+        for name in varying(groups)
+        if name in names and not any(varying(method, [name]) for method in methods)
+    ]
 
 
 def score_of_objective(groups: Sequence[RunGroup]) -> str:
@@ -129,7 +177,9 @@ def differences(
         A row per pair of methods and condition, of columns `where`, the settings that differ
         between conditions, in words; `a`, `b`; `difference`, the mean of a minus b; `low`, `high`,
         the ends of its interval over draws, NaN where there is none; `p`, corrected for the number
-        of rows; `draws` and `pairs` that both have; `verdict` on a, one of `VERDICTS`; `sentence`.
+        of rows; `draws` and `pairs` that both have; `verdict` on a, one of `VERDICTS`; `sentence`;
+        `differs_in`, settings of optimizers, penalty, local work and others that are the methods'
+        but of no method alone, with both values.
 
     Raises:
         ParameterError: If no method is called `baseline`.
@@ -195,7 +245,8 @@ def judged(
             "pairs": len(common),
             "verdict": NO_VERDICT if asked.obstacle else _WORDS[verdict.direction],
         }
-        rows.append({**row, "sentence": _sentence(row, asked, a.first.generates_data)})
+        row["sentence"] = _sentence(row, asked, a.first.generates_data)
+        rows.append({**row, "differs_in": _differs_in(a, b)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -212,17 +263,14 @@ def heading(
     corrected = f", at levels that Holm's rule corrects for {tested} differences" * (tested > 1)
     world = varying(methods.groups, methods.conditions)
     there = {(row["where"], row[side]) for row in table.to_dict("records") for side in "ab"}
-    every = [(_where(group, world), methods.labels[group]) for group in methods.groups]
-    alone = [f"{label} ({where})" for where, label in every if (where, label) not in there]
+    alone = [g for g in methods.groups if (_where(g, world), methods.labels[g]) not in there]
+    reasons = list(dict.fromkeys(_apart(group, methods, baseline) for group in alone))
+    more = len(reasons) - _MAX_NAMED
+    reasons = reasons if more < 2 else [*reasons[:_MAX_NAMED], f"and {more} more"]
+    left_out = f"Not compared: {'; '.join(reasons)}."
     if table.empty:
-        nobody = "No two methods ran under equal settings"
-        if baseline is not None:
-            nobody = f"No method ran under equal settings with {baseline}"
-        return f"{nobody}: {', '.join(alone)}."
-    more = len(alone) - _MAX_NAMED
-    alone = alone if more < 2 else [*alone[:_MAX_NAMED], f"and {more} more"]
-    why = "Alone" if baseline is None else f"Without {baseline}"
-    left_out = f" {why} under their settings, hence not compared: {', '.join(alone)}."
+        return left_out
+    left_out = f" {left_out}"
     shares = {str(group.settings.get("client_share")) for group in methods.groups}
     mixed = " Runs with p_k = 1 / N among them have the objective of --score=user_accuracy."
     left_out = left_out if alone else ""
@@ -232,6 +280,46 @@ def heading(
         f"runs of the same data draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
         f"{left_out}"
     )
+
+
+def _apart(group: RunGroup, methods: Methods, baseline: str | None) -> str:
+    """Why a group is compared with no other one: the nearest one, and what they differ in."""
+    names = [*methods.conditions]
+    others = [
+        other
+        for other in methods.groups
+        if other is not group
+        and (baseline is None or baseline in (other.algorithm, methods.labels[other]))
+        and (other.algorithm, methods.labels[other]) != (group.algorithm, methods.labels[group])
+    ]
+    label = methods.labels[group]
+    if not others:
+        return f"{label}, the only method" if baseline is None else label
+    nearest = min(others, key=lambda other: len(varying([group, other], names)))
+    differing = varying([group, nearest], names)
+    said = ", ".join(f"{n} {_values(n, group, nearest)}" for n in differing)
+    flag = f"--may_differ={','.join(differing)} compares them"
+    return f"{label} with {methods.labels[nearest]}, they differ in {said} [{flag}]"
+
+
+def _differs_in(a: RunGroup, b: RunGroup) -> str:
+    """Settings with two values that neither algorithm nor aggregation declares."""
+    told = {name for group in (a, b) for name in group.first.method_settings if name not in KINDS}
+    names = [n for n in varying([a, b]) if n in a.own or n in b.own]
+    shown = [
+        n
+        for n in names
+        if n not in told and n not in ("algorithm", "aggregation") and not n.startswith("plugin ")
+    ]
+    return ", ".join(f"{name} {_values(name, a, b)}" for name in shown)
+
+
+def _values(name: str, a: RunGroup, b: RunGroup) -> str:
+    of_a, of_b = (
+        g.first.display(name) if name in ("task", "availability") else g.condition([name])[name]
+        for g in (a, b)
+    )
+    return f"({of_a}, {of_b})"
 
 
 def _baseline(

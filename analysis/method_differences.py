@@ -15,8 +15,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.score_tables import label
-from f3ast_tff.analysis.studies import (
+from f3ast_tff.analysis.study_runs import (
     FEDAVG,
     RATES,
     SHARE,
@@ -27,6 +26,7 @@ from f3ast_tff.analysis.studies import (
     find_method,
     method_name,
 )
+from f3ast_tff.analysis.tidy_scores import label
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
 

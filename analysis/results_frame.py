@@ -18,6 +18,7 @@ from f3ast_tff.analysis.differences import (
     heading,
     methods_of,
     score_of_objective,
+    with_what_is_theirs,
 )
 from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import (
@@ -137,7 +138,11 @@ class Results(pd.DataFrame):
         return pd.DataFrame
 
     def differences(
-        self, baseline: str | None = None, score: str | None = None, period: str | int = PERIODS[0]
+        self,
+        baseline: str | None = None,
+        score: str | None = None,
+        period: str | int = PERIODS[0],
+        may_differ: Sequence[str] = (),
     ) -> pd.DataFrame:
         """Returns which method is better: a row per pair, with interval, p value and a sentence.
 
@@ -146,6 +151,8 @@ class Results(pd.DataFrame):
             score: Score to compare: `sample_accuracy`, `user_accuracy`, `sample_loss`, `user_loss`;
                 `None` for `user_accuracy` if all runs have p_k = 1 / N, else `sample_accuracy`.
             period: `"final"`, `"mean_of_last_10_percent"`, or a round that was evaluated.
+            may_differ: Settings in which methods may differ, besides what is theirs: their own
+                settings, optimizers, penalty and local work.
 
         Raises:
             ParameterError: If no method is called `baseline`, or there is no such score or period.
@@ -157,10 +164,18 @@ class Results(pd.DataFrame):
             raise ParameterError("score", score, f"must be one of {', '.join(SCORES)}")
         if not isinstance(period, int) and period not in PERIODS:
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
-        table = differences(self.methods, score=score, period=period, baseline=baseline)
-        if table.empty and len(set(self.methods.labels.values())) > 1:
-            raise RunsError(heading(self.methods, table, score, period, baseline))
+        methods = self._that_may_differ(may_differ) if may_differ else self.methods
+        table = differences(methods, score=score, period=period, baseline=baseline)
+        if table.empty and len(set(methods.labels.values())) > 1:
+            raise RunsError(heading(methods, table, score, period, baseline))
         return table
+
+    def _that_may_differ(self, names: Sequence[str]) -> Methods:
+        """The same methods, under conditions without settings of these names."""
+        groups = with_what_is_theirs(self.methods.groups, names)
+        told = dict(zip(groups, map(self.methods.labels.__getitem__, self.methods.groups)))
+        found = methods_of(groups)
+        return replace(found, labels={group: told[group] for group in found.groups})
 
     def plot(  # type: ignore[override]
         self, path: str | os.PathLike[str] | None = None, x: str = "rounds"
@@ -226,6 +241,7 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         if repeated:
             raise RunsError(repeated[0])
         labels.update(dict.fromkeys(groups, label))
+    labels = dict(zip(with_what_is_theirs(list(labels)), labels.values()))
     found = methods_of(list(labels))
     named = {group: labels[group] or found.labels[group] for group in found.groups}
     for cell in partition(found.groups, found.conditions):

@@ -114,6 +114,8 @@ class RunGroup:
 
     def with_own(self, names: Sequence[str]) -> RunGroup:
         """Returns the group whose settings of these names count as its method's own."""
+        if self.method_settings.issuperset(names):
+            return self
         return replace(self, method_settings=self.method_settings.union(names))
 
     def scores(self, metric: str, at: str | int) -> dict[Pair, float]:

@@ -20,8 +20,17 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, Run, RunsError, order_of
-from f3ast_tff.analysis.texts import read_csv, write_csv
+from f3ast_tff.analysis.runs import (
+    PERIODS,
+    SCORES,
+    Pair,
+    Run,
+    RunsError,
+    display_of,
+    order_of,
+    without_own_aggregation,
+)
+from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
 from f3ast_tff.files.messages import one_line
@@ -257,6 +266,18 @@ def ordered_keys(keys: Iterable[Key], names: Sequence[str]) -> list[Key]:
 def chosen(groups: Iterable[RunGroup], cells: Mapping[str, str]) -> list[RunGroup]:
     """Returns the groups with these settings."""
     return [g for g in groups if all(g.setting(name) == text for name, text in cells.items())]
+
+
+def label(names: Sequence[str], key: Key) -> str:
+    """Returns a row or column in words.
+
+    Left out are settings that the runs do not have, and an aggregation that is the algorithm's
+    default.
+    """
+    values = {name: value for name, value in zip(names, key) if value}
+    values = without_own_aggregation(values, values.get("algorithm", ""))
+    parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
+    return ", ".join(parts) or NOTHING
 
 
 def only_group(groups: Sequence[RunGroup], of: str, advice: str) -> RunGroup:

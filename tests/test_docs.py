@@ -18,6 +18,11 @@ from f3ast_tff.settings.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+STUDIES = sorted((ROOT / "analysis").glob("*/**/*.md"))
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def python_of(page: str) -> list[str]:
@@ -171,13 +176,13 @@ def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None
     assert sorted(found) == sorted(builtin_registry().names("algorithm"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PAGES, *STUDIES], ids=name_of)
 def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_tests_that_are_named_exist(page: Path) -> None:
     for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
         assert f"def {name}" in (ROOT / file).read_text(), f"{page.name}: {file} {name}"
@@ -209,10 +214,7 @@ def too_wide(page: str) -> list[str]:
     return found
 
 
-RESULTS = sorted((ROOT / "analysis/results").glob("*.md"))
-
-
-@pytest.mark.parametrize("page", [*PAGES, *RESULTS], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PAGES, *STUDIES], ids=name_of)
 def test_lines_have_100_columns_and_cells_160_characters(page: Path) -> None:
     assert not too_wide(page.read_text())
 

@@ -14,15 +14,14 @@ from typing import Any
 
 from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs, summarised
 from f3ast_tff.analysis.runs import Run, described
-from f3ast_tff.analysis.score_tables import label
-from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, method_name
-from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where, settings_of
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, method_name
+from f3ast_tff.analysis.tidy_scores import kept_groups, label, read_scores, runs_where, settings_of
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
+from f3ast_tff.campaigns.study_folders import declared
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
 
-RESULTS = Path(__file__).parents[1] / "results"
 _SHARES = {"examples": "p_k = n_k / n", "batches": "p_k by batches", "equal": "p_k = 1 / N"}
 # Words for settings in a board's title.
 _WORDS = {"clients_per_round": "K =", "late_by": "late by", "late_round_quantile": "L at quantile"}
@@ -33,48 +32,31 @@ class Study:
     """A kept file of scores whose methods are ranked.
 
     Attributes:
-        name: Name of the file without `.csv`, and of its campaign.
+        name: Name of the study, and of its campaign.
         title: Title of the study.
+        scores: The kept scores.
         tuned: Whether rates were tuned for each method; otherwise all methods with the same
             optimizers have the same rates.
         where: Conditions on the ranked runs, see `tidy_scores.runs_where`.
         period: Time of a run's score, of `runs.PERIODS`.
+        place: Place among the studies.
     """
 
     name: str
     title: str
+    scores: Path
     tuned: bool = False
     where: str = ""
     period: str = "final"
+    place: int = 0
 
 
-STUDIES = (
-    Study(
-        "availability_methods_synthetic",
-        "Methods for clients that come and go, Synthetic(1,1)",
-        tuned=True,
-        where="clients_per_round=10",
-    ),
-    Study("late_methods_synthetic", "Late updates, Synthetic(1,1), stationary", tuned=True),
-    Study(
-        "availability_methods_real",
-        "Methods on CIFAR-100 and Shakespeare, small networks",
-        tuned=True,
-    ),
-    Study("table3_synthetic", "F3AST's five models, Synthetic(1,1)", where="reading=paper"),
-    Study(
-        "table3_small",
-        "CIFAR-100 and Shakespeare, small networks",
-        period="mean_of_last_10_percent",
-    ),
-    Study("table3_cifar100", "CIFAR-100, the paper's network", period="mean_of_last_10_percent"),
-    Study(
-        "fig4_vary_k",
-        "Clients per round, Synthetic(1,1), home devices",
-        # K = 10 stands in `table3_synthetic`.
-        where="clients_per_round=2,clients_per_round=5,clients_per_round=20",
-    ),
-)
+def ranked_studies() -> list[Study]:
+    """Returns the studies that declare a `[board]`, in their order."""
+    return [
+        Study(name=folder.name, scores=folder / "scores.csv", **table)
+        for folder, table in declared("board")
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +130,7 @@ def read_boards(study: Study) -> list[Board]:
     Raises:
         RunsError: If the file cannot be read.
     """
-    table = runs_where(read_scores(RESULTS / f"{study.name}.csv"), study.where)
+    table = runs_where(read_scores(study.scores), study.where)
     names = settings_of(table)
     draw = int(table["draw"].iloc[0])
     planned = plan(find_grid_file(study.name), {"draw": draw}, to_run=False).runs

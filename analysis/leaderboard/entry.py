@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from f3ast_tff.analysis.differences import methods_of
+from f3ast_tff.analysis.differences import methods_of, with_what_is_theirs
 from f3ast_tff.analysis.leaderboard.boards import Board, Method
 from f3ast_tff.analysis.leaderboard.masks import Published, masks_of_run
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import PERIODS, Pair, Run
-from f3ast_tff.analysis.studies import RATES
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.availability.logs.mask_files import masks_digest, read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there
@@ -50,7 +50,9 @@ def enter(
     said: list[str] = []
     groups, repeated = group_runs(_as_regimes(runs, boards, masks, said))
     said += repeated
-    labels = methods_of(groups).labels if groups else {}
+    named = with_what_is_theirs(groups)
+    told = methods_of(named).labels if groups else {}
+    labels = {group: told[name] for group, name in zip(groups, named)}
     found = []
     for group in groups:
         board, differing = _nearest(group, boards)

@@ -1,6 +1,6 @@
 """Writes the SHA-256 of the masks of each board's runs, and the commands that write the masks.
 
-python -m f3ast_tff.analysis.leaderboard.masks --out analysis/results/leaderboard_masks.csv
+python -m f3ast_tff.analysis.leaderboard.masks --out analysis/leaderboard/masks.csv
 
 The digest equals `sha256sum` of the masks as `.csv`. The command needs the data of the tasks.
 """
@@ -10,15 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
-from f3ast_tff.analysis.leaderboard.boards import RESULTS, STUDIES, Board, read_boards
+from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.studies import SHARE
+from f3ast_tff.analysis.study_runs import SHARE
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.availability.logs.mask_files import masks_digest, packed_masks
 from f3ast_tff.availability.round_clients import available_clients
@@ -27,7 +28,7 @@ from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
 
-FILE = RESULTS / "leaderboard_masks.csv"
+FILE = Path(__file__).with_name("masks.csv")
 # Settings from which every run's masks follow.
 _ALWAYS = ("task", "availability", "rounds", "data_seed", "seed")
 
@@ -50,7 +51,7 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
-    boards = [board for study in STUDIES for board in read_boards(study)]
+    boards = [board for study in ranked_studies() for board in read_boards(study)]
     table = pd.DataFrame([row for board in boards for row in _rows(board)])
     write_csv(table, flags.out)
     print(f"{len(table)} masks: {flags.out}")

@@ -18,7 +18,7 @@ from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.studies import RATES
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.analysis.texts import NOTHING
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.leaderboard.boards import STUDIES, Board, read_boards
+from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Masks
 from f3ast_tff.analysis.leaderboard.masks import published
 from f3ast_tff.analysis.leaderboard.page import (
@@ -34,14 +34,16 @@ class Flags:
     """Flags of this command."""
 
     study: str = parameter(
-        REQUIRED, "study whose boards to print", choices=tuple(each.name for each in STUDIES)
+        REQUIRED,
+        "study whose boards to print",
+        choices=tuple(each.name for each in ranked_studies()),
     )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the tables."""
-    study = next(each for each in STUDIES if each.name == flags.study)
+    study = next(each for each in ranked_studies() if each.name == flags.study)
     print(tables(read_boards(study), published()))
 
 

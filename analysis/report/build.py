@@ -35,12 +35,17 @@ from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 
 def build(
-    collected: Collected, period: str, score: str | None = None, baseline: str | None = None
+    collected: Collected,
+    period: str,
+    score: str | None = None,
+    baseline: str | None = None,
+    may_differ: Sequence[str] = (),
 ) -> Document:
     """Builds the report of all runs of a folder.
 
     `period`, of `PERIODS`, is the time of a run's score. Methods are compared by `score`, by
-    default that of `score_of_objective`, with `baseline` if given.
+    default that of `score_of_objective`, with `baseline` if given. Besides what is theirs they may
+    differ in the settings `may_differ`.
     """
     pure = [group for group in collected.groups if not switched(group)]
     compared_groups = [g for g in collected.groups if g in pure or not varied(g, collected.groups)]
@@ -66,7 +71,9 @@ def build(
         reading_tables = {}
     empty = tuple(section.title for section in sections if not section.blocks and of_papers)
     score = score or score_of_objective(collected.groups)
-    compared, differences = differences_section(collected.groups, score, period, baseline)
+    compared, differences = differences_section(
+        collected.groups, score, period, baseline, may_differ
+    )
     if compared.blocks and (left := len(collected.unfinished)):
         said = f"{left} unfinished run{'s are' if left > 1 else ' is'} left out: see Summary."
         compared = Section(compared.title, [*compared.blocks, Text(said)])

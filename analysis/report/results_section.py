@@ -44,14 +44,18 @@ _MAY = {
 
 
 def differences_section(
-    groups: Sequence[RunGroup], score: str, period: str, baseline: str | None
+    groups: Sequence[RunGroup],
+    score: str,
+    period: str,
+    baseline: str | None,
+    may_differ: Sequence[str] = (),
 ) -> tuple[Section, pd.DataFrame]:
     """Builds the section; without blocks if no two methods ran under equal conditions.
 
     Returns:
         The section, and the table of `differences.differences` for these arguments.
     """
-    methods = methods_of(groups)
+    methods = methods_of(groups, may_differ)
     table = differences(methods, score=score, period=period, baseline=baseline)
     title, name = "Is one better?", score.replace("_", " ")
     said = heading(methods, table, score, period, baseline)
@@ -60,12 +64,14 @@ def differences_section(
         return Section(title, [Text(said)] if several else []), table
     text = (
         f"{said} {'Higher' if higher_is_better(score) else 'Lower'} is better. Two methods are "
-        "compared where task, availability and all settings agree, except their own. Too close to "
-        "call: the interval contains 0. More draws make it shorter; choose their number beforehand."
+        "compared where task, availability and all settings agree, except what is theirs: their "
+        "own settings, optimizers, penalty and local work. Too close to call: the interval "
+        "contains 0. More draws make it shorter; choose their number beforehand."
     )
     blocks: list[Block] = [Text(text)]
     for where, part in table.groupby("where", sort=False):
-        lines = tuple(part["sentence"])
+        differing = dict.fromkeys(filter(None, part["differs_in"]))
+        lines = (*part["sentence"], *(f"They differ in {each}." for each in differing))
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
     if notes := _notes(methods):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.analysis.studies import method_name
+from f3ast_tff.analysis.study_runs import method_name
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.flags import UsageError, parse_flags

@@ -20,7 +20,7 @@ from f3ast_tff.advice.candidates import Candidate, candidate
 from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.studies import SCORES_OF
+from f3ast_tff.analysis.study_runs import SCORES_OF
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
@@ -157,7 +157,7 @@ class Comparison:
             f"{method} {name} {value:g}"
             for method, choice in chosen.items()
             for name, value in choice.items()
-            if isinstance(value, float)
+            if isinstance(value, (int, float))
             and len(self.ladders[name]) > 2
             and value in (min(self.ladders[name]), max(self.ladders[name]))
         ]
@@ -194,7 +194,8 @@ class Comparison:
             values = ", ".join(f"{each} {value}" for each, value in choice.items())
             lines.append(f"  {name:<{width}} {values or 'nothing'}")
         if at_edge := self.edges(chosen):
-            lines.append(f"  at the edge of what was tried: {'; '.join(at_edge)}: widen --tune")
+            said = f"at the edge of what was tried: {'; '.join(at_edge)}: widen --tune"
+            lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="  ")
         return "\n".join(lines)
 
 

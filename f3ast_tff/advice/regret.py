@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.advice.study import STUDY, Study, read_studies
+from f3ast_tff.advice.study import Study, read_studies
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.settings import parameter
@@ -27,13 +27,15 @@ _OBJECTIVES = {"examples": "n_k / n", "equal": "1 / N"}
 class Flags:
     """Flags of this command."""
 
-    scores: str = parameter(str(STUDY), "CSV file of tidy_scores", is_path=True)
+    scores: str | None = parameter(
+        None, "CSV file of tidy_scores; by default the kept study's", is_path=True
+    )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the regrets as a Markdown table."""
-    print(regret_table(read_studies(Path(flags.scores))))
+    print(regret_table(read_studies(Path(flags.scores) if flags.scores else None)))
 
 
 def regret_table(studies: dict[str, Study]) -> str:

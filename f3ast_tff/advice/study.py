@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pandas as pd
 
-import f3ast_tff.analysis
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.studies import RATES, SHARE, method_name, read_study
+from f3ast_tff.analysis.study_runs import RATES, SHARE, method_name, read_study
+from f3ast_tff.campaigns.study_folders import declared
 
-STUDY = Path(f3ast_tff.analysis.__file__).parent / "results" / "availability_methods_synthetic.csv"
+
+def kept_scores() -> Path:
+    """Returns the scores of the study that declares `[advice]`.
+
+    Raises:
+        RunsError: If there is none.
+    """
+    for folder, _ in declared("advice"):
+        return folder / "scores.csv"
+    raise RunsError("no study declares [advice] in its study.toml: there is nothing to advise from")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +59,16 @@ class Study:
 
 
 @lru_cache(maxsize=2)
-def read_studies(path: Path = STUDY) -> dict[str, Study]:
+def read_studies(path: Path | None = None) -> dict[str, Study]:
     """Returns the study in each objective, by client share.
 
     Args:
-        path: CSV file of `tidy_scores`, with a single task.
+        path: CSV file of `tidy_scores`, with a single task; by default `kept_scores`.
 
     Raises:
         RunsError: If it cannot be read, lacks a column, or no method ran under every availability.
     """
+    path = kept_scores() if path is None else path
     study = read_study(path, ["availability"])
     for name in ("aggregation", *RATES):
         if name not in study.runs:

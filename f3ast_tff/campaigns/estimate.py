@@ -38,7 +38,15 @@ _ROUNDS, _LONG_S = 40, 10.0
 _ALL_S = 30.0
 _POLL_S, _MIB = 0.5, 2**20
 # Settings in which the runs of a line may differ, besides the fractions (rates) of these kinds.
-_OF_RUN = ("seed", "data_seed", "rounds", "eval_every", "output_dir", "run_name", "client_lr_decay")
+_OF_RUN: tuple[str, ...] = (
+    "seed",
+    "data_seed",
+    "rounds",
+    "eval_every",
+    "output_dir",
+    "run_name",
+    "client_lr_decay",
+)
 _OF_RUN += ("keep_checkpoints",)
 _WITH_RATES = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 

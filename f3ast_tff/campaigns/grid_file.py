@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.campaigns.study_folders import grid_files, name_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_toml
 
-_FOLDER = Path(__file__).parent / "grids"
 _TEXTS = ("about", "plugins")
 _TABLES = ("settings", "grid", "variants", "value", "plan")
 LABEL = "name"
@@ -30,14 +30,14 @@ class GridFile:
     """Content of a campaign's file; `f3ast_tff.campaigns.grid` interprets it.
 
     Attributes:
-        name: The campaign's name: the file's, without `.toml`.
+        name: The campaign's name: the study's, or the file's without `.toml`.
         path: The file.
         about: Purpose.
         settings: Settings of all runs, by name.
         grid: Lists of values, or a range such as `"0-9"`, by setting; every combination is run.
         variants: Tables of settings; the grid is run with each table. `name` is a label.
         plugins: Plug-ins of the runs: files, whose paths are relative to this one, or modules.
-        plan: Questions that were fixed for the runs; `f3ast_tff.analysis.plan` reads them.
+        plan: Questions that were fixed for the runs; `f3ast_tff.analysis.studies.plan` reads them.
         value: Tables of settings with a value or a list of values. Runs that match the first table
             are executed first, then runs that match the second, and so on, then all other runs.
     """
@@ -55,7 +55,7 @@ class GridFile:
 
 def built_in_campaigns() -> list[str]:
     """Returns the names of the campaigns that come with the package, sorted."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return [*grid_files()]
 
 
 def find_grid_file(name_or_file: str) -> Path:
@@ -64,9 +64,9 @@ def find_grid_file(name_or_file: str) -> Path:
     Raises:
         ParameterError: If there is neither.
     """
-    built_in = built_in_campaigns()
+    built_in = grid_files()
     if name_or_file.lower() in built_in:
-        return _FOLDER / f"{name_or_file.lower()}.toml"
+        return built_in[name_or_file.lower()]
     path = Path(os.path.expanduser(name_or_file))
     if path.suffix == ".toml" and path.stem in (".", ".."):
         # The stem names the campaign's folder.
@@ -107,7 +107,7 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     settings, grid, plan = (_table(path, content, key) for key in ("settings", "grid", "plan"))
     variants, value = (_tables(path, content, key) for key in ("variants", "value"))
     return GridFile(
-        name=path.stem,
+        name=name_of(path),
         path=path,
         about=about.strip(),
         settings=settings,

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from f3ast_tff.analysis.command_line import command, require_ending, runs_flag, say_left_out
+from f3ast_tff.analysis.command_line import (
+    command,
+    may_differ_flag,
+    names_in,
+    require_ending,
+    runs_flag,
+    say_left_out,
+)
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.differences import (
     Methods,
@@ -47,6 +54,7 @@ class Flags:
     baseline: str | None = parameter(
         None, "method that all others are compared with; default: each with each, or FedAvg if many"
     )
+    may_differ: str = may_differ_flag()
     score: str | None = parameter(
         None,
         "score that methods are compared by; default: the accuracy of the runs' objective, over "
@@ -68,18 +76,24 @@ def main(flags: Flags) -> None:
     colour = None if flags.colour == "algorithm" else flags.colour
     if colour is not None:
         _require_setting(colour, collected.groups)
-    methods = methods_of([g.with_own([colour] if colour else []) for g in collected.groups])
+    may_differ = names_in(flags.may_differ)
+    coloured = [g.with_own([colour] if colour else []) for g in collected.groups]
+    methods = methods_of(coloured, may_differ)
     say_left_out((*collected.damaged, *collected.repeated, *collected.unfinished))
     looks = _looks(methods, colour)
     names = [*methods.conditions, *dict.fromkeys([*methods.own, *([colour] if colour else [])])]
     table = final_table(methods.groups, names, methods.labels)
     score = flags.score or score_of_objective(methods.groups)
     # A colour draws other conditions in one panel; it does not make them equal.
-    equal = methods if colour is None else methods_of(collected.groups)
+    equal = methods if colour is None else methods_of(collected.groups, may_differ)
     compared = differences(equal, score, PERIODS[0], flags.baseline)
     print(render(table, names[len(methods.conditions) :]))
     for where, part in compared.groupby("where", sort=False):
         print("", *filter(None, [where]), *part["sentence"], sep="\n")
+        differing = dict.fromkeys(filter(None, part["differs_in"]))
+        print(
+            *(f"they differ in {each}" for each in differing), sep="\n", end="\n" * bool(differing)
+        )
     if len(set(equal.labels.values())) > 1:
         said = heading(equal, compared, score, PERIODS[0], flags.baseline)
         print("", textwrap.fill(said, _WIDTH), "", sep="\n")

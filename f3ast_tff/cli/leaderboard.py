@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, say_left_out
-from f3ast_tff.analysis.leaderboard.boards import STUDIES, read_boards
+from f3ast_tff.analysis.leaderboard.boards import ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import published
 from f3ast_tff.analysis.leaderboard.page import document, own_verdicts, summary_lines
@@ -36,7 +36,7 @@ class Flags:
 def main(flags: Flags) -> None:
     """Writes the page."""
     collected = None if flags.add is None else collect(flags.add)
-    boards = [board for study in STUDIES for board in read_boards(study)]
+    boards = [board for study in ranked_studies() for board in read_boards(study)]
     masks = published()
     left_out: list[str] = []
     entered: list[Entered] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.command_line import command, may_differ_flag, names_in, runs_flag
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.run_groups import Collected, collect
@@ -25,6 +25,7 @@ class Flags:
     out: str = parameter(
         REQUIRED, "folder to write the report into; made if it is not there", is_path=True
     )
+    may_differ: str = may_differ_flag()
     baseline: str | None = parameter(
         None, "method that all others are compared with; default: each with each, or FedAvg if many"
     )
@@ -49,7 +50,11 @@ def main(flags: Flags) -> None:
     if not set(formats) <= set(FORMATS):
         raise ParameterError("format", flags.format, f"must be of {', '.join(FORMATS)}")
     collected, out = collect(flags.runs), Path(flags.out)
-    write(build(collected, flags.period, flags.score, flags.baseline), out, formats)
+    write(
+        build(collected, flags.period, flags.score, flags.baseline, names_in(flags.may_differ)),
+        out,
+        formats,
+    )
     print(_said(collected))
     print(f"report: {out / 'report.md'}, {out / 'report.html'}")
 

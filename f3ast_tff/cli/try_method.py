@@ -48,7 +48,7 @@ class Options:
         "", "method of the plug-in, in the same form; default: the one that it registers"
     )
     tune: str = parameter(
-        "client_lr=0.003,0.01,0.03,0.1;server_lr=1,3,10",
+        "client_lr=0.001,0.003,0.01,0.03;server_lr=1,3,10,30",
         "values of each parameter to tune; a method without it passes over it",
     )
     out: str = parameter("", "folder of grids and runs; default: runs/try_NAME", is_path=True)

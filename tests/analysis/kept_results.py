@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from f3ast_tff.analysis.kept_pages import commands, refreshed
 from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
+from f3ast_tff.analysis.studies.kept_pages import commands, refreshed
 from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
 from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
@@ -93,15 +93,17 @@ def load(scores: Path) -> Kept:
         ValueError: If the page or a command is missing, or a command fails.
     """
     try:
-        page = scores.with_suffix(".md").read_text()
+        page = scores.with_name("page.md").read_text()
         runs = kept_runs(scores)
     except (OSError, RunsError) as error:
-        raise ValueError(f"{scores.name}: {error}") from error
+        raise ValueError(f"{scores.parent.name}: {error}") from error
     given = commands(page)
     makers = [tidy_flags(words[3:]) for words in given if words[:3] == TIDY_SCORES]
-    makers = [each for each in makers if Path(each.out) == Path("analysis/results", scores.name)]
+    makers = [each for each in makers if Path(each.out).absolute() == scores.absolute()]
     if len(makers) != 1:
-        raise ValueError(f"{scores.name}: {len(makers)} tidy_scores commands write it, not 1")
+        raise ValueError(
+            f"{scores.parent.name}: {len(makers)} tidy_scores commands write it, not 1"
+        )
     planned = []
     for words in given:
         if words[:2] == CAMPAIGN:
@@ -179,12 +181,12 @@ def wrong_tables(page: Path) -> list[str]:
     try:
         new = refreshed(old)
     except RunsError as error:
-        return [f"{page.name}: {error}"]
+        return [f"{page.parent.name}: {error}"]
     was, now = old.splitlines(), new.splitlines()
-    found = [f"{page.name}: {a!r} must be {b!r}" for a, b in zip(was, now) if a != b]
+    found = [f"{page.parent.name}: {a!r} must be {b!r}" for a, b in zip(was, now) if a != b]
     if len(was) != len(now):
-        found.append(f"{page.name}: {len(was)} lines, must be {len(now)}")
-    return found or ([] if new == old else [f"{page.name}: ends otherwise"])
+        found.append(f"{page.parent.name}: {len(was)} lines, must be {len(now)}")
+    return found or ([] if new == old else [f"{page.parent.name}: ends otherwise"])
 
 
 def wrong_scores(scores: Path) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.score_tables import Layout, score_tables
+from f3ast_tff.analysis.studies.score_tables import Layout, score_tables
 from f3ast_tff.analysis.tidy_scores import main, read_scores, settings_of
 from tests.analysis.conftest import MakeRun
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff import analysis
-from f3ast_tff.analysis import score_tables, tidy_scores
+from f3ast_tff.analysis import tidy_scores
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.studies import score_tables
 from f3ast_tff.settings import parameters_of
 from tests.analysis.conftest import MakeRun
 

@@ -144,18 +144,47 @@ def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -
     assert pairs == {("FedAvg (client_lr 0.5)", base)}
     methods = methods_of(collect(tmp_path).groups)
     said = heading(methods, rows, "sample_accuracy", "final")
-    assert "Alone under their settings, hence not compared: " in said
-    for alone in (
-        "F3AST (Always, 3 clients a round, client_share examples)",
-        "MIFA (Always, 2 clients a round, client_share equal)",
-        "Power-of-Choice (Scarce, 2 clients a round, client_share examples)",
+    assert "Not compared: " in said
+    for alone, values in (
+        ("F3AST", "clients_per_round (3, 2) [--may_differ=clients_per_round compares them]"),
+        ("MIFA", "client_share (equal, examples) [--may_differ=client_share compares them]"),
+        ("Power-of-Choice", "availability (Scarce, Always) [--may_differ=availability compares"),
     ):
-        assert alone in said
+        assert f"{alone} with FedAvg (client_lr 0.1), they differ in {values}" in said
     with_two = methods_of([g for g in collect(tmp_path).groups if g.algorithm in ("mifa", "poc")])
     nothing = differences(with_two)
     assert nothing.empty and list(nothing) == list(COLUMNS)
     said = heading(with_two, nothing, "sample_accuracy", "final")
-    assert said.startswith("No two methods ran under equal settings: MIFA (")
+    assert said.startswith("Not compared: MIFA with Power-of-Choice, they differ in ")
+    rows = differences(methods_of(with_two.groups, ["availability", "client_share"]))
+    assert rows["a"].tolist() == ["Power-of-Choice"] and rows["b"].tolist() == ["MIFA"]
+    with pytest.raises(ParameterError, match="may_differ = no_such: must be settings of the runs"):
+        methods_of(with_two.groups, ["no_such"])
+
+
+def test_methods_may_differ_in_optimizer_penalty_and_local_work(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Every method has one value of each; what differs stands beside the verdict."""
+    own = {"client_optimizer": "sgd", "local_steps": 5, "ridge": 0.0}
+    make(make_run, "a", LOW, algorithm="fedavg", **own)
+    other = {"client_optimizer": "adam", "local_steps": 10, "ridge": 0.1}
+    make(make_run, "b", HIGH, algorithm="f3ast", **other)
+    (row,) = found(tmp_path).to_dict("records")
+    assert (row["a"], row["b"], row["verdict"], row["where"]) == ("F3AST", "FedAvg", "better", "")
+    for said in ("client_optimizer (adam, sgd)", "local_steps (10, 5)", "ridge (0.1, 0.0)"):
+        assert said in row["differs_in"]
+
+
+def test_what_one_method_ran_with_several_values_of_is_a_condition(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for steps in (5, 10):
+        make(make_run, f"a{steps}", LOW, algorithm="fedavg", local_steps=steps)
+        make(make_run, f"b{steps}", HIGH, algorithm="f3ast", local_steps=steps)
+    rows = found(tmp_path)
+    assert rows["where"].tolist() == ["local_steps 5", "local_steps 10"]
+    assert not any(rows["differs_in"])
 
 
 def test_p_values_are_corrected_for_their_number(make_run: MakeRun, tmp_path: Path) -> None:
@@ -188,7 +217,7 @@ def test_no_frame_is_empty_without_a_reason(make_run: MakeRun, tmp_path: Path) -
     assert read_results(tmp_path).differences().empty
     make_run("b", algorithm="f3ast", availability="scarce")
     with pytest.raises(
-        RunsError, match="No two methods ran under equal settings: FedAvg .Always., F3AST"
+        RunsError, match="Not compared: FedAvg with F3AST, they differ in availability"
     ):
         read_results(tmp_path).differences()
 
@@ -265,5 +294,5 @@ def test_a_report_compares_methods_that_depart_from_a_preset_alike(
     (row,) = report.tables["differences"].to_dict("records")
     assert row["where"] == "client_share equal"
     said = str(report.sections[0].blocks[0])
-    assert "not compared: F3AST (client_share examples)" in said
+    assert "Not compared: F3AST with FedAvg, they differ in client_share (examples, equal)" in said
     assert "Runs with p_k = 1 / N among them have the objective of --score=user_accuracy" in said

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.leaderboard.boards import STUDIES, Board, read_boards
+from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import masks_of_run, published
 from f3ast_tff.analysis.leaderboard.page import own_verdicts, standings, target_of
@@ -26,7 +26,7 @@ MASKS = published()
 
 @cache
 def boards_of(name: str) -> list[Board]:
-    return read_boards(next(study for study in STUDIES if study.name == name))
+    return read_boards(next(study for study in ranked_studies() if study.name == name))
 
 
 def five_models() -> list[Board]:
@@ -69,7 +69,7 @@ def own_runs(board: Board, better: float = 0.0, **settings: Any) -> list[Run]:
 
 
 def test_scores_are_the_means_of_the_kept_page() -> None:
-    """`table3_synthetic.md`, home devices: FedAvg .7835, F3AST .8088, F3AST+Adam .8242."""
+    """The page of `table3_synthetic`, home devices: FedAvg .7835, F3AST .8088, F3AST+Adam .8242."""
     means = {each.name: round(home().mean(each.group), 4) for each in home().methods}
     assert means["FedAvg"] == 0.7835
     assert means["F3AST"] == 0.8088

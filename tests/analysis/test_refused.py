@@ -8,14 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis import (
-    activity_estimation,
-    agreement,
-    ordering,
-    rate_convergence,
-    rate_region,
-    tidy_scores,
-)
+from f3ast_tff.analysis import agreement, tidy_scores
+from f3ast_tff.analysis.studies import ordering
 from f3ast_tff.cli import compare, report
 from tests.analysis.conftest import MakeRun
 
@@ -50,10 +44,6 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
         (tidy_scores.main, [RUNS], "--out must be given"),
         (tidy_scores.main, ["--runs={tmp}/runs/unfinished", "--out=x.csv"], "no finished run"),
         (tidy_scores.main, [RUNS, "--out={tmp}/no/x.csv"], "no/x.csv: cannot write"),
-        (activity_estimation.main, ["--out=x.pdf"], "must end in .png"),
-        (activity_estimation.main, [OUT, "--num_seeds=0"], "num_seeds"),
-        (rate_region.main, [OUT, "--beta=1"], "--beta=1.0: must be above 0 and below 1"),
-        (rate_convergence.main, ["--out=a", "--seeds=0"], "--seeds=0: must be at least 1"),
         (agreement.main, ["{tmp}/runs/a"], "give two run folders"),
         (agreement.main, ["{tmp}/runs/a", "{tmp}/runs/unfinished"], "is not finished"),
         (agreement.main, ["{tmp}/runs/a", "{tmp}/none"], "is not a folder"),

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.interval_coverage import LAWS
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.studies.interval_coverage.__main__ import LAWS
 from f3ast_tff.analysis.verdicts import LARGER, OPEN, SMALLER, Question, judge_family
 
 pytestmark = pytest.mark.usefixtures("host_by_default")

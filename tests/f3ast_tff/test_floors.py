@@ -22,7 +22,7 @@ FLOORS = (
     # The public names.
     ("f3ast_tff",),
     ("cli",),
-    ("tools", "benchmarks", "examples"),
+    ("studies", "tools", "benchmarks", "examples"),
     ("tests",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
@@ -38,8 +38,8 @@ def room(name: str) -> str | None:
         first, *rest = rest or [first]
     if first in ("__main__", "run_experiments"):
         return "cli"
-    if first == "analysis" and rest[:1] == ["leaderboard"]:
-        return "leaderboard"
+    if first == "analysis" and rest[:1] in (["leaderboard"], ["studies"]):
+        return rest[0]
     if name.split(".")[0] == "f3ast_tff" and first not in FLOOR:
         return "f3ast_tff"
     return first if first in FLOOR else None
@@ -105,4 +105,4 @@ def test_imports_that_point_up_are_seen(tmp_path: Path) -> None:
 def test_every_folder_is_on_a_floor() -> None:
     parts = {room(name) for name, _ in modules()}
     assert None not in parts
-    assert {"core", "availability", "cli", "benchmarks", "leaderboard"} <= parts
+    assert {"core", "availability", "cli", "benchmarks", "leaderboard", "studies"} <= parts

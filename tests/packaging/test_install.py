@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 import f3ast_tff
-from f3ast_tff.analysis.leaderboard.boards import STUDIES
+from f3ast_tff.analysis.leaderboard.boards import ranked_studies
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of the checkout, with the package that each is installed as.
@@ -80,9 +80,11 @@ def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
 
 
 def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
-    kept = {*(study.name for study in STUDIES), "leaderboard_masks"}
-    held = {PurePosixPath(name) for name in zipfile.ZipFile(wheel).namelist()}
-    assert held.issuperset(PurePosixPath(f"f3ast_tff/analysis/results/{each}.csv") for each in kept)
+    held = {*zipfile.ZipFile(wheel).namelist()}
+    assert "f3ast_tff/analysis/leaderboard/masks.csv" in held
+    for study in ranked_studies():
+        folder = f"f3ast_tff/analysis/studies/{study.name}"
+        assert {f"{folder}/{name}" for name in ("grid.toml", "scores.csv", "study.toml")} <= held
 
 
 def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ import io
 import posixpath
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import latex2mathml.converter
 
-from f3ast_tff.analysis import claims_picture, method_study
+from f3ast_tff.analysis.studies import kept_pages, page_numbers
 from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
 from tools.docs_site import availability_pictures, notebooks
@@ -31,7 +32,8 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
-    "analysis/results": "kept",
+    "analysis/studies": "kept",
+    "analysis/leaderboard/leaderboard.md": "kept/leaderboard.md",
     "examples/plugins": "examples/plugins.md",
 }
 _LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)]*)?\)")
@@ -63,7 +65,7 @@ def write(folder: Path, *, execute: bool) -> None:
 
 def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
     """Yields (path in the site, content): pages as unfinished text, pictures as bytes."""
-    for root, start in ((ROOT / "docs", ""), (ROOT / "analysis/results", "kept/")):
+    for root, start in ((ROOT / "docs", ""), (ROOT / "analysis/studies", "kept/")):
         for path in sorted(root.rglob("*")):
             uri = start + path.relative_to(root).as_posix()
             if path.suffix == ".md":
@@ -85,25 +87,28 @@ def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
 
 
 def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
-    """Redraws the pictures of docs/pictures that commands draw from kept scores."""
-    scores = f"--scores={ROOT / 'analysis/results/availability_methods_synthetic.csv'}"
-    drawers: dict[str, Callable[[str], int]] = {
-        "paper_claims.svg": lambda out: claims_picture.main(["", f"--out={out}"]),
-        "methods_regimes.svg": lambda out: method_study.main(["", scores, f"--picture={out}"]),
-        "methods_regimes_equal.svg": lambda out: method_study.main(
-            ["", scores, "--objective=equal", f"--picture={out}"]
-        ),
-    }
-    for name, draw in drawers.items():
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-            path = Path(folder) / name
-            if code := draw(str(path)):
-                raise RuntimeError(f"{name} was not drawn: exit code {code}")
-            yield f"pictures/{name}", path.read_bytes()
+    """Redraws the pictures of docs/pictures by the commands on pages that write them."""
+    pages = [ROOT / "docs/results.md", *sorted((ROOT / "analysis/studies").glob("*/page.md"))]
+    for words in (words for page in pages for words in kept_pages.commands(page.read_text())):
+        for place, word in enumerate(words):
+            if word.startswith("docs/pictures/"):
+                yield word.removeprefix("docs/"), _drawn(words[2:], place - 2)
+
+
+def _drawn(words: list[str], place: int) -> bytes:
+    """The picture that a module draws into the file at a place of its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(words[place]).name
+        with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()):
+            code = import_module(words[0]).main([*words[:place], str(path), *words[place + 1 :]])
+        if code:
+            raise RuntimeError(f"{path.name} was not drawn: exit code {code}")
+        return path.read_bytes()
 
 
 def _page(uri: str, markdown: str) -> str:
     """Fills in tables, pictures and equations; turns links to files into links to pages."""
+    markdown = page_numbers.without_marks(markdown)
     markdown = _PARAMETERS.sub(lambda found: _table(found[1], found[2].split()), markdown)
     if _PICTURES in markdown:
         markdown = markdown.replace(_PICTURES, availability_pictures.markdown())

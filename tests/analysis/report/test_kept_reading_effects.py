@@ -24,7 +24,7 @@ TOLERANCE, OF_P = 1e-5, 0.01
 
 def write_runs(campaign: str, folder: Path) -> None:
     """Writes the runs of a kept file, with the settings that the campaign gives them."""
-    kept = load(Path("analysis", "results", f"{campaign}.csv"))
+    kept = load(Path("analysis", "studies", campaign, "scores.csv"))
     planned = {kept.planned_key(run): run.configuration for run in kept.planned}
     for number, run in enumerate(kept.runs):
         configuration = planned[kept.key(run)]
@@ -52,7 +52,7 @@ def test_of_the_presets_and_the_switches(tmp_path: Path, monkeypatch: pytest.Mon
         write_runs(name, tmp_path)
     groups, _ = comparable_groups(load_runs(tmp_path))
     made = reading_section(groups, "final")[1]["reading_effects"]
-    kept = pd.read_csv("analysis/results/reading_effects.csv")
+    kept = pd.read_csv("analysis/studies/readings_synthetic/effects.csv")
     assert list(made.columns) == list(kept.columns)
     ours, theirs = by_key(made), by_key(kept)
     assert ours.keys() == theirs.keys()

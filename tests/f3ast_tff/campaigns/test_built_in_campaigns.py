@@ -33,10 +33,10 @@ METHOD = (
     "fedawe_scored",
     "clients_per_round",
 )
-RESULTS = Path(__file__).resolve().parents[3] / "analysis" / "results"
-TUNED = RESULTS / "tuned_rates_synthetic.csv"
-TUNED_LATE = RESULTS / "tuned_late_rates_synthetic.csv"
-TUNED_REAL = RESULTS / "tuned_rates_real.csv"
+STUDIES = Path(__file__).resolve().parents[3] / "analysis" / "studies"
+TUNED = STUDIES / "tune_methods_synthetic/tuned_rates.csv"
+TUNED_LATE = STUDIES / "tune_late_methods_synthetic/tuned_rates.csv"
+TUNED_REAL = STUDIES / "tune_methods_real/tuned_rates.csv"
 # eta_0 / sqrt(t / 10 + 1).
 FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 

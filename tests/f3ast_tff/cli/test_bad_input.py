@@ -189,7 +189,7 @@ def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "words", [("f3ast_tff", "run", "--help"), ("f3ast_tff.analysis.score_tables", "--help")]
+    "words", [("f3ast_tff", "run", "--help"), ("f3ast_tff.analysis.studies.score_tables", "--help")]
 )
 def test_a_reader_that_has_gone_ends_the_command_without_a_trace(words: tuple[str, ...]) -> None:
     """This happens in `f3ast-tff run --help | head -1`."""

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.leaderboard.boards import RESULTS, STUDIES
+from f3ast_tff.analysis.leaderboard.boards import ranked_studies
 from f3ast_tff.analysis.runs import PERIODS, SCORES
 from f3ast_tff.analysis.tidy_scores import read_scores
+from f3ast_tff.campaigns.study_folders import STUDIES
 from f3ast_tff.cli import leaderboard
 from f3ast_tff.files.exit_codes import BAD_INPUT
 from f3ast_tff.records.results import seal, without_seal
@@ -31,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name, every in (("whole", 1), ("short", 500)):
         run_experiment(resolve({**SETTINGS, "rounds": 2, "eval_every": every}), folder / name)
-    scores = read_scores(RESULTS / "table3_synthetic.csv")
+    scores = read_scores(STUDIES / "table3_synthetic/scores.csv")
     world = {"algorithm": "f3ast", "availability": "home_devices", "reading": "paper"}
     of_run = {**world, "draw": 0, "seed": 0}
     kept = scores[np.all([scores[name] == value for name, value in of_run.items()], axis=0)]
@@ -56,8 +57,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only one study is read: all would take seconds."""
-    kept = [study for study in STUDIES if study.name == "table3_synthetic"]
-    monkeypatch.setattr(leaderboard, "STUDIES", kept)
+    kept = [study for study in ranked_studies() if study.name == "table3_synthetic"]
+    monkeypatch.setattr(leaderboard, "ranked_studies", lambda: kept)
 
 
 def test_own_runs_stand_among_the_kept_ones(

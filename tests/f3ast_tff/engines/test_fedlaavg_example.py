@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tiny import engine_parts
-from f3ast_tff.analysis.theory.quadratics import RulesInNumpy
+from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.theory.quadratics import RulesInNumpy
+from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, Train, updates_of
+from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tiny import engine_parts, tiny_data
-from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, Train, updates_of
+from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import EngineParts

@@ -1,0 +1,90 @@
+"""A server in NumPy, without an engine: a method's aggregation and memory on given updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
+from f3ast_tff.methods.parts.strategy import Cohort
+
+# Function from id, model and offset of gradients to D_k; all vectors `[num_weights]`.
+Train = Callable[[int, np.ndarray, Any], np.ndarray]
+
+
+def updates_of(table: np.ndarray) -> Train:
+    """Clients whose update is their row of a table, for any start."""
+    return lambda k, model, offset: table[k]
+
+
+class RulesInNumpy:
+    """A server with server rate 1; Delta in float32, as engines have it.
+
+    Attributes:
+        memory: Rules of its memory; `None` without one.
+        model: `float32 [num_weights]`.
+    """
+
+    def __init__(self, aggregation: Aggregation, p: np.ndarray, model: np.ndarray) -> None:
+        self._normalise = aggregation.normalise
+        rules = aggregation.memory
+        self.model = model.astype(np.float32)
+        self.memory = None if rules is None else HostMemory(rules, p, self.model, server_rate=1.0)
+
+    @property
+    def kept(self) -> dict[str, np.ndarray]:
+        """Remembered values by name."""
+        assert self.memory is not None
+        return self.memory.state()
+
+    def round(
+        self, t: int, cohort: Cohort, train: Train, rate: float = 1.0, steps: int = 1
+    ) -> tuple[np.ndarray, Advanced | None]:
+        """Executes a round; returns Delta and, with a memory, the result of the round."""
+        ids = cohort.ids.astype(np.int64)
+        if self.memory is None:
+            return self._plain(ids, cohort.weights, train), None
+        now = self.memory.now(t, rate, self.model)
+        counts = np.full(len(ids), steps)
+        starts = self.memory.starts(ids, counts, now)
+        updates, sent = np.zeros((2, len(ids), len(self.model)), np.float32)
+        for i, (k, start) in enumerate(zip(ids.tolist(), starts)):
+            begin = self.model if start.model is None else start.model
+            updates[i] = train(k, begin, 0.0 if start.offset is None else start.offset)
+            scale = 1.0 if start.scale is None else start.scale
+            sent[i] = scale * updates[i] + (0.0 if start.shift is None else start.shift)
+        finite = np.isfinite(updates).all(axis=1)
+        mean = self.memory.mean(self._normalise, now)
+        delta = _combined(sent[finite], cohort.weights[finite], mean)
+        now = self.memory.after_training(now, cohort.weights, counts, finite)
+        delta = self.memory.aggregated(delta, now) + self.memory.correction(now)
+        model = (self.model + delta).astype(np.float32)
+        fine = bool(np.isfinite(model).all())
+        delivered = Delivered(
+            ids,
+            finite,
+            updates,
+            steps=counts,
+            delta=delta.astype(np.float32),
+            model=model,
+            fine=fine,
+        )
+        advanced = self.memory.advance(delivered, now)
+        self.model = advanced.closed
+        return delta, advanced
+
+    def _plain(self, ids: np.ndarray, weights: np.ndarray, train: Train) -> np.ndarray:
+        updates = [train(k, self.model, 0.0) for k in ids.tolist()]
+        sent = np.reshape(updates, (len(ids), len(self.model)))
+        delta = _combined(sent, weights, self._normalise)
+        self.model = (self.model + delta).astype(np.float32)
+        return delta
+
+
+def _combined(sent: np.ndarray, weights: np.ndarray, mean: bool) -> np.ndarray:
+    weights = weights.astype(np.float32)
+    total = weights.sum()
+    return weights @ sent / (total if mean and total else np.float32(1))

@@ -1,0 +1,1 @@
+"""Methods for clients that come and go, on Synthetic(1,1)."""

@@ -1,0 +1,1 @@
+"""CA-Fed, Figs. 1a and 1d."""

@@ -1,0 +1,1 @@
+"""F3AST, Fig. 1: the achievable rates of two clients."""

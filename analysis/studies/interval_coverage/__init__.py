@@ -1,0 +1,1 @@
+"""How often intervals over draws hold the mean."""

@@ -1,0 +1,253 @@
+"""Compares the methods of a study: each in its objective, with the method it corrects and FedAvg.
+
+python -m f3ast_tff.analysis.studies.method_study --scores scores.csv
+    --objective own
+
+The command writes files with --out or --picture, and otherwise prints Markdown tables. The
+objective `own` is the objective of each method's paper.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.curves import save
+from f3ast_tff.analysis.line_styles import literal
+from f3ast_tff.analysis.method_differences import (
+    OWN,
+    guess_loss,
+    mean_of_all,
+    method_means,
+    regime_differences,
+)
+from f3ast_tff.analysis.runs import RunsError, display_of
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
+from f3ast_tff.analysis.texts import markdown_table, write_csv
+from f3ast_tff.settings import REQUIRED, parameter
+
+# Resolution and width of the picture, 900 pixels.
+_DPI, _WIDTH = 100, 9.0
+_ROW, _EXTRA = 0.21, 1.5
+_COLOURS = "RdBu"
+_NOTHING = "#dddddd"
+# Limits are multiples of this step.
+_STEP = 0.05
+# Share of cells within the limits, so that a few lost runs do not make all other cells pale.
+_WITHIN = 0.95
+
+
+def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
+    """Draws methods and regimes, coloured by the difference to the method corrected.
+
+    Rows are ordered by mean score. A dot marks a cell whose corrected interval does not contain 0.
+    A grey cell has no difference. A method without differences is left out.
+
+    Args:
+        tables: Rows of `method_differences.regime_differences` by title, one panel per title.
+        path: The file to write or replace, `.svg` or `.png`.
+
+    Raises:
+        ParameterError: If the file's name has another ending.
+        RunsError: If no method has a difference.
+    """
+    require_ending("picture", path, ".svg", ".png")
+    shown = {title: _with_differences(table) for title, table in tables.items()}
+    shown = {title: table for title, table in shown.items() if len(table)}
+    if not shown:
+        raise RunsError("no method has a difference to the method that it corrects")
+    limit = symmetric_limit(pd.concat(shown.values())["difference"])
+    heights = [_EXTRA + _ROW * table["label"].nunique() for table in shown.values()]
+    figure = Figure(figsize=(_WIDTH, sum(heights)), layout="constrained")
+    panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=heights)[:, 0]
+    colours = mpl.colormaps[_COLOURS].with_extremes(bad=_NOTHING)
+    norm = Normalize(-limit, limit)
+    for panel, (title, table) in zip(panels, shown.items()):
+        _draw(panel, table, colours, norm)
+        panel.set_title(literal(title), fontsize=10, loc="left")
+    mappable = mpl.cm.ScalarMappable(norm, colours)
+    bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
+    bar.set_label(f"difference (limits ±{limit:.2f}); dot: nominal interval without 0", fontsize=9)
+    # For equal files from equal pictures: a second layout differs in its last digits.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(each, 4) for each in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+    save(figure, path, _DPI)
+
+
+def symmetric_limit(differences: pd.Series[Any]) -> float:
+    """Returns the limit of the colour scale, in steps of .05, that holds 95% of the differences."""
+    size = float(differences.abs().quantile(_WITHIN))
+    return max(_STEP, math.ceil(round(size / _STEP, 9)) * _STEP)
+
+
+def _with_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """The methods with a difference, as rows by mean score, with row labels."""
+    known = table.groupby("method")["difference"].transform("count") > 0
+    mean = table.groupby("method")["score"].transform(mean_of_all)
+    found = table.assign(mean=mean, label=table["method"] + " − " + table["corrects"])[known]
+    return found.sort_values("mean", ascending=False, kind="stable")
+
+
+def _draw(panel: Axes, table: pd.DataFrame, colours: mpl.colors.Colormap, norm: Normalize) -> None:
+    labels, regimes = table["label"].unique(), list(table["regime"].unique())
+    wide = table.pivot(index="label", columns="regime").reindex(labels)
+    values = wide["difference"][regimes].to_numpy(float)
+    panel.imshow(np.ma.masked_invalid(values), cmap=colours, norm=norm, aspect="auto")
+    apart = (wide["low"][regimes] > 0) | (wide["high"][regimes] < 0)
+    for row, column in np.argwhere(apart.to_numpy()):
+        strong = abs(norm(values[row, column]) - 0.5) > 0.35
+        panel.plot(column, row, ".", color="white" if strong else "black", markersize=6)
+    panel.set_xticks(range(len(regimes)), map(literal, regimes), rotation=40, ha="right")
+    panel.set_yticks(range(len(labels)), map(literal, labels))
+    panel.tick_params(labelsize=8, length=0)
+    panel.spines[:].set_visible(False)
+
+
+OBJECTIVES = (OWN, *SCORES_OF)
+_TITLES = {
+    OWN: "Each method in its paper's objective",
+    "examples": "Objective p_k = n_k / n, the score is sample accuracy",
+    "batches": "Objective p_k by batches, the score is sample accuracy",
+    "equal": "Objective p_k = 1 / N, the score is user accuracy",
+}
+_SHARES = {"examples": "n_k / n", "batches": "batches", "equal": "1 / N"}
+# Headings by column of `method_means`; a table of one objective does not name it.
+_HEADINGS = {
+    "method": "method",
+    SHARE: "p_k",
+    "client_lr": "client rate",
+    "server_lr": "server rate",
+    "score": "score",
+    "other_score": "other score",
+    "corrects": "corrects",
+    "difference": "minus that",
+    "to_fedavg": "minus FedAvg",
+    "above": "above 0",
+    "below": "below 0",
+    "lost": "lost",
+    "runs": "runs",
+}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
+    objective: str | None = parameter(
+        None, "objective to show; default: own, then each of the file", choices=OBJECTIVES
+    )
+    regimes: str = parameter(
+        "availability", "settings whose values are the regimes, separated by commas"
+    )
+    where: str | None = parameter(
+        None, "runs to keep, as SETTING=VALUE; a setting given again allows another value"
+    )
+    rates: str | None = parameter(
+        None, "CSV file of tuned_rates: keep the runs at the rates it chose", is_path=True
+    )
+    out: str | None = parameter(None, "CSV file to write or replace", is_path=True)
+    picture: str | None = parameter(
+        None, "picture to write or replace, .svg or .png: methods and regimes", is_path=True
+    )
+
+
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes or prints the comparison."""
+    found: dict[tuple[str, str], pd.DataFrame] = {}
+    studies = read_studies(Path(flags.scores), flags.regimes.split(","), flags.where)
+    for task, study in studies.items():
+        if flags.rates is not None:
+            study = at_tuned_rates(study, Path(flags.rates))
+        parts = by_objective(regime_differences(study), flags.objective)
+        found.update({(task, objective): part for objective, part in parts.items()})
+    several = len(studies) > 1
+    if flags.out is not None:
+        tables = [
+            method_means(part).assign(objective=name, **({"task": task} if several else {}))
+            for (task, name), part in found.items()
+        ]
+        write_csv(pd.concat(tables).round(6), flags.out)
+        print(f"written: {flags.out}")
+    titled = {
+        f"{display_of('task', task)}. {_TITLES[name]}" if several else _TITLES[name]: part
+        for (task, name), part in found.items()
+    }
+    if flags.picture is not None:
+        draw_differences(titled, Path(flags.picture))
+        print(f"written: {flags.picture}")
+    if flags.out is None and flags.picture is None:
+        objectives = [name for _, name in found]
+        shown = map(_table, objectives, titled, found.values())
+        print("\n\n".join([*shown, _note(studies)]))
+
+
+def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:
+    """Returns the rows of `regime_differences` by objective, `own` first; `None` for all.
+
+    Raises:
+        RunsError: If the objective has no rows.
+    """
+    parts = {OWN: differences[differences[OWN]]}
+    parts.update({name: differences[differences[SHARE] == name] for name in SCORES_OF})
+    found = {n: part for n, part in parts.items() if len(part) and objective in (None, n)}
+    if not found:
+        raise RunsError(f"no run has the objective {objective}")
+    return found
+
+
+def _table(objective: str, title: str, differences: pd.DataFrame) -> str:
+    means = method_means(differences)
+    shown = [name for name in _HEADINGS if name in means and (objective == OWN or name != SHARE)]
+    rows = [[_cell(name, row) for name in shown] for row in means.to_dict("records")]
+    num_regimes = differences["regime"].nunique()
+    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}:"
+    return f"{title}\n\n{markdown_table([_HEADINGS[name] for name in shown], rows)}"
+
+
+def _cell(name: str, row: Mapping[Any, Any]) -> str:
+    value = row[name]
+    if name == SHARE:
+        return _SHARES[value]
+    if name in RATES:
+        return f"{float(value):g}"
+    if name in ("score", "other_score"):
+        return "–" if math.isnan(value) else f"{value:.3f}"
+    if name in ("difference", "to_fedavg"):
+        return "–" if math.isnan(value) else f"{value:+.3f}"
+    if name in ("above", "below") and math.isnan(row["difference"]):
+        return "–"
+    return str(value) or "–"
+
+
+def _note(tasks: Collection[str]) -> str:
+    bounds = [f"{bound:.4g}" for bound in sorted(map(guess_loss, tasks)) if math.isfinite(bound)]
+    guess = f", or at least {' or '.join(bounds)}, that of a uniform guess" if bounds else ""
+    return (
+        "`above 0` and `below 0` count the regimes whose 95% interval of the paired difference to "
+        "the method corrected lies above or below 0, after Holm's correction; a family is all "
+        "regimes of one method in one objective, so the counts are nominal: nothing corrects over "
+        "methods and objectives. The other score is user accuracy where the score "
+        "is sample accuracy, and the reverse. A run whose accuracy or loss is not finite counts as "
+        f"accuracy 0. `lost` counts runs whose loss is not finite{guess}."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,197 @@
+"""The plan of a study: the questions that its grid file asks of the scores.
+
+    [plan]                               # what all questions share
+    asked = 2026-11-26T18:56:00Z
+    family = "ten rows"
+    rows = ["algorithm"]
+
+    [[plan.question]]
+    score = "user_accuracy"
+    round = 1000                         # or: period = "final"
+    minus = ["f3ast:fedavg"]
+
+A question is planned if it was asked before the first scores of its file were there. One that came
+with them, or later, is shown as such: reading flags cannot turn it into a planned one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.tidy_scores import KEPT_PERIODS, When
+from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
+from f3ast_tff.campaigns.study_folders import name_of
+
+PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
+_LISTS = ("rows", "columns", "mean_over", "minus")
+_TEXTS = ("scores", "score", "period", "where", "draws", "family")
+_DATES = ("asked", "first_scores")
+
+
+@dataclass(frozen=True)
+class PlannedQuestion:
+    """A question of a plan: differences of rows, in one score at one time.
+
+    Attributes:
+        scores: Name of the scores, see `study_folders.name_of`.
+        score: Score, of `SCORES`.
+        when: A round, or one of `KEPT_PERIODS`.
+        rows: Settings whose values are the rows.
+        minus: Pairs of rows, as `A:B` for A minus B.
+        columns: Settings for each of whose values every pair is a claim of its own.
+        mean_over: Settings over whose values a claim takes each draw's mean.
+        where: Runs that count; see `runs_where`.
+        draws: Draws of the data that count, such as `8-47`; `None` for all of the file.
+        family: Family of claims that are corrected together.
+        asked: Time at which the question was fixed, with its zone.
+        first_scores: Time at which the first scores were kept; `None` if none were, when the plan
+            was written.
+    """
+
+    scores: str
+    score: str
+    when: When
+    rows: tuple[str, ...]
+    minus: tuple[str, ...]
+    columns: tuple[str, ...]
+    mean_over: tuple[str, ...]
+    where: str | None
+    draws: str | None
+    family: str
+    asked: datetime
+    first_scores: datetime | None
+
+    @property
+    def status(self) -> str:
+        """`PLANNED`, `WITH_SCORES` or `ADDED`."""
+        if self.first_scores is None or self.asked < self.first_scores:
+            return PLANNED
+        return WITH_SCORES if self.asked == self.first_scores else ADDED
+
+    @property
+    def said(self) -> str:
+        """When it was asked, in a few words."""
+        day = self.asked.date()
+        if self.first_scores is None:
+            return f"planned on {day}, before the first scores"
+        first = self.first_scores.date()
+        return {
+            PLANNED: f"planned on {day}, first scores {first}",
+            WITH_SCORES: f"written down on {day} with the first scores",
+            ADDED: f"added after a look, on {day}; first scores {first}",
+        }[self.status]
+
+
+def read_plan(campaign: str) -> tuple[PlannedQuestion, ...]:
+    """Returns the questions of a campaign's plan, in their order; none without a plan.
+
+    Args:
+        campaign: Name of a built-in campaign, or a `.toml` file.
+
+    Raises:
+        RunsError: If the file cannot be read, or its plan has other entries, a value of another
+            kind, or lacks one.
+        ParameterError: If there is no such campaign.
+    """
+    path = find_grid_file(campaign)
+    try:
+        content = dict(read_grid_file(path).plan)
+    except CampaignError as error:
+        raise RunsError(str(error)) from error
+    questions = content.pop("question", [])
+    if not isinstance(questions, list) or not all(isinstance(each, dict) for each in questions):
+        raise RunsError(f"{path}: plan.question: must be tables, [[plan.question]] each")
+    return tuple(_question(path, {**content, **each}) for each in questions)
+
+
+def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
+    def fault(name: str, allowed: str) -> RunsError:
+        return RunsError(f"{path}: [plan] {name} = {given.get(name)!r}: {allowed}")
+
+    allowed = {*(each.name for each in fields(PlannedQuestion)), "round", "period"} - {"when"}
+    for name in given:
+        if name not in allowed:
+            raise fault(name, f"must be one of {', '.join(sorted(allowed))}")
+    for name in _LISTS:
+        value = given.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise fault(name, "must be a list of texts")
+    for name in _TEXTS:
+        if name in given and not isinstance(given[name], str):
+            raise fault(name, "must be a text")
+    for name in _DATES:
+        if name in given and not _has_zone(given[name]):
+            raise fault(name, "must be a time with its zone, such as 2026-11-26T18:56:00Z")
+    for name in ("asked", "family", "rows", "minus", "score"):
+        if not given.get(name):
+            raise fault(name, "is needed")
+    if given["score"] not in SCORES:
+        raise fault("score", f"must be of {', '.join(SCORES)}")
+    if type(given.get("round", 1)) is not int or ("round" in given and "period" in given):
+        raise fault("round", "must be an integer, without a period")
+    if given.get("period", "final") not in KEPT_PERIODS:
+        raise fault("period", f"must be of {', '.join(KEPT_PERIODS)}")
+    return PlannedQuestion(
+        scores=given.get("scores", name_of(path)),
+        score=given["score"],
+        when=given.get("round", given.get("period", "final")),
+        rows=tuple(given["rows"]),
+        minus=tuple(given["minus"]),
+        columns=tuple(given.get("columns", ())),
+        mean_over=tuple(given.get("mean_over", ())),
+        where=given.get("where"),
+        draws=given.get("draws"),
+        family=given["family"],
+        asked=given["asked"],
+        first_scores=given.get("first_scores"),
+    )
+
+
+def _has_zone(value: Any) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def asks(
+    plan: Sequence[PlannedQuestion], scores: str, score: str, when: When, pair: str
+) -> PlannedQuestion | None:
+    """Returns the plan's question on a pair in a score at a time, the earliest one; else `None`."""
+    found = [
+        each
+        for each in plan
+        if (each.scores, each.score, each.when) == (scores, score, when) and pair in each.minus
+    ]
+    return min(found, key=lambda each: each.asked, default=None)
+
+
+def reading_note(
+    plan: Sequence[PlannedQuestion],
+    scores: str,
+    of_scores: Sequence[str],
+    when: When,
+    pairs: Sequence[str],
+) -> str:
+    """Returns sentences on when the differences of a table were asked for.
+
+    Args:
+        plan: Questions of the study.
+        scores: Name of the scores, see `study_folders.name_of`.
+        of_scores: Scores of the table.
+        when: Time of the scores.
+        pairs: Pairs of the table, as `A:B`.
+    """
+    by_words: dict[str, list[str]] = {}
+    for score in of_scores:
+        for pair in pairs:
+            found = asks(plan, scores, score, when, pair)
+            words = found.said if found else "a reader's own reading, which no plan asks"
+            by_words.setdefault(words[0].upper() + words[1:], []).append(f"{pair} ({score})")
+    if not by_words:
+        return ""
+    if len(by_words) == 1:
+        return f"{next(iter(by_words))}."
+    return " ".join(f"{words}: {', '.join(them)}." for words, them in by_words.items())

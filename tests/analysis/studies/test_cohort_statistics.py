@@ -1,0 +1,93 @@
+"""Sums of weights over time, and shares of picks, from small run folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.studies.cohort_statistics import cohort_statistics, main
+from tests.analysis.conftest import MakeRun
+
+P = np.array([0.7, 0.1, 0.1, 0.1])
+
+
+def write(run: Path, **changed: Any) -> None:
+    arrays = {
+        "selected": np.array([[0, 1]] * 10 + [[0, -1]] * 5),
+        "weight_sum": np.array([3.0] * 10 + [1.5] * 5),
+        "p": P,
+        **changed,
+    }
+    np.savez(run / "selection.npz", **{n: a for n, a in arrays.items() if a is not None})
+
+
+def test_sums_by_span_and_shares_of_picks(make_run: MakeRun, tmp_path: Path) -> None:
+    """15 rounds: 25 picks, 15 of client 0, the largest; clients 2 and 3 are never picked.
+
+    The largest tenth of 4 clients is one client.
+    """
+    write(make_run("f3ast"))
+    (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
+    assert row["weight_sum_from_1"] == 3 and row["weight_sum_from_11"] == 1.5
+    assert np.isnan(row["weight_sum_from_101"])
+    assert row["largest_clients"] == 0.6 and row["largest_p"] == 0.7
+    assert row["never_picked"] == 0.5 and row["runs"] == 1
+
+
+@pytest.mark.parametrize(
+    "of_mean",
+    [
+        {"aggregation": "mean"},
+        {"aggregation": "fedvarp", "cohort_weights": "mean"},
+        {"aggregation": "mimic"},
+    ],
+    ids=lambda given: given["aggregation"],
+)
+def test_a_mean_has_weights_of_sum_one(
+    of_mean: dict[str, str], make_run: MakeRun, tmp_path: Path
+) -> None:
+    """An empty round has no weights."""
+    run = make_run("fedavg", **of_mean)
+    write(run, weight_sum=np.array([3.0] * 10 + [1.5] * 4 + [0.0]))
+    (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
+    assert row["weight_sum_from_1"] == 1 and row["weight_sum_from_11"] == 0.8
+
+
+def test_a_plug_in_does_not_say(make_run: MakeRun, tmp_path: Path) -> None:
+    write(make_run("fedavg", aggregation="smoothed"))
+    with pytest.raises(RunsError, match="has aggregation smoothed, which may be a sum or a mean"):
+        cohort_statistics(load_runs(tmp_path))
+
+
+def test_late_updates(make_run: MakeRun, tmp_path: Path) -> None:
+    """7 updates are asked for: 0's four are in time, 1's and 2's two rounds late, 3's is lost.
+
+    Six enter, on average 4 / 6 rounds stale. Clients 3 and 1, the rarest half, have one of the six.
+    """
+    write(
+        make_run("fedbuff"),
+        selected=np.array([[0, 1], [0, 2], [0, 3], [0, -1]]),
+        delivered=np.array([[True, False]] * 4),
+        weight_sum=np.ones(4),
+        late_clients=np.array([-1, -1, 1, 2])[:, None],
+        late_asked_in=np.array([-1, -1, 1, 2])[:, None],
+        late_lost=np.array([0, 0, 0, 1]),
+    )
+    (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
+    assert row["mean_staleness"] == pytest.approx(4 / 6, abs=1e-6)
+    assert row["not_taken"] == pytest.approx(1 / 7, abs=1e-6)
+    assert row["rarest_half"] == pytest.approx(1 / 6, abs=1e-6)
+
+
+def test_the_command_writes_a_file(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(make_run("f3ast"))
+    out = tmp_path / "cohorts.csv"
+    assert main(["cohort_statistics", f"--runs={tmp_path}", f"--out={out}"]) == 0
+    assert out.read_text().startswith("task,algorithm,runs,weight_sum_from_1,")
+    assert capsys.readouterr() == (f"1 rows: {out}\n", "")

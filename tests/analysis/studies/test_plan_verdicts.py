@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.studies.plan import read_plan
+from f3ast_tff.analysis.studies.plan_verdicts import main, verdicts_of_plan
+from f3ast_tff.analysis.tidy_scores import read_scores
+
+PLAN = """
+[plan]
+asked = 2026-01-02T10:00:00Z
+family = "all"
+rows = ["algorithm"]
+round = 10
+draws = "0-7"
+score = "sample_accuracy"
+minus = ["f3ast:fedavg"]
+
+[[plan.question]]
+columns = ["availability"]
+
+[[plan.question]]
+mean_over = ["availability"]
+
+[[plan.question]]
+asked = 2026-02-02T10:00:00Z
+first_scores = 2026-02-01T10:00:00Z
+columns = ["availability"]
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, Path]:
+    """Leads of .1 under always and of -.001 to +.002 under scarce; draw 8 is not planned."""
+    rows = []
+    for availability, leads in (
+        ("always", [0.1] * 8),
+        ("scarce", np.arange(8) % 4 * 0.001 - 0.001),
+    ):
+        for draw in range(9):
+            for algorithm in ("fedavg", "f3ast"):
+                lead = 0.5 if draw == 8 else leads[draw] + 1e-4 * draw
+                score = 0.5 + (algorithm == "f3ast") * lead
+                losses = dict.fromkeys(("sample_loss", "user_loss"), 1.0)
+                scores = {"sample_accuracy": score, "user_accuracy": score, **losses}
+                cells = {"task": "synthetic", "algorithm": algorithm, "availability": availability}
+                rows.append({**cells, "data_seed": draw, "seed": draw, "round": 10, **scores})
+    path = tmp_path / "study.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    plan = tmp_path / "study.toml"
+    plan.write_text(PLAN)
+    return str(plan), path
+
+
+def test_planned_claims_are_one_family_and_later_ones_stand_apart(files: tuple[str, Path]) -> None:
+    """Three planned claims; mean over both availabilities: (.1 + .0005 + .0007) / 2 = .0506."""
+    table = verdicts_of_plan(read_plan(files[0]), read_scores(files[1]))
+    assert table["family"].tolist() == ["all"] * 3 + [""] * 2
+    assert table["draws"].tolist() == [8] * 5
+    assert table["shown"].tolist() == ["above", "open", "above", "above", "open"]
+    assert table["mean"].tolist()[2] == pytest.approx((0.10035 + 0.0005 + 0.00035) / 2)
+    # Holm: the largest of three p values stays, the interval of the last is nominal.
+    assert table["p"][1] == pytest.approx(table["p"][4])
+    assert table["high"][0] - table["low"][0] > table["high"][3] - table["low"][3]
+    assert (table["above"][1], table["sign_p"][0]) == (6, pytest.approx(2 / 2**8))
+
+
+def test_a_lost_run_counts_as_accuracy_0(files: tuple[str, Path]) -> None:
+    table = pd.read_csv(files[1])
+    lost = (table["algorithm"] == "f3ast") & (table["data_seed"] == 0)
+    table.loc[lost, "sample_loss"] = np.nan
+    table.to_csv(files[1], index=False)
+    found = verdicts_of_plan(read_plan(files[0]), read_scores(files[1]))
+    assert found["mean"][0] == pytest.approx((7 * 0.1 + 0.0028 - 0.5) / 8)
+
+
+def test_no_flag_changes_the_time(
+    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["plan_verdicts", "--plan", files[0], "--scores", str(files[1])]
+    assert main([*command, "--round=5"]) == 2
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "Planned on 2026-01-02, before the first scores; 3 claims in one family" in printed
+    assert "Added" not in printed
+    assert main([*command, "--added"]) == 0
+    added = capsys.readouterr().out
+    assert "Added after a look, on 2026-02-02; first scores 2026-02-01" in added
+    assert "| F3AST − FedAvg, Always | sample accuracy | round 10 | +0.100 |" in printed
