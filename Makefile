@@ -166,7 +166,7 @@ bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_D
 lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the .in files (needs uv)
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
-	  pyproject.toml --extra fused --extra parquet requirements/fused.in -o requirements/fused.txt
+	  pyproject.toml --extra fused --extra parquet --extra trial requirements/fused.in -o requirements/fused.txt
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra fused --extra flower requirements/flower.in -o requirements/flower.txt
@@ -179,7 +179,7 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
-	  pyproject.toml --extra tff --extra fused --extra parquet --extra ray requirements/lock.in \
+	  pyproject.toml --extra tff --extra fused --extra parquet --extra ray --extra trial requirements/lock.in \
 	  -o requirements/lock.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \

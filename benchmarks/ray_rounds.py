@@ -52,6 +52,7 @@ def sides(
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
     connect(LOCAL, 2 * sum(ACTORS))
+    from f3ast_tff.engines.jax.choosing import fused_engine
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.jax.trainer import FusedTrainer
 
@@ -72,7 +73,7 @@ def sides(
             if num_actors
             else None
         )
-        return FusedEngine(parts, workers=workers, device="cpu")
+        return fused_engine(parts, workers=workers, device="cpu")
 
     def one_round(of: FusedEngine) -> Callable[[int], object]:
         def task(repeat: int) -> object:

@@ -97,24 +97,41 @@ class Synthetic(AlphaBetaTaskConfig):
         sizes = rng.lognormal(4, 2, num_clients).astype(np.int64) + 50
         if self.size_limit is not None:
             sizes = np.minimum(sizes, self.size_limit)
-        model_mean = rng.normal(0, self.synthetic_alpha, num_clients)
-        feature_mean = rng.normal(
-            rng.normal(0, self.synthetic_beta, num_clients)[:, None], 1, (num_clients, NUM_FEATURES)
-        )
-        scale = np.sqrt(np.arange(1, NUM_FEATURES + 1) ** -1.2)
-
-        clients = []
-        for k in range(num_clients):
-            weights = rng.normal(model_mean[k], 1, (NUM_FEATURES, NUM_CLASSES))
-            bias = rng.normal(model_mean[k], 1, NUM_CLASSES)
-            x = feature_mean[k] + scale * rng.normal(size=(sizes[k], NUM_FEATURES))
-            clients.append((x, np.argmax(x @ weights + bias, axis=1)))
-        return _split(clients, NUM_CLASSES)
+        return synthetic_of_sizes(sizes, self.synthetic_alpha, self.synthetic_beta, rng)
 
     def check(self, settings: Mapping[str, Any]) -> None:
         if self.data_generator == "legacy" and self.data_seed >= 2**32:
             allowed = f"must be at most {2**32 - 1} with data_generator=legacy"
             raise ParameterError("data_seed", self.data_seed, allowed)
+
+
+def synthetic_of_sizes(
+    sizes: np.ndarray, alpha: float, beta: float, rng: np.random.Generator | np.random.RandomState
+) -> FederatedData:
+    """Draws Synthetic(alpha, beta) for clients of given sizes, see `Synthetic`.
+
+    Args:
+        sizes: Examples of each client, training plus test, `int [N]`, each at least 2.
+        alpha: Spread of clients' model means, at least 0.
+        beta: How much clients' features differ, at least 0.
+        rng: Source of the draws.
+
+    Returns:
+        Features `float32 [n, 60]`, labels `int32 [n]` in 0..9.
+    """
+    num_clients = len(sizes)
+    model_mean = rng.normal(0, alpha, num_clients)
+    feature_mean = rng.normal(
+        rng.normal(0, beta, num_clients)[:, None], 1, (num_clients, NUM_FEATURES)
+    )
+    scale = np.sqrt(np.arange(1, NUM_FEATURES + 1) ** -1.2)
+    clients = []
+    for k in range(num_clients):
+        weights = rng.normal(model_mean[k], 1, (NUM_FEATURES, NUM_CLASSES))
+        bias = rng.normal(model_mean[k], 1, NUM_CLASSES)
+        x = feature_mean[k] + scale * rng.normal(size=(sizes[k], NUM_FEATURES))
+        clients.append((x, np.argmax(x @ weights + bias, axis=1)))
+    return _split(clients, NUM_CLASSES)
 
 
 @register(

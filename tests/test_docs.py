@@ -81,6 +81,29 @@ def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_
     whole = names["train"](start(), np.zeros(2), 1, 1000)
     assert names["last"] == 400
     np.testing.assert_array_equal(whole[400:], names["models"])
+    _sites_that_answer_late_and_one_that_departs(names)
+
+
+def _sites_that_answer_late_and_one_that_departs(names: dict[str, Any]) -> None:
+    """The mean is over the sites' wishes 0, 1, 2, 3; west answers last; north departs at 2000."""
+    slow = np.array([0.9, 0.9, 0.9, 0.3])
+    strategy = names["F3AST"].start(np.full(4, 0.25), k=3, seed=0, rate_beta=0.01)
+    model, models = np.zeros(1), []
+    for t in range(1, 2501):
+        waits = np.random.default_rng([3, t]).random(4) / slow
+
+        def send(
+            sites: list[str], model: np.ndarray, enough: int, waits: np.ndarray = waits
+        ) -> dict[str, np.ndarray]:
+            places = np.array([names["SITES"].index(each) for each in sites])
+            first = places[np.argsort(waits[places])[:enough]]
+            return {names["SITES"][k]: model + 0.1 * (k - model) for k in first}
+
+        connected = [each for each in names["SITES"] if t <= 2000 or each != "north"]
+        model = names["round_of_sites"](strategy, t, model, connected, send, k=3, enough=2)
+        models.append(model[0])
+    np.testing.assert_allclose(np.mean(models[1000:2000]), 1.5, atol=0.05)
+    assert np.mean(models[2200:]) > 1.7
 
 
 def test_the_mistake_shows_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,7 @@ from f3ast_tff.availability.logs.log_tables import (
 )
 from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
+from f3ast_tff.availability.logs.split_times import with_joined_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.client_names import client_names, listed
@@ -255,6 +256,8 @@ def log_of_frame(
     if not len(frame):
         raise DataError(f"{name}: it has no rows")
     frame = _with_index(frame, columns)
+    if not columns:
+        frame = with_joined_times(frame)
     found = columns_of(frame, "" if columns.replace(" ", "").startswith("time=") else columns)
     if found.device is None:
         if max_visit is not None:

@@ -127,7 +127,7 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
 
 
 def _clock_column(frame: Any, name: str, columns: str) -> int | None:
-    """Place of the column of rounds or times: the one given, or the first by name or content."""
+    """Place of the column of rounds or times: the one given, the first, or the one of dates."""
     given = given_columns(columns)
     if given:
         names = [str(column).strip() for column in frame.columns]
@@ -141,6 +141,9 @@ def _clock_column(frame: Any, name: str, columns: str) -> int | None:
     label = str(first.name).strip().lower()
     if label in CLOCKS or _UNNAMED.fullmatch(label) or looks_like_dates(first):
         return 0
+    dated = [k for k in range(1, frame.shape[1]) if _is_clock(frame.iloc[:, k])]
+    if len(dated) == 1:
+        return dated[0]
     if first.dtype.kind == "b":
         return None
     words = first.astype(str).str.strip().str.lower()
@@ -149,6 +152,16 @@ def _clock_column(frame: Any, name: str, columns: str) -> int | None:
     rises = bool((np.diff(words.astype(float)) > 0).all())
     others = int((~words.isin(list(STATES))).sum())
     return 0 if rises or 2 * others > len(words) else None
+
+
+def _is_clock(column: Any) -> bool:
+    """Whether a column beyond the first has times: dates, or a name and numbers of times."""
+    if column.dtype.kind == "b":
+        return False
+    if looks_like_dates(column):
+        return True
+    named = str(column.name).strip().lower() in KNOWN["time"]
+    return named and column.dtype.kind in "iuf" and bool((np.diff(column.astype(float)) > 0).all())
 
 
 def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:

@@ -59,6 +59,10 @@ class PackedMasks:
         """Returns the mask of round t in 1 .. T, `bool [N]`, the caller's to change."""
         return np.unpackbits(self.bits[round_number - 1], count=self.shape[1]).view(bool)
 
+    def table(self) -> np.ndarray:
+        """Returns the masks of all rounds, `bool [T, N]`."""
+        return np.unpackbits(self.bits, axis=1, count=self.shape[1]).view(bool)
+
     def mean(self) -> np.ndarray:
         """Returns the share of rounds in which each client is available, `float64 [N]`."""
         total = np.zeros(self.shape[1], np.int64)

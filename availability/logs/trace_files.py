@@ -279,8 +279,12 @@ def _of_spans(start: Any, end: Any, spans: list[Any]) -> _Trace | None:
 
 
 def _of_json(content: Any, states: str) -> dict[str, _Trace]:
-    devices = content.get("devices") if isinstance(content, Mapping) else None
-    if not isinstance(devices, Mapping):
+    devices = content.get("devices", content) if isinstance(content, Mapping) else None
+    # Without `devices` the object may be that of the devices.
+    bare = isinstance(content, Mapping) and "devices" not in content
+    if not isinstance(devices, Mapping) or (bare and not devices):
+        raise DataError("must be an object whose `devices` is an object")
+    if bare and not all(isinstance(trace, list) for trace in devices.values()):
         raise DataError("must be an object whose `devices` is an object")
     return {name: _Trace(_device(name, trace, states)) for name, trace in devices.items()}
 

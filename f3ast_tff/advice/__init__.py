@@ -51,8 +51,8 @@ def advise(
         'p_squared'
     """
     log = _log(masks)
-    rounds, n = log.masks.shape
-    table = np.array([log.masks.row(t) for t in range(1, rounds + 1)])
+    n = log.masks.shape[1]
+    table = log.masks.table()
     shares = np.full(n, 1 / n) if p is None else np.asarray(p, np.float64)
     if shares.shape != (n,) or not (np.isfinite(shares).all() and (shares > 0).all()):
         allowed = f"must be {n} numbers above 0, one for each client of the log"

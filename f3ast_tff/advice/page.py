@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.advice.candidates import Candidate
 from f3ast_tff.advice.plan import Plan, total_variation
-from f3ast_tff.advice.study import Study, read_studies
+from f3ast_tff.advice.trial import Trial, candidates_of, mean_of
+from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.availability.logs.log_measures import LogMeasures
 from f3ast_tff.availability.logs.time_units import duration_text
 
 _BARS = "▁▂▃▄▅▆▇█"
-# Aggregations without state on clients between rounds.
-_PLAIN = ("sum", "mean")
 # Largest ratio of H(r*) to the least H with all clients always online.
 _DEAR = 1.25
 _MAX_NAMED = 5
@@ -34,6 +34,7 @@ class Advice:
         plans: Rates, H and biases for each K, among the clients that are ever online.
         round_seconds: Length of a round; `None` if unknown.
         client_share: Client share that runs are given; `None` if it follows from p.
+        trial: Scores of methods under the log; `None` without a trial.
 
     Examples:
         >>> import numpy as np
@@ -52,6 +53,7 @@ class Advice:
     plans: tuple[Plan, ...]
     round_seconds: int | None
     client_share: str | None = None
+    trial: Trial | None = None
 
     @property
     def objective(self) -> str:
@@ -80,24 +82,29 @@ class Advice:
         return max(cheap) if cheap else min(each.k for each in self.plans)
 
     @property
+    def plan(self) -> Plan:
+        """The plan of the recommended K."""
+        return next(each for each in self.plans if each.k == self.k)
+
+    @property
+    def method(self) -> Candidate:
+        """The advised method; without a trial F3AST."""
+        return candidates_of(["f3ast", "fedavg"])[0] if self.trial is None else self.trial.advised
+
+    @property
     def flags(self) -> str:
         """Flags of `f3ast-tff run` that choose the method, its objective and K."""
-        chosen = self.study.settings.loc[self.study.best]
-        return (
-            f"--algorithm={chosen['algorithm']} --aggregation={chosen['aggregation']} "
-            f"--client_share={self.share} --clients_per_round={self.k}"
-        )
+        chosen = {**self.method.settings, "aggregation": self.method.aggregation}
+        if self.method.takes_objective:
+            chosen["availability_objective"] = self.objective
+        chosen |= {"client_share": self.share, "clients_per_round": self.k}
+        return " ".join(f"--{name}={value}" for name, value in chosen.items())
 
     @property
     def share(self) -> str:
         """The client share of runs."""
         by_p = "equal" if np.allclose(self.p, self.p[0]) else "examples"
         return self.client_share or by_p
-
-    @property
-    def study(self) -> Study:
-        """The kept study in the objective of the client share."""
-        return read_studies()["equal" if self.share == "equal" else "examples"]
 
     def __str__(self) -> str:
         """Returns the page, as text."""
@@ -192,7 +199,7 @@ def _plans(advice: Advice) -> list[str]:
             f"{each.bound_if_always:>12.4g} {each.largest_weight:>9.3g} "
             f"{each.bias_at_first:>9.3f} {each.bias_later:>6.3f}"
         )
-    chosen = next(each for each in advice.plans if each.k == advice.k)
+    chosen = advice.plan
     dear = chosen.bound / chosen.bound_if_always
     lines += [
         f"  K = {advice.k}: H(r*) is {dear:.2f} times what it would be if all were always online",
@@ -206,27 +213,61 @@ def _plans(advice: Advice) -> list[str]:
 
 
 def _method(advice: Advice) -> list[str]:
-    study = advice.study
-    plain = study.settings["aggregation"].isin(_PLAIN)
-    means = study.scores.mean(axis="columns", skipna=False)
-    simple = str(means[plain.reindex(means.index)].idxmax())
-    regrets = study.regrets()
-    words = "p_k = 1 / N" if advice.share == "equal" else "p_k = n_k / n"
+    trial = advice.trial
+    if trial is None:
+        return [
+            f"Method to begin with: {advice.method.name}",
+            "  not tried on this log: without --no-trial, methods run on it and are compared",
+        ]
+    return [*_scores(trial, len(advice.p)), "", *_choice(trial)]
+
+
+def _scores(trial: Trial, num_clients: int) -> list[str]:
+    name = trial.score.removeprefix("test_").replace("_", " ")
+    tasks = list(trial.scores)
+    part = "" if trial.clients == num_clients else f"{trial.clients} of the clients a draw, "
+    ranked = trial.ranked
+    best = ranked[0]
+    differences = trial.differences(ranked, best)
+    width = max(map(len, ranked))
+    heads = [*tasks, "mean"] if len(tasks) > 1 else tasks
     lines = [
-        f"Method to begin with: {study.best}",
-        "  not from this log: it has the best mean accuracy of the kept study on Synthetic,",
-        f"  {_mean(study, study.best)} (FedAvg {_mean(study, 'FedAvg')}), with {words}, over "
-        f"{len(regrets)} kinds of availability. Leaving out one",
-        f"  kind at a time: {regrets.mean():.3f} below the best method there on average, "
-        f"{regrets.max():.3f} at most",
+        f"Tried on this log: {name} after {trial.rounds} rounds, {trial.draws} draws, {part}"
+        f"K = {trial.k}",
+        f"  {'':<{width}} " + " ".join(f"{head:>10}" for head in heads) + "  minus the best",
     ]
-    if simple != study.best:
-        lines.append(f"  if clients keep nothing between rounds: {simple}, {_mean(study, simple)}")
+    for method in ranked:
+        scores = [mean_of(trial.scores[task][method]) for task in tasks]
+        scores += [mean_of(trial.means[method])] if len(tasks) > 1 else []
+        row = f"  {method:<{width}} " + " ".join(f"{score:>10.3f}" for score in scores)
+        if method in differences:
+            found, (low, high) = differences[method]
+            row += f"  {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}]"
+        lines.append(row)
     return lines
 
 
-def _mean(study: Study, method: str) -> str:
-    return f"{study.scores.loc[method].mean(skipna=False):.3f}"
+def _choice(trial: Trial) -> list[str]:
+    names = trial.deployable or [each.name for each in trial.candidates]
+    level, advised = trial.level(names), trial.advised.name
+    lines = [f"Method to begin with: {advised}"]
+    if trial.draws < FEWEST_DRAWS:
+        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed")
+    elif len(level) > 1:
+        said = f"too close to call between {', '.join(level)}: the simplest of them"
+        lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
+    else:
+        lines.append("  better than each of the others that a server can run")
+    above = [name for name in trial.means if name not in names]
+    if above:
+        differences = trial.differences([advised, *above], advised)
+        for name in above:
+            found, (low, high) = differences[name]
+            lines.append(
+                f"  in simulation only, {name}: {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}] "
+                f"to {advised}"
+            )
+    return lines
 
 
 def _row(name: str, text: str) -> str:

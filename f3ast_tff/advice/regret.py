@@ -1,10 +1,10 @@
-"""Costs of following the kept study's advice under availability that it has not seen.
+"""Costs of following the kept study under availability that it has not seen.
 
 python -m f3ast_tff.advice.regret
 
-Each kind of availability is left out in turn. The advice is the method of highest mean accuracy
-under the remaining kinds. Its regret is the accuracy of the best method under the left-out kind
-minus the accuracy of the advised method.
+Each kind of availability is left out in turn. The regret of a method is the accuracy of the best
+method under the left-out kind minus its own. The rule may choose the method of highest mean
+accuracy under the remaining kinds, or always the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def regret_table(studies: dict[str, Study]) -> str:
     for share, study in studies.items():
         for rule in (None, *(name for name in FIXED if name in study.scores.index)):
             regrets = study.regrets(rule)
-            said = "the advice" if rule is None else f"always {rule}"
+            said = "best of the other kinds" if rule is None else f"always {rule}"
             worst = f"{regrets.max():.3f} ({regrets.idxmax()})"
             rows.append([_OBJECTIVES.get(share, share), said, f"{regrets.mean():.3f}", worst])
     return markdown_table(["p_k", "rule", "mean regret", "largest"], rows)

@@ -1,122 +1,166 @@
-"""A trial of methods on a task under a log, over draws: ranked, or too close to call."""
+"""A trial of methods under a log, over draws: what they score, and which to begin with."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from f3ast_tff.advice import trial_tasks
+from f3ast_tff.advice.candidates import METHODS, Candidate, candidate
 from f3ast_tff.advice.study import read_studies
 from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, method_name
-from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
+from f3ast_tff.availability import Table
+from f3ast_tff.availability.logs.availability_log import AvailabilityLog
+from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
-# FedAvg, F3AST, the best of the kept study, and two methods of other papers.
-METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")
-DRAWS = 5
+DRAWS = 8
 ROUNDS = 500
+# Most clients of a run on generated data; of larger logs each draw takes a part.
+MOST_CLIENTS = 1000
 # Local steps of the kept study, whose learning rates are used.
 _LOCAL_STEPS = 5
-_TASK = "synthetic"
+_STUDY_TASK = "synthetic"
+
+Scores = Mapping[Pair, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Scores of methods under one log, and their differences to the best.
+    """Scores of methods under one log.
 
     Attributes:
-        scores: Score by method, then draw; 0 for a run that diverged.
+        candidates: Methods, the simplest first.
+        scores: Score by task, then method's name, then draw; 0 for a run that diverged.
         score: Name of the score, a column of `metrics.csv`.
-        differences: Best method minus each other method, with intervals corrected over the methods
-            (Holm).
+        k: Clients per round.
+        clients: Number of clients of a run; fewer than the log's if it is large.
+        rounds: Rounds of a run.
     """
 
-    scores: Mapping[str, Mapping[Pair, float]]
+    candidates: Sequence[Candidate]
+    scores: Mapping[str, Mapping[str, Scores]]
     score: str
-    differences: Mapping[str, tuple[PairedDifference, tuple[float, float]]]
+    k: int
+    clients: int
+    rounds: int
+
+    @cached_property
+    def means(self) -> Mapping[str, Scores]:
+        """Mean over tasks, by method's name, then draw."""
+        by_task = list(self.scores.values())
+        return {
+            name: {draw: sum(t[name][draw] for t in by_task) / len(by_task) for draw in found}
+            for name, found in by_task[0].items()
+        }
+
+    @property
+    def draws(self) -> int:
+        """Number of draws."""
+        return len(self.means[self.candidates[0].name])
 
     @property
     def ranked(self) -> list[str]:
-        """Methods by mean score, best first."""
-        return sorted(self.scores, key=lambda name: _mean(self.scores[name]), reverse=True)
+        """Methods' names by mean score, best first."""
+        return sorted(self.means, key=lambda name: mean_of(self.means[name]), reverse=True)
+
+    def differences(
+        self, names: Sequence[str], best: str
+    ) -> dict[str, tuple[PairedDifference, tuple[float, float]]]:
+        """Returns a method minus each other of some methods, with intervals of 95% (Holm)."""
+        others = [name for name in names if name != best]
+        found = [paired_difference(self.means[best], self.means[name]) for name in others]
+        return dict(zip(others, zip(found, corrected_intervals(found))))
+
+    def level(self, names: Sequence[str]) -> list[str]:
+        """Returns the best of some methods, and those that are not shown to be worse, in order."""
+        best = next(name for name in self.ranked if name in names)
+        behind = {n for n, (_, (low, _)) in self.differences(names, best).items() if low > 0}
+        return [name for name in names if name not in behind]
+
+    @cached_property
+    def deployable(self) -> list[str]:
+        """Names of the methods that a server can run, the simplest first."""
+        return [each.name for each in self.candidates if each.start(self.k, "p") is not None]
 
     @property
-    def level(self) -> list[str]:
-        """The best method, and each method whose interval of the difference contains 0."""
-        best, *others = self.ranked
-        return [best, *(name for name in others if not self.differences[name][1][0] > 0)]
+    def advised(self) -> Candidate:
+        """The simplest method that is not shown to be worse than the best that a server can run.
 
-    def __str__(self) -> str:
-        """Returns the ranking as text."""
-        best, *others = self.ranked
-        draws = len(self.scores[best])
-        name = self.score.removeprefix("test_").replace("_", " ")
-        width = max(map(len, self.scores))
-        lines = [f"  {best:<{width}} {_mean(self.scores[best]):.3f}"]
-        for other in others:
-            found, (low, high) = self.differences[other]
-            lines.append(
-                f"  {other:<{width}} {_mean(self.scores[other]):.3f}  {-found.mean:+.3f} "
-                f"[{-high:+.3f}, {-low:+.3f}]"
-            )
-        level = self.level
-        verdict = f"{best} is the best"
-        if draws < FEWEST_DRAWS:
-            verdict = f"no verdict: {FEWEST_DRAWS} draws are needed"
-        elif len(level) > 1:
-            verdict = f"too close to call: {', '.join(level)}"
-        return "\n".join([f"Trial: {name}, mean of {draws} draws", *lines, f"  {verdict}"])
+        If a server can run none of them, it is the simplest of all that are not shown to be worse.
+        """
+        names = self.deployable or [each.name for each in self.candidates]
+        first = self.level(names)[0]
+        return next(each for each in self.candidates if each.name == first)
 
 
-def _mean(scores: Mapping[Pair, float]) -> float:
+def mean_of(scores: Scores) -> float:
+    """Returns the mean over draws."""
     return sum(scores.values()) / len(scores)
 
 
-def settings_of(method: str, task: str, share: str) -> dict[str, Any]:
-    """Returns the settings of a candidate.
+def candidates_of(methods: Sequence[str], plugins: Sequence[str] = ()) -> list[Candidate]:
+    """Returns the methods of a trial.
 
-    Args:
-        method: An algorithm, or an algorithm and an aggregation such as `f3ast+scaffold`.
-        task: Name of the task. On Synthetic the methods of the kept study have their tuned learning
-            rates; on other tasks, and for a share that the study lacks, all methods have the task's
-            rates.
-        share: Client share, of `SCORES_OF`.
+    Raises:
+        ParameterError: If a name is unknown, or there are fewer than two methods.
     """
-    algorithm, _, aggregation = method.partition("+")
-    settings: dict[str, Any] = {"algorithm": algorithm}
-    if aggregation:
-        settings["aggregation"] = aggregation
-    study, name = read_studies().get(share), method_name(task, settings)
-    if task == _TASK and study is not None and name in study.settings.index:
-        settings.update({rate: float(study.settings[rate][name]) for rate in RATES})
-    return settings
+    registry = registry_with(plugins)
+    found = [candidate(text, registry) for text in methods]
+    if len({each.name for each in found}) < max(len(found), 2):
+        raise ParameterError("methods", ",".join(methods), "must be two or more, each once")
+    return found
+
+
+def study_rates(method: Candidate, share: str) -> dict[str, float]:
+    """Returns the tuned learning rates of the kept study; none of a method that it lacks."""
+    study = read_studies().get(share)
+    if study is None or method.study_name not in study.settings.index:
+        return {}
+    return {rate: float(study.settings[rate][method.study_name]) for rate in RATES}
 
 
 def trial(
-    availability: Any,
+    masks: np.ndarray,
     k: int,
     methods: Sequence[str] = METHODS,
     *,
+    p: np.ndarray | None = None,
+    names: Sequence[str] = (),
+    objective: str | None = None,
     draws: int = DRAWS,
     share: str = "equal",
-    on_run: Callable[[str, int], None] | None = None,
+    on_run: Callable[[str, str, int], None] | None = None,
     **settings: Any,
 ) -> Trial:
-    """Runs methods under one log, over draws of data and seed, and compares them.
+    """Runs methods under one log, over draws of data, clients' rounds and seed.
+
+    Without a `task` the runs are on Synthetic(1, 1), with the learning rates of the kept study, and
+    on a small network on MNIST-1D if that package is installed, with one pair of rates for all.
 
     Args:
-        availability: Masks, a process or a name, see `simulate`.
+        masks: Available clients by round, `bool [T, N]`. They repeat. If T is more than the number
+            of rounds, each draw begins elsewhere.
         k: Clients per round.
-        methods: Candidates, at least 2, as `f3ast` or `f3ast+scaffold`.
+        methods: Candidates, at least two, from the simplest on: an algorithm; an aggregation and
+            settings may follow, each after a `+`.
+        p: Client shares, `float [N]`: the sizes of clients' data; `None` for equal ones.
+        names: Names of the clients, by which a task of named clients finds them; empty without.
+        objective: `availability_objective` of methods that have it; `None` for their default.
         draws: Number of draws, at least 2; draw d is data seed and seed d.
-        share: Objective, of `SCORES_OF`, which decides the score.
-        on_run: Called with method and draw before each run.
+        share: Objective of the runs, of `SCORES_OF`, which decides the score.
+        on_run: Called with task, method and draw before each run.
         **settings: Further settings of all runs, such as `task`, `rounds`, `data_file` and
             `plugins`.
 
@@ -131,43 +175,70 @@ def trial(
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.advice.trial import trial
-        >>> masks = np.random.default_rng(0).random((50, 100)) < np.linspace(0.05, 0.6, 100)
-        >>> found = trial(masks, k=10, methods=["fedavg", "f3ast"], draws=2, rounds=2)
-        >>> print(str(found).splitlines()[-1].strip())
-        no verdict: 5 draws are needed
+        >>> masks = np.random.default_rng(0).random((50, 40)) < np.linspace(0.05, 0.6, 40)
+        >>> found = trial(masks, k=5, methods=["fedavg", "f3ast"], draws=2, rounds=2)
+        >>> found.advised.name
+        'FedAvg'
     """
-    said = ",".join(methods)
     if draws < 2:
         raise ParameterError("draws", draws, "must be at least 2")
-    registry = registry_with(settings.get("plugins", ()))
-    for method in methods:
-        for kind, name in zip(("algorithm", "aggregation"), filter(None, method.split("+"))):
-            try:
-                registry.find(kind, name)
-            except ParameterError as error:
-                raise ParameterError("methods", said, f"{kind} {name} {error.allowed}") from error
-    if len(set(methods)) < 2:
-        raise ParameterError("methods", said, "must be two or more")
-    task = settings.get("task", _TASK)
-    common = {"rounds": ROUNDS, "client_share": share, "clients_per_round": k, **settings}
-    if task == _TASK:
-        common = {"local_steps": _LOCAL_STEPS, **common}
+    candidates = candidates_of(methods, settings.get("plugins", ()))
+    common = {"rounds": ROUNDS, "client_share": share, **settings}
+    common.setdefault("eval_every", max(common["rounds"], 1))
+    n = masks.shape[1]
+    tasks = tasks_of(settings)
+    own = "task" in settings
+    if not own:
+        common = {"local_steps": _LOCAL_STEPS, "engine": "host", **common}
+    clients = n if own else min(n, MOST_CLIENTS)
+    chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]
     score = f"test_{kind}_accuracy"
-    scores: dict[str, dict[Pair, float]] = {method: {} for method in methods}
+    scores: dict[str, dict[str, dict[Pair, float]]] = {
+        task: {each.name: {} for each in candidates} for task in tasks
+    }
     for draw in range(draws):
-        for method in methods:
-            if on_run is not None:
-                on_run(method, draw)
-            own = {**settings_of(method, task, share), **common}
-            own.setdefault("eval_every", max(own["rounds"], 1))
-            found = simulate(availability=availability, data_seed=draw, seed=draw, **own)
-            last = found.metrics.iloc[-1]
-            # The accuracy of a model that diverged is that of a guess.
-            lost = not math.isfinite(last[score] + last[f"test_{kind}_loss"])
-            scores[method][Pair(draw, draw)] = 0.0 if lost else float(last[score])
-    best = max(scores, key=lambda name: _mean(scores[name]))
-    others = [name for name in scores if name != best]
-    differences = [paired_difference(scores[best], scores[name]) for name in others]
-    ends = corrected_intervals(differences)
-    return Trial(scores, score, dict(zip(others, zip(differences, ends))))
+        ids = np.arange(n)
+        if clients < n:
+            ids = np.sort(generator(draw, "clients of a trial").permutation(n)[:clients])
+        table = rounds_of_draw(masks, common["rounds"], draw, draws)[:, ids]
+        sizes = trial_tasks.sizes_of(np.ones(clients) if p is None else p[ids])
+        for task in tasks:
+            drawn = {} if own else trial_tasks.data_and_model(task, sizes, draw)
+            for each in candidates:
+                if on_run is not None:
+                    on_run(task, each.name, draw)
+                given: dict[str, Any] = {**each.settings, "clients_per_round": chosen_k}
+                if task in (trial_tasks.SYNTHETIC, _STUDY_TASK):
+                    given |= study_rates(each, share)
+                if objective is not None and each.takes_objective:
+                    given["availability_objective"] = objective
+                given |= {**drawn, **common}
+                if own:
+                    given["data_seed"] = draw
+                    given["availability"] = _named(table, names)
+                found = simulate(**{"availability": table, "seed": draw, **given})
+                last = found.metrics.iloc[-1]
+                # The accuracy of a model that diverged is that of a guess.
+                lost = not math.isfinite(last[score] + last[f"test_{kind}_loss"])
+                scores[task][each.name][Pair(draw, draw)] = 0.0 if lost else float(last[score])
+    return Trial(candidates, scores, score, chosen_k, clients, common["rounds"])
+
+
+def tasks_of(settings: Mapping[str, Any]) -> list[str]:
+    """Returns the names of a trial's tasks: that of the settings, else generated ones."""
+    if "task" in settings:
+        return [str(settings["task"])]
+    network = trial_tasks.has_mnist1d() and "model" not in settings
+    return [trial_tasks.SYNTHETIC, *([trial_tasks.MNIST1D] if network else [])]
+
+
+def _named(table: np.ndarray, names: Sequence[str]) -> Any:
+    return Table(AvailabilityLog(packed_masks(table, "masks"), tuple(names)))
+
+
+def rounds_of_draw(masks: np.ndarray, rounds: int, draw: int, draws: int) -> np.ndarray:
+    """Returns the masks of a draw: of a log that is longer than the runs, a part of it."""
+    if len(masks) <= rounds:
+        return masks
+    return masks[(draw * len(masks) // draws + np.arange(rounds)) % len(masks)]

@@ -20,8 +20,8 @@ class Options:
     list: bool = parameter(False, "list the runs and their states, and run none")
     estimate: bool = parameter(
         False,
-        "print hours, memory and disk of the runs that are left, and run none; measures the steps "
-        "of each model, once per machine",
+        "print hours, memory and disk of the runs that are left, and run none; measures some "
+        "rounds of each line in a temporary folder",
     )
     minutes: float | None = parameter(
         None, "stop after this time, each run with a checkpoint; the same command goes on", above=0

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns import Options
-from f3ast_tff.campaigns.estimate import Budget, print_estimate
+from f3ast_tff.campaigns.budget import Budget
+from f3ast_tff.campaigns.estimate import print_estimate
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
 from f3ast_tff.campaigns.pool import Workers, execute_all
 from f3ast_tff.campaigns.processes import LocalProcesses, default_processes
 from f3ast_tff.campaigns.progress import NAME as MANIFEST
-from f3ast_tff.campaigns.progress import Manifest, Watch
+from f3ast_tff.campaigns.progress import WAITING, Manifest, Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
 from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, check_data, is_finished, rounds_done
@@ -62,7 +63,8 @@ def run_campaign(
         DataError: If a data file is missing or damaged; no run has started.
         Interrupted: If `stop` was requested; runs have written checkpoints.
         MeasurementError: If a run measured for an estimate fails.
-        ParameterError: If a setting, or an option, is not allowed.
+        ParameterError: If a setting, or an option, is not allowed; if `minutes` are too few for a
+            checkpoint.
     """
     with warnings_said():
         return _run_campaign(options, given, registry, stop or NeverStop())
@@ -121,6 +123,7 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
     manifest = Manifest(campaign, origin)
     waiting = [run for run in campaign.runs if manifest.state(run) != FINISHED]
     before = len(campaign.runs) - len(waiting)
+    rounds_before, fetching = sum(map(rounds_done, waiting)), 0.0
     _add_outputs(campaign.name, [r for r in campaign.runs if manifest.state(r) == FINISHED])
     if waiting:
         with ExitStack() as stack:
@@ -128,7 +131,7 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
             ready = time.monotonic()
             check_data(waiting)
             fetching = max(0.0, time.monotonic() - ready - _OPENING_S)
-            budget.refuse_too_short(waiting, once=fetching)
+            budget.refuse_too_short(once=fetching)
             watch = Watch(campaign, manifest, budget)
             stack.callback(watch.close)
             stack.enter_context(budget.hold())
@@ -140,6 +143,10 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
     left = [run for run in waiting if manifest.state(run) not in (FINISHED, FAILED_RUN)]
     _report(campaign, manifest, before, left, time.monotonic() - started)
     if left:
+        begun = any(manifest.state(run) != WAITING for run in left)
+        same = len(left) == len(waiting) and sum(map(rounds_done, left)) == rounds_before
+        if begun and same and not fetching:
+            budget.refuse_standstill()
         return LEFT
     return 0 if all(manifest.state(run) == FINISHED for run in waiting) else FAILED
 

@@ -1,265 +1,290 @@
-"""A campaign's remaining cost in hours, memory and disk; and its time budget.
-
-Under a time budget a run starts only if it can reach a checkpoint, and runs stop at the end.
-"""
+"""Remaining cost of a campaign in hours, memory and disk, from short runs of each distinct line."""
 
 from __future__ import annotations
 
-import math
+import json
+import logging
+import multiprocessing
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
-from textwrap import wrap
+from statistics import fmean
+from typing import Any
 
-from f3ast_tff.campaigns.costs import (
-    Cost,
-    CostFile,
-    ReferenceCosts,
-    StepCost,
-    key_of,
-    kind_of,
-    labels,
-    step_kind,
-)
-from f3ast_tff.campaigns.measurement import LIMIT_S, MeasurementError, measure
+from f3ast_tff.campaigns.isolated_run import load_framework, resolve_order
 from f3ast_tff.campaigns.pool import by_environment
+from f3ast_tff.campaigns.processes import guard, uses_gpu, visible_gpus
 from f3ast_tff.campaigns.runs import PlannedRun, missing_files, rounds_done, tasks_without_data
-from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.files.process_memory import available_memory_bytes
+from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.files.messages import one_line_of
+from f3ast_tff.files.process_memory import available_memory_bytes, peak_memory_mib
 from f3ast_tff.files.progress import duration, say
 from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.checkpoint import KEPT_WHILE_RUNNING
+from f3ast_tff.records.provenance import cores
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings import parameters_of
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.resolve import resolve
 
-_MIB = 2**20
-_NAME_WIDTH = 40
-# Share of the cores taken by other work from which a warning is printed.
-_BUSY = 0.25
+# Rounds of a line's further runs, unless its first, of two rounds, takes many seconds.
+_ROUNDS, _LONG_S = 40, 10.0
+# Seconds of work for each process, from which the lines that are left are not measured.
+_ALL_S = 30.0
+_POLL_S, _MIB = 0.5, 2**20
+# Settings in which the runs of a line may differ, besides the fractions (rates) of these kinds.
+_OF_RUN = ("seed", "data_seed", "rounds", "eval_every", "output_dir", "run_name", "client_lr_decay")
+_OF_RUN += ("keep_checkpoints",)
+_WITH_RATES = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 
 
-@dataclass
-class _Process:
-    """State of a process of the campaign while the estimate goes through its runs."""
-
-    seconds: float
-    environment: tuple[str, str] | None
-    kinds: set[str]
+class MeasurementError(RuntimeError):
+    """A run measured for an estimate has failed; says why in one line."""
 
 
-def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
-    """Measures unknown steps and prints the cost of the remaining runs, in their order.
+@dataclass(frozen=True)
+class Cost:
+    """Costs of the runs of one line.
 
-    Raises:
-        MeasurementError: If steps cannot be measured, or not in time and without a reference.
-        Interrupted: If `stop` was requested; measurements are kept.
+    Attributes:
+        first: Seconds of the line's first run in a process beyond a later one: it compiles.
+        start: Seconds of a run's start and end.
+        round: Seconds of a round, with its share of checkpoints.
+        evaluation: Seconds of an evaluation.
+        process: Seconds from the start of a process to its first run: imports.
+        memory_mib: Peak memory of the process.
+        bytes: Bytes of a checkpoint and of all other files, after two rounds.
+        growth: Bytes that each further round adds to them.
     """
-    by_kind: dict[str, list[PlannedRun]] = {}
-    for run in runs:
-        by_kind.setdefault(key_of(kind_of(run)), []).append(run)
-    firsts = [of_kind[0] for of_kind in by_kind.values()]
-    file = CostFile()
-    steps = _measured(firsts, file, processes, stop)
-    costs = {run.name: steps[key_of(step_kind(run))].of_run(run) for run in runs}
-    _print_kinds(by_kind, labels([kind_of(run) for run in firsts]), costs)
-    _print_total(runs, costs, processes, folder)
-    _print_missing(runs)
-    print(f"steps measured on {file.machine['processor']}, {file.machine['cores']} cores")
-    print(f"kept in {file.path}")
-    load, cores = os.getloadavg()[0], file.machine["cores"]
-    if load > _BUSY * cores:
-        print(f"load now {load:.1f} on {cores} cores: beside other work runs take longer than said")
+
+    first: float
+    start: float
+    round: float
+    evaluation: float
+    process: float
+    memory_mib: float
+    bytes: tuple[float, float]
+    growth: tuple[float, float] = (0.0, 0.0)
+
+    def seconds(self, run: PlannedRun) -> float:
+        """Returns the seconds of a run's remaining rounds; the last round is always evaluated."""
+        rounds, every, done = run.settings["rounds"], run.settings["eval_every"], rounds_done(run)
+        evaluations = -(-rounds // every) - done // every
+        return self.start + (rounds - done) * self.round + evaluations * self.evaluation
+
+    def disk(self, run: PlannedRun, checkpoints: int) -> float:
+        """Returns the bytes of a run's folder."""
+        grown = max(run.settings["rounds"] - 2, 0)
+        checkpoint, rest = (size + grown * each for size, each in zip(self.bytes, self.growth))
+        return checkpoints * checkpoint + rest
 
 
-def _measured(
-    firsts: Sequence[PlannedRun], file: CostFile, processes: int, stop: Stop
-) -> dict[str, StepCost]:
-    """The costs of steps by `step_kind`: from the file, measured now, or from a reference."""
-    found: dict[str, StepCost] = {}
-    unknown: dict[str, PlannedRun] = {}
-    ratios: list[float] = []
-    reference = ReferenceCosts()
+class _Clock:
+    """Wall and process seconds of a run's parts, by the event at their end; also a callback."""
 
-    def take(run: PlannedRun, cost: StepCost) -> None:
-        found[key_of(step_kind(run))] = cost
-        known = reference.find(run)
-        if known is not None and known.step_seconds > 0:
-            ratios.append(cost.step_seconds / known.step_seconds)
+    def __init__(self) -> None:
+        self.parts: list[tuple[str, float, float]] = []
+        self.last = time.monotonic(), time.process_time()
 
-    for run in firsts:
-        cost = file.find(run)
-        if cost is None:
-            unknown.setdefault(key_of(step_kind(run)), run)
-        else:
-            take(run, cost)
+    def end(self, part: str) -> None:
+        before, self.last = self.last, (time.monotonic(), time.process_time())
+        self.parts.append((part, self.last[0] - before[0], self.last[1] - before[1]))
 
-    def keep(run: PlannedRun, cost: StepCost) -> None:
-        file.add(run, cost)
-        take(run, cost)
+    def start(self, first_round: int) -> None:
+        self.end("start")
 
-    if unknown:
-        say(f"measuring the steps of {len(unknown)} models, for {LIMIT_S:g} s at most ...")
-        with stop.hold():
-            measure(list(unknown.values()), processes, stop, keep)
-    for key, run in unknown.items():
-        if key not in found:
-            known = reference.find(run)
-            what = " ".join(str(run.settings[name]) for name in ("task", "model", "engine"))
-            if known is None:
-                raise MeasurementError(f"{what}: no step was measured within {LIMIT_S:g} s")
-            found[key] = known.scaled(median(ratios) if ratios else 1.0)
-            say(f"{what}: by its reference, measured on {reference.machine}")
+    def advance(self, rounds: int, row: Any) -> None:
+        self.end("checkpoint")
+
+    def on_round(self, round_number: int, cohort: Any, outcome: Any) -> None:
+        self.end("round")
+
+    def on_evaluation(self, row: Any) -> None:
+        self.end("evaluation")
+
+
+def _short_run(whole: Configuration, rounds: int, eval_every: int, share: float) -> Cost:
+    """The costs in one run; `first` is the seconds of all of it."""
+    process = time.process_time()
+    with tempfile.TemporaryDirectory() as place:
+        changed = {"rounds": rounds, "eval_every": eval_every, "output_dir": place}
+        given = {**whole.settings, **changed, "keep_checkpoints": 1}
+        short, clock = resolve(given, whole.registry), _Clock()
+        summary = run_experiment(short, short.folder, progress=clock, callbacks=[clock]).summary
+        clock.end("end")
+        sizes = {f: f.stat().st_size for f in short.folder.rglob("*") if f.is_file()}
+    checkpoint = sum(size for f, size in sizes.items() if f.parent.name == "checkpoints")
+    # Other programs do not count, except where other processes or a GPU train the clients.
+    device = summary.get("device", summary.get("tff_device", "cpu"))
+    elsewhere = "num_workers" in summary or summary.get("tff_runtime") == "worker"
+    outside = elsewhere or "cpu" not in str(device).lower()
+    times: dict[str, list[float]] = {}
+    for part, wall, work in clock.parts:
+        times.setdefault(part, []).append(wall if outside else max(min(wall, work), share * work))
+    return Cost(
+        first=sum(map(sum, times.values())),
+        start=times["start"][0] + times["end"][0],
+        round=(sum(times["round"]) + sum(times["checkpoint"])) / rounds,
+        evaluation=fmean(times["evaluation"]),
+        process=process,
+        memory_mib=peak_memory_mib(),
+        bytes=(checkpoint, sum(sizes.values()) - checkpoint),
+    )
+
+
+def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
+    """Returns the costs of the line of a `PlannedRun.order`, and the seconds that this took.
+
+    `share` is the number of runs at a time per core.
+    """
+    # A run of few rounds is no better than a guess.
+    logging.disable(logging.WARNING)
+    configuration = resolve_order(order)
+    load_framework(configuration)
+    settings, cold = configuration.settings, _short_run(configuration, 2, 1, share)
+    rounds = max(3, min(_ROUNDS, settings["rounds"])) if cold.first <= _LONG_S else 2
+    again = configuration, rounds, settings["eval_every"], share
+    compiling = _short_run(*again) if rounds > 2 else cold
+    # The same rounds again compile nothing.
+    warm = _short_run(*again)
+    growth = [max(b - a, 0.0) / max(rounds - 2, 1) for a, b in zip(cold.bytes, warm.bytes)]
+    cost = replace(
+        warm,
+        first=max(0.0, cold.first - warm.start - 2 * (warm.round + warm.evaluation)),
+        process=cold.process,
+        bytes=cold.bytes,
+        growth=(growth[0], growth[1]),
+    )
+    return cost, cold.first + compiling.first + warm.first
+
+
+def line_of(run: PlannedRun) -> str:
+    """Returns a text that is equal for runs that differ only in draw, rates and rounds."""
+    configs = (run.configuration.configs[kind] for kind in _WITH_RATES)
+    rates = {p.name for c in configs for p in parameters_of(type(c)) if p.kind is float}
+    kept = {n: v for n, v in run.settings.items() if n not in _OF_RUN and n not in rates}
+    return json.dumps(kept, sort_keys=True)
+
+
+def _method(run: PlannedRun) -> str:
+    return " ".join(str(run.settings[name]) for name in ("task", "model", "algorithm"))
+
+
+def _measured(firsts: Mapping[str, PlannedRun], processes: int, stop: Stop) -> dict[str, Cost]:
+    """The costs by line, given a run of each; beyond the limit those of the line most alike."""
+    found: dict[str, Cost] = {}
+    # One line of each method first.
+    methods = list(map(_method, firsts.values()))
+    turn = {line: methods[:i].count(methods[i]) for i, line in enumerate(firsts)}
+    for environment in dict.fromkeys(run.environment for run in firsts.values()):
+        of_it = {n: run.order for n, run in firsts.items() if run.environment == environment}
+        orders = {line: of_it[line] for line in sorted(of_it, key=turn.__getitem__)}
+        on_gpu = uses_gpu(environment) and visible_gpus(os.environ)
+        at_once = 1 if on_gpu else min(processes, cores(), len(orders))
+        found |= _in_processes(orders, at_once, processes / cores(), stop)
+    for line, run in firsts.items():
+        same = {len(run.settings.items() & firsts[n].settings.items()): found[n] for n in found}
+        found.setdefault(line, same[max(same)])
+    return found
+
+
+def _in_processes(
+    orders: Mapping[str, Mapping[str, Any]], at_once: int, share: float, stop: Stop
+) -> dict[str, Cost]:
+    """The costs by line that are measured within the limit, at least one."""
+    found: dict[str, Cost] = {}
+    others, waiting, spent = set(multiprocessing.active_children()), list(orders), 0.0
+    busy: dict[Future[tuple[Cost, float]], str] = {}
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(at_once, spawn, initializer=guard) as pool:
+        try:
+            while busy or (waiting and spent < _ALL_S * at_once):
+                while waiting and len(busy) < at_once and spent < _ALL_S * at_once:
+                    line = waiting.pop(0)
+                    busy[pool.submit(measure, orders[line], share)] = line
+                for future in wait(busy, _POLL_S, FIRST_COMPLETED).done:
+                    line, error = busy.pop(future), future.exception()
+                    if error is not None:
+                        name = orders[line]["settings"]["run_name"]
+                        raise MeasurementError(f"{name}: {one_line_of(error)}") from error
+                    found[line], seconds = future.result()
+                    spent += seconds
+                if stop.requested():
+                    raise Interrupted
+        finally:
+            for child in set(multiprocessing.active_children()) - others:
+                child.kill()
+    if waiting:
+        say(f"{len(waiting)} of {len(orders)} lines not measured, they cost what a like one does")
     return found
 
 
 def campaign_seconds(
     runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int
 ) -> float:
-    """Returns the duration of all runs, given costs by run name; free processes take the next."""
-    pool = [_Process(0.0, None, set()) for _ in range(processes)]
+    """Returns the duration of all runs, given costs by line; free processes take the next."""
+    ends, known = [0.0] * processes, [set[Any]() for _ in range(processes)]
     for run in by_environment(runs):
-        cost, kind = costs[run.name], key_of(kind_of(run))
-        process = min(pool, key=lambda each: each.seconds)
-        if process.environment != run.environment:
-            process.environment, process.kinds = run.environment, set()
-            process.seconds += cost.process_seconds
-        process.seconds += _seconds(run, cost, first=kind not in process.kinds)
-        process.kinds.add(kind)
-    return max(process.seconds for process in pool)
+        line, i = line_of(run), ends.index(min(ends))
+        ends[i] += costs[line].seconds(run)
+        ends[i] += 0.0 if line in known[i] else costs[line].first
+        ends[i] += 0.0 if run.environment in known[i] else costs[line].process
+        known[i] |= {line, run.environment}
+    return max(ends)
 
 
-def _seconds(run: PlannedRun, cost: Cost, first: bool) -> float:
-    settings = run.settings
-    return cost.seconds(settings["rounds"], settings["eval_every"], rounds_done(run), first)
+def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
+    """Measures each distinct line and prints the cost of the remaining runs, in their order.
+
+    Raises:
+        MeasurementError: If a line cannot be run.
+        Interrupted: If `stop`, polled every half second, was requested.
+    """
+    lacking = tasks_without_data(runs)
+    there = [run for run in runs if run.settings["task"] not in lacking]
+    if there:
+        firsts = {line_of(run): run for run in reversed(there)}
+        say(f"running some rounds of {len(firsts)} lines, for {_ALL_S:g} s of work per process ...")
+        with stop.hold():
+            costs = _measured(firsts, processes, stop)
+        _print_costs(there, costs, processes, folder)
+    if lacking:
+        print(f"not estimated: {len(runs) - len(there)} runs of {', '.join(lacking)}. Data that is")
+        print("missing is fetched when the campaign starts, or put there by you:")
+        print("\n".join(f"  {line}" for line in missing_files(runs)))
+        for task in dict.fromkeys(run.settings["task"] for run in there):
+            print(f"  --where=task={task} needs no data that is missing")
 
 
-def _print_kinds(
-    by_kind: Mapping[str, Sequence[PlannedRun]], names: Sequence[str], costs: Mapping[str, Cost]
-) -> None:
-    width = min(_NAME_WIDTH, max(len(name) for name in ("kind", *names)))
-    widths = (5, 8, 9, 9, 7, 6, 8)
-    columns = ("runs", "start", "round", "scoring", "hours", "MiB", "disk MiB")
-    heads = (f" {column:>{n}}" for column, n in zip(columns, widths))
-    print(f"{'kind':<{width}}" + "".join(heads))
-    for name, runs in zip(names, by_kind.values()):
-        cost = costs[runs[0].name]
-        hours = sum(_seconds(run, cost, first=False) for run in runs) / 3600
-        values = (
-            str(len(runs)),
-            f"{cost.start_seconds:.1f} s",
-            f"{cost.round_seconds:.3g} s",
-            f"{cost.evaluation_seconds:.3g} s",
-            f"{hours:.3g}",
-            f"{cost.memory_mib:.0f}",
-            f"{_disk(runs, costs) / _MIB:.3g}",
-        )
-        cells = (f" {value:>{n}}" for value, n in zip(values, widths))
-        first, *further = wrap(name, width, subsequent_indent="  ")
-        print(f"{first:<{width}}" + "".join(cells))
-        print("".join(f"{line}\n" for line in further), end="")
-
-
-def _print_total(
+def _print_costs(
     runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int, folder: Path
 ) -> None:
-    seconds = campaign_seconds(runs, costs, processes)
-    at_a_time = min(processes, len(runs))
+    by_method: dict[str, list[tuple[PlannedRun, Cost]]] = {}
+    for run in runs:
+        by_method.setdefault(_method(run), []).append((run, costs[line_of(run)]))
+    width, disk = max(map(len, by_method)), 0.0
+    print(f"{'':<{width}}  runs round, s scoring, s   hours    MiB disk MiB")
+    for name, of_it in by_method.items():
+        each, scoring = fmean(c.round for _, c in of_it), fmean(c.evaluation for _, c in of_it)
+        hours = sum(cost.seconds(run) for run, cost in of_it) / 3600
+        memory = max(cost.memory_mib for _, cost in of_it)
+        kept = sum(cost.disk(run, run.settings["keep_checkpoints"]) for run, cost in of_it) / _MIB
+        disk += kept
+        numbers = f"{each:>8.3g} {scoring:>10.3g} {hours:>7.3g} {memory:>6.0f} {kept:>8.3g}"
+        print(f"{name:<{width}} {len(of_it):>5} {numbers}")
+    seconds, at_a_time = campaign_seconds(runs, costs, processes), min(processes, len(runs))
     memory = at_a_time * max(cost.memory_mib for cost in costs.values())
-    running = max(_folder_bytes(run, costs[run.name], KEPT_WHILE_RUNNING) for run in runs)
-    disk = _disk(runs, costs) + at_a_time * running
+    running = max(costs[line_of(run)].disk(run, KEPT_WHILE_RUNNING) for run in runs)
+    disk += at_a_time * running / _MIB
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    hours = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
+    available, free = available_memory_bytes() / _MIB, shutil.disk_usage(there).free / _MIB
     rounds = sum(run.settings["rounds"] - rounds_done(run) for run in runs)
-    print(f"{len(runs)} runs left, {at_a_time} at a time: {hours}; {rounds} rounds")
-    print(
-        f"memory {memory:.0f} MiB at most, {available_memory_bytes() / _MIB:.0f} available; "
-        f"disk {disk / _MIB:.3g} MiB at most, {shutil.disk_usage(there).free / _MIB:.0f} free"
-    )
-
-
-def _print_missing(runs: Sequence[PlannedRun]) -> None:
-    missing = missing_files(runs)
-    if not missing:
-        return
-    print("missing data, fetched when the campaign starts, or put there by you:")
-    print("\n".join(f"  {line}" for line in missing))
-    tasks = dict.fromkeys(str(run.settings["task"]) for run in runs)
-    whole = [task for task in tasks if task not in tasks_without_data(runs)]
-    for task in whole or (tasks if len(tasks) > 1 else ()):
-        needs = "no data that is missing" if whole else "its own alone"
-        print(f"  --where=task={task} needs {needs}")
-
-
-def _disk(runs: Sequence[PlannedRun], costs: Mapping[str, Cost]) -> int:
-    """Bytes of the finished runs."""
-    return sum(
-        _folder_bytes(run, costs[run.name], run.settings["keep_checkpoints"]) for run in runs
-    )
-
-
-def _folder_bytes(run: PlannedRun, cost: Cost, checkpoints: int) -> int:
-    return cost.bytes(run.settings["rounds"], run.settings["eval_every"], checkpoints)
-
-
-# Least remaining seconds to start a run of an unmeasured kind; at most half of the budget.
-_UNKNOWN_S = 30.0
-
-
-class Budget:
-    """A time budget of one call of the command, as a `Stop` requested when it is over."""
-
-    def __init__(self, minutes: float | None, stop: Stop) -> None:
-        """Starts the clock; `minutes` is `None` for no limit; `stop` may request a stop earlier."""
-        self._minutes = minutes
-        self._started = time.monotonic()
-        seconds = math.inf if minutes is None else 60 * minutes
-        self._deadline = self._started + seconds
-        self._unknown = min(_UNKNOWN_S, seconds / 2)
-        self._stop = stop
-        self._costs = None if minutes is None else CostFile()
-
-    @property
-    def spent(self) -> bool:
-        """Whether the time is over."""
-        return time.monotonic() >= self._deadline
-
-    def allows(self, run: PlannedRun) -> bool:
-        """Returns whether a run that starts now reaches a checkpoint."""
-        if self._costs is None:
-            return True
-        return time.monotonic() + self._need(run, self._costs) <= self._deadline
-
-    def _need(self, run: PlannedRun, costs: CostFile) -> float:
-        steps = costs.find(run)
-        return self._unknown if steps is None else steps.of_run(run).least_seconds
-
-    def refuse_too_short(self, runs: Sequence[PlannedRun], once: float = 0.0) -> None:
-        """Refuses a budget in which no remaining run would start, now or in any later call.
-
-        `once` is the time of this call that later calls do not need, in seconds.
-
-        Raises:
-            ParameterError: If the budget allows no run; names the time needed.
-        """
-        costs = self._costs
-        if self._minutes is None or costs is None:
-            return
-        before = time.monotonic() - self._started - once
-        left = 60 * self._minutes - before
-        if any(self._need(run, costs) <= left for run in runs):
-            return
-        need = min(self._need(run, costs) for run in runs)
-        # Half of a longer budget is longer.
-        need = _UNKNOWN_S if need == self._unknown else need
-        enough = (math.floor((before + need) / 6) + 1) / 10
-        allowed = f"must be at least {enough:g}: no run would reach a checkpoint before"
-        raise ParameterError("minutes", self._minutes, allowed)
-
-    def hold(self) -> AbstractContextManager[None]:
-        return self._stop.hold()
-
-    def requested(self) -> bool:
-        return self.spent or self._stop.requested()
+    took = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
+    print(f"{len(runs)} runs left, {at_a_time} at a time: {took}; {rounds} rounds")
+    print(f"memory {memory:.0f} MiB, {available:.0f} available; ", end="")
+    print(f"disk {disk:.3g} MiB, {free:.0f} free")

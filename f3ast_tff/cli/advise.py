@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import shlex
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
 from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
@@ -21,7 +21,7 @@ from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
-from f3ast_tff.files.progress import say, warnings_said
+from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
@@ -29,6 +29,7 @@ from f3ast_tff.settings.registry import registry_with
 
 if TYPE_CHECKING:
     from f3ast_tff.advice import Advice
+    from f3ast_tff.advice.trial import Trial
 
 # Settings of a run that vary within a trial, or that the log sets.
 _OF_THE_TRIAL = frozenset(
@@ -36,15 +37,17 @@ _OF_THE_TRIAL = frozenset(
 )
 
 USAGE = """
-Says what a log of who was online when asks for: seconds; with --trial minutes.
+Says what a log of who was online when asks for, tries methods on it, and ends in what to run.
 
-f3ast-tff advise LOG --clients_per_round=5,10,20
-f3ast-tff advise LOG --shares=examples.csv --trial
-f3ast-tff advise LOG --trial --task=file --data_file=mine.csv --rounds=300
+f3ast-tff advise LOG --clients_per_round=5,10,20 --out=advice
+f3ast-tff advise LOG --shares=examples.csv
+f3ast-tff advise LOG --task=file --data_file=mine.csv --rounds=300
+f3ast-tff advise LOG --no-trial
 
 LOG is a table of rounds and clients (.npy, .npz, .csv), events device,time,online or spans
-device,start,end (.csv, .jsonl, .parquet), or device traces (.json, .pkl). The trial is on Synthetic
-by default; with --trial every setting of `f3ast-tff run` is a flag here too.
+device,start,end (.csv, .jsonl, .parquet), or device traces (.json, .pkl). The trial takes a minute
+or two; it is on Synthetic and, if the package mnist1d is installed, a small network on MNIST-1D.
+Every setting of `f3ast-tff run` is a flag of the trial.
 """
 
 
@@ -86,17 +89,20 @@ class Options:
     )
     states: str = parameter("", "which list of states, where a .json trace has several")
     eligible: str = parameter(ELIGIBLE, "states to train in, for traces with states")
-    trial: bool = parameter(False, "also run methods on a task under this log, and compare them")
+    no_trial: bool = parameter(False, "the page alone: no method runs on the log")
     methods: str = parameter(
-        "fedavg,f3ast,f3ast+scaffold,fedau,mifa",
-        "with --trial: methods to run, as algorithm or algorithm+aggregation",
+        "fedavg+baseline_sampling=without_replacement,fedavg_all+mean,f3ast,scaffold,mifa",
+        "methods of the trial, the simplest first: an algorithm, then +aggregation, +setting=value",
     )
-    draws: int = parameter(5, "with --trial: draws of data and seed", minimum=2)
+    draws: int = parameter(8, "draws of data and seed of the trial", minimum=2)
+    out: str = parameter(
+        "", "folder for the page, a table of all clients and a picture of them", is_path=True
+    )
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line and prints the page; returns the exit code."""
-    words = list(argv[1:])
+    words = ["--no_trial" if word == "--no-trial" else word for word in argv[1:]]
     try:
         if wants_help(words):
             print(_help())
@@ -110,10 +116,10 @@ def main(argv: Sequence[str]) -> int:
         given = parse_flags(words[1:], {**settings, **own}, plugins=True)
         of_trial = [n for n in given if n not in own or n in ("methods", "draws")]
         options = Options(**{n: p.checked(given.pop(n, p.default)) for n, p in own.items()})
-        if of_trial and not options.trial:
+        if of_trial and options.no_trial:
             name = of_trial[0]
             value = given.get(name, getattr(options, name, ""))
-            raise ParameterError(name, value, "only applies with --trial")
+            raise ParameterError(name, value, "does not apply with --no-trial")
         if set_by_trial := [name for name in given if name in _OF_THE_TRIAL]:
             name = set_by_trial[0]
             raise ParameterError(name, given[name], "is set by the trial: see --methods, --draws")
@@ -121,6 +127,8 @@ def main(argv: Sequence[str]) -> int:
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)
         _check_share(given, options.shares)
+        if not options.no_trial:
+            _check_trial(options, given, plugins)
         with warnings_said():
             _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
@@ -139,8 +147,23 @@ def _check_share(given: Mapping[str, Any], shares: str) -> None:
     raise ParameterError("client_share", share, allowed)
 
 
+def _check_trial(options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
+    """Refuses settings of the trial before the log is read."""
+    from f3ast_tff.advice.trial import candidates_of
+    from f3ast_tff.settings.resolve import resolve
+
+    settings = {name: value for name, value in given.items() if name != "num_clients"}
+    for each in candidates_of(_methods(options), plugins):
+        resolve({**each.settings, **settings, "availability": "always"}, registry_with(plugins))
+
+
+def _methods(options: Options) -> list[str]:
+    return [each.strip() for each in options.methods.split(",") if each.strip()]
+
+
 def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
     from f3ast_tff.advice import advise
+    from f3ast_tff.advice.deploy import CLIENTS, PAGE, PICTURE, deployment, write_files
 
     try:
         seconds = options.round_seconds or ROUND_SECONDS
@@ -165,25 +188,39 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     p = None
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
-    if options.trial:
-        log, p = _with_data(log, p, given, plugins)
+    log, p = _with_data(log, p, given, plugins)
     if given.get("num_clients") not in (None, n := log.masks.shape[1]):
         raise ParameterError("num_clients", given["num_clients"], f"must be {n}, as in the log")
     text = options.clients_per_round
     ks = None if text is None else _numbers(text)
     found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)
     found = replace(found, client_share=given.get("client_share"))
-    print(f"{path}: read as {log.read_as}")
+    if not options.no_trial:
+        found = replace(found, trial=_trial(log, p, found, options, given, plugins))
     entries = f"{log.events} entries: " if log.events else ""
-    print(f"{entries}{found}")
-    _print_command(path, found, options, given, plugins, of_times=log.events > 0)
-    if not options.trial:
-        print("--trial runs methods on this log, and says whether they differ")
-    else:
-        _trial(log, found, options, given, plugins)
+    folder = Path(options.out) if options.out else None
+    command = _command(path, found, options, given, plugins, of_times=log.events > 0)
+    page = "\n".join(
+        [
+            f"{path}: read as {log.read_as}",
+            f"{entries}{found}",
+            "",
+            *command,
+            "",
+            *deployment(found, folder),
+        ]
+    )
+    if folder is not None:
+        try:
+            write_files(found, folder, page)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
+        page = f"{page}\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written"
+    print(page)
 
 
-def _print_command(
+def _command(
     path: Path,
     found: Advice,
     options: Options,
@@ -191,11 +228,10 @@ def _print_command(
     plugins: Sequence[str],
     *,
     of_times: bool,
-) -> None:
+) -> list[str]:
     if options.states or options.eligible != ELIGIBLE:
         # A table reads only a trace's usual states.
-        print(f"\nFlags of a run\n  {found.flags}")
-        return
+        return ["Flags of a run", f"  {found.flags}"]
     task = {name: value for name, value in given.items() if name not in ("rounds", "client_share")}
     flags = {"availability": "table", "table_file": path, **task}
     if of_times and options.round_seconds not in (None, ROUND_SECONDS):
@@ -205,36 +241,48 @@ def _print_command(
             flags[f"table_{name}"] = value
     pairs = [*flags.items(), *(("plugin", plugin) for plugin in plugins)]
     words = [shlex.quote(f"--{name}={value}") for name, value in pairs]
-    print("\nRun it\n  " + " \\\n    ".join(["f3ast-tff run", *words, *found.flags.split()]))
+    lines = [
+        "Simulate it",
+        "  " + " \\\n    ".join(["f3ast-tff run", *words, *found.flags.split()]),
+    ]
     if options.shares:
-        print("  it takes p from its data, not from --shares: give your data by --task=file")
+        lines.append("  it takes p from its data, not from --shares: give your data by --task=file")
+    return lines
 
 
 def _trial(
     log: AvailabilityLog,
+    p: np.ndarray | None,
     found: Advice,
     options: Options,
     given: Mapping[str, Any],
     plugins: Sequence[str],
-) -> None:
-    from f3ast_tff.advice.trial import trial
+) -> Trial:
+    from f3ast_tff.advice.trial import tasks_of, trial
 
-    if options.shares:
-        say("the trial takes p from its task's data, not from --shares")
-    methods = [each.strip() for each in options.methods.split(",") if each.strip()]
-    settings = {name: value for name, value in given.items() if name != "client_share"}
-    say(f"trial with K = {found.k}: {len(methods) * options.draws} runs")
-    ranking = trial(
-        Table(log),
-        found.k,
-        methods,
-        draws=options.draws,
-        share=found.share,
-        on_run=lambda method, draw: say(f"draw {draw}, {method} ..."),
-        **({"plugins": plugins} if plugins else {}),
-        **settings,
-    )
-    print(f"\n{ranking}")
+    methods = _methods(options)
+    settings = {n: value for n, value in given.items() if n not in ("client_share", "num_clients")}
+    generated = "task" not in given
+    runs = len(methods) * options.draws * len(tasks_of(settings))
+    with progress(f"trial with K = {found.k}: {runs} runs", runs, "run") as bar:
+        # What a run on generated data says of its data says nothing of the log.
+        logging.disable(logging.WARNING if generated else logging.NOTSET)
+        try:
+            return trial(
+                log.masks.table(),
+                found.k,
+                methods,
+                p=p,
+                names=log.clients,
+                objective=found.objective,
+                draws=options.draws,
+                share=found.share,
+                on_run=lambda task, method, draw: bar.update(),
+                **({"plugins": plugins} if plugins else {}),
+                **settings,
+            )
+        finally:
+            logging.disable(logging.NOTSET)
 
 
 def _numbers(text: str) -> list[int]:

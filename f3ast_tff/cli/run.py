@@ -158,8 +158,8 @@ def _some(values: Sequence[Any]) -> str:
 def campaign(parsed: Parsed, signals: Signals) -> int:
     """Runs or resumes a campaign; returns the exit code."""
     from f3ast_tff.campaigns.command import run_campaign
+    from f3ast_tff.campaigns.estimate import MeasurementError
     from f3ast_tff.campaigns.grid_file import CampaignError
-    from f3ast_tff.campaigns.measurement import MeasurementError
 
     signals.message = _OF_CAMPAIGN
     try:

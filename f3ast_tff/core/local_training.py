@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.core.randomness import each_generator
+from f3ast_tff.core.randomness import generator
 
 # Limit on a client's visits to examples per round, which are drawn in one array.
 _MAX_VISITS = 10**8
@@ -62,9 +62,8 @@ class LocalTraining:
         self, round_number: int, clients: Sequence[int], nums_examples: Sequence[int]
     ) -> Iterator[np.ndarray]:
         """Yields `order` for each of `clients`, `int [m]`, with these numbers of examples."""
-        generators = each_generator(self.seed, "batches", round_number, last=clients)
-        for rng, num_examples in zip(generators, nums_examples):
-            yield self._order(rng, num_examples)
+        for k, num_examples in zip(clients, nums_examples):
+            yield self._order(generator(self.seed, "batches", round_number, k), num_examples)
 
     def _order(self, rng: np.random.Generator, num_examples: int) -> np.ndarray:
         if self.steps is not None:

@@ -128,12 +128,12 @@ class FusedConfig(BuiltinEngineConfig):
         environment["XLA_FLAGS"] = with_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
     def build(self, parts: EngineParts) -> FusedEngine:
-        from f3ast_tff.engines.jax.engine import FusedEngine
+        from f3ast_tff.engines.jax.choosing import fused_engine
         from f3ast_tff.engines.jax.trainer import FusedTrainer
 
         precision = self.matmul_precision
         workers = self._workers(FusedTrainer, parts, matmul_precision=precision)
-        return FusedEngine(parts, device=self.device, workers=workers, matmul_precision=precision)
+        return fused_engine(parts, device=self.device, workers=workers, matmul_precision=precision)
 
 
 # Oldest usable release; for a Python without newer releases pip installs one from 2022.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,9 @@ from typing import IO, Any
 @contextmanager
 def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
     """Opens a file that replaces `path` only after it is written and on disk.
+
+    The new content stands beside it under a name that nobody can guess, in a file that this call
+    made: a link there is not followed. A file that is replaced keeps its permissions.
 
     Args:
         path: The file to replace or make; its folder must exist.
@@ -28,10 +32,12 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
     """
     if _is_device(path):
         raise OSError(errno.EPERM, "it is a device", str(path))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with naming(path):
-            with open(temporary, mode, **kwargs) as file:
+            with open(temporary, mode.replace("w", "x"), **kwargs) as file:
+                with suppress(FileNotFoundError):
+                    os.chmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

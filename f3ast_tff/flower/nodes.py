@@ -98,4 +98,5 @@ class Nodes:
 
     def _told(self, answer: Message) -> int | None:
         told = answer.content.config_records.get(_KEY, {}).get(_KEY)
-        return told if isinstance(told, int) and 0 <= told < self._num_clients else None
+        is_id = isinstance(told, int) and not isinstance(told, bool)
+        return told if is_id and 0 <= told < self._num_clients else None

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from flwr.app import (
@@ -26,6 +25,7 @@ from flwr.serverapp.strategy import Strategy as FlowerStrategy
 from f3ast_tff.availability.round_clients import Availability, available_clients
 from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower.nodes import Nodes
+from f3ast_tff.flower.replies import Model, by_client, mean_metrics, metric, models_of
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods.parts.own_server import constraint_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
@@ -34,10 +34,7 @@ from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("flwr")
 _AGGREGATIONS = ("sum", "mean")
-_LOSS, _EXAMPLES = "loss", "num-examples"
-
-# A model: its arrays by name.
-Model = dict[str, np.ndarray]
+_LOSS = "loss"
 
 
 @dataclass(frozen=True)
@@ -237,26 +234,25 @@ class AvailabilityStrategy(FlowerStrategy):
         """Weighs the updates that arrived and moves the model; see Flower's `Strategy`."""
         asked = self._open
         assert asked is not None, "aggregate_train comes after configure_train"
-        contents = _by_client(replies, asked.nodes)
-        found = {k: _model_of(content, asked.model) for k, content in contents.items()}
-        updates = {k: model for k, model in found.items() if model is not None}
+        contents = by_client(replies, asked.nodes)
+        updates = models_of(contents, asked.model)
         delivered = np.array([k in updates for k in asked.ids.tolist()], bool)
         if not delivered.all():
             _LOG.warning("no update of clients %s", asked.ids[~delivered].tolist())
         cohort = weigh_updates(self._strategy, asked.now, asked.ids, delivered)
         t = asked.now.number
         if self._strategy.needs_outcome:
-            losses = np.array([_metric(contents.get(k), _LOSS) for k in asked.ids.tolist()])
+            losses = np.array([metric(contents.get(k), _LOSS) for k in asked.ids.tolist()])
             losses[~delivered] = np.nan
             self._strategy.observe(t, Outcome(asked.ids, delivered, losses))
         model = self._step(asked.model, cohort, updates)
         if self._state_file is not None:
             saved = SavedRound(t, asked.model if model is None else model, self._strategy.state())
             save_round(self._state_file, saved)
-        return None if model is None else _record(model), _mean_metrics(contents.values())
+        return None if model is None else _record(model), mean_metrics(contents.values())
 
     def _step(self, model: Model, cohort: Cohort, updates: Mapping[int, Model]) -> Model | None:
-        """Returns the model moved along the aggregate; `None` without an aggregate."""
+        """Returns the model moved along the aggregate; `None` without one that is finite."""
         total = float(cohort.weights.sum()) if self._aggregation == "mean" else 1.0
         if not len(cohort) or total == 0:
             return None
@@ -264,12 +260,18 @@ class AvailabilityStrategy(FlowerStrategy):
         for name, value in model.items():
             start = value.astype(np.float64)
             step = np.zeros_like(start)
-            for k, weight in zip(cohort.ids.tolist(), cohort.weights):
-                step += weight / total * (updates[k][name] - start)
-            after = start + self._server_lr * step
             whole = value.dtype.kind in "biu"
-            # Arithmetic makes a number of an array of shape (), which Flower does not send.
-            moved[name] = np.asarray(np.rint(after) if whole else after).astype(value.dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                for k, weight in zip(cohort.ids.tolist(), cohort.weights):
+                    step += weight / total * (updates[k][name] - start)
+                after = start + self._server_lr * step
+                # Arithmetic makes a number of an array of shape (), which Flower does not send.
+                moved[name] = np.asarray(np.rint(after) if whole else after).astype(value.dtype)
+            if not np.isfinite(after).all() or not np.isfinite(moved[name]).all():
+                _LOG.warning(
+                    "the step of this round is not finite and is not taken: array %s", name
+                )
+                return None
         return moved
 
     def configure_evaluate(
@@ -289,7 +291,7 @@ class AvailabilityStrategy(FlowerStrategy):
     ) -> MetricRecord | None:
         """Returns the clients' metrics, averaged by `num-examples`; see Flower's `Strategy`."""
         asked = self._open
-        return None if asked is None else _mean_metrics(_by_client(replies, asked.nodes).values())
+        return None if asked is None else mean_metrics(by_client(replies, asked.nodes).values())
 
     def summary(self) -> None:
         """Logs the settings; see Flower's `Strategy`."""
@@ -310,8 +312,8 @@ class AvailabilityStrategy(FlowerStrategy):
         config = ConfigRecord({"server-round": t, "client-loss": which})
         content = RecordDict({"arrays": arrays, "config": config})
         asked = self._messages(content, ids, nodes, f"{MessageType.EVALUATE}.{_LOSS}")
-        told = _by_client(grid.send_and_receive(asked, timeout=self._seconds), nodes)
-        return np.array([_metric(told.get(k), _LOSS) for k in ids.tolist()], np.float64)
+        told = by_client(grid.send_and_receive(asked, timeout=self._seconds), nodes)
+        return np.array([metric(told.get(k), _LOSS) for k in ids.tolist()], np.float64)
 
     def _messages(
         self, content: RecordDict, ids: np.ndarray, nodes: Mapping[int, int], kind: str
@@ -327,67 +329,3 @@ def _later(metrics: Mapping[int, MetricRecord], rounds: int) -> dict[int, Metric
 
 def _record(model: Model) -> ArrayRecord:
     return ArrayRecord({name: Array(value) for name, value in model.items()})
-
-
-def _by_client(replies: Iterable[Message], nodes: Mapping[int, int]) -> dict[int, RecordDict]:
-    """Returns the contents of the replies without an error, by client id."""
-    client = {node: k for k, node in nodes.items()}
-    contents = {}
-    for reply in replies:
-        k = client.get(reply.metadata.src_node_id)
-        if reply.has_error():
-            _LOG.warning("client %s failed: %s", k, reply.error.reason)
-        elif k is not None:
-            contents[k] = reply.content
-    return contents
-
-
-def _model_of(content: RecordDict, like: Model) -> Model | None:
-    """Returns the model of a reply; `None` if it is not finite or has other shapes."""
-    for record in content.array_records.values():
-        model = {name: array.numpy() for name, array in record.items()}
-        same = {n: v.shape for n, v in model.items()} == {n: v.shape for n, v in like.items()}
-        if same and all(np.isfinite(value).all() for value in model.values()):
-            return model
-    return None
-
-
-def _metric(content: RecordDict | None, name: str) -> float:
-    """Returns a number of a reply, NaN if it has none or is about 0 examples."""
-    if content is None or not _examples(content) > 0:
-        return float("nan")
-    for record in content.metric_records.values():
-        value: Any = record.get(name)
-        if isinstance(value, (int, float)):
-            return float(value)
-    return float("nan")
-
-
-def _examples(content: RecordDict) -> float:
-    """Returns `num-examples` of a reply, 1 if it has none."""
-    found = [record.get(_EXAMPLES) for record in content.metric_records.values()]
-    sizes = [float(size) for size in found if isinstance(size, (int, float))]
-    return sizes[0] if sizes else 1.0
-
-
-def _mean_metrics(contents: Iterable[RecordDict]) -> MetricRecord | None:
-    """Returns the mean of each number over the replies that have it, weighted by `num-examples`.
-
-    A reply of 0 examples says nothing. A mean is NaN if a client with examples says NaN.
-    """
-    told: dict[str, list[tuple[float, float]]] = {}
-    for content in contents:
-        size = _examples(content)
-        if not 0 < size < np.inf:
-            continue
-        for record in content.metric_records.values():
-            for name, value in record.items():
-                if name != _EXAMPLES and isinstance(value, (int, float)):
-                    told.setdefault(name, []).append((float(value), size))
-    if not told:
-        return None
-    means = {}
-    for name, pairs in told.items():
-        values, sizes = np.array(pairs).T
-        means[name] = float(np.average(values, weights=sizes))
-    return MetricRecord(means)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -153,10 +154,12 @@ def lock_folder(folder: Path, patience_s: float = 0.0, kind: str = "process") ->
         kind: Holders of the lock, for the error.
 
     Raises:
-        RunFolderError: If the folder cannot be written, or is still in use after the wait.
+        RunFolderError: If the folder cannot be written, holds a link, or is still in use after the
+            wait.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _refuse_links(folder)
         lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
         lock.acquire()
     except Timeout as error:
@@ -166,6 +169,13 @@ def lock_folder(folder: Path, patience_s: float = 0.0, kind: str = "process") ->
             raise
         raise RunFolderError(f"cannot write to {folder}: {error.strerror}") from error
     return lock
+
+
+def _refuse_links(folder: Path) -> None:
+    """Refuses links in a folder: through them, files elsewhere would be written and removed."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink():
+            raise RunFolderError(f"{entry} is a link to {os.readlink(entry)}: remove it")
 
 
 def read_config(folder: Path) -> dict[str, Any] | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
 
@@ -79,15 +80,18 @@ class LocalSgd:
         optimizer: Optimizer of the local steps.
         equal_steps: See `Waves`; used if steps have a bound.
         keeps_previous: Whether to return also each client's model before its last step.
-        in_one_kernel: Whether a client's steps are one kernel; see `one_kernel`.
+        jit_options: Arguments of `jax.jit` that a program with this training needs.
+        kernels: Number of kernels of a client's steps, in words.
     """
+
+    jit_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    kernels: ClassVar[str] = "many"
 
     model: Model
     preprocessing: Preprocessing
     optimizer: JaxOptimizer
     equal_steps: bool = False
     keeps_previous: bool = False
-    in_one_kernel: bool = False
 
     def wave(
         self,
@@ -137,8 +141,11 @@ class LocalSgd:
         def only_client() -> Trained:
             return train(model, offset, pull, steps[0], batches.rows[:, 0], batches.draws[:, 0])
 
-        trained = one_kernel.called(only_client) if self.in_one_kernel else only_client()
-        return _map(lambda leaf: leaf[None], trained)
+        return _map(lambda leaf: leaf[None], self._alone(only_client))
+
+    def _alone(self, client: Callable[[], Trained]) -> Trained:
+        """Returns a client, trained by itself; see `OneKernelSgd`."""
+        return client()
 
     def _client(
         self,

@@ -12,7 +12,6 @@ import numpy as np
 
 from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
@@ -54,14 +53,13 @@ class RoundPrograms:
         self.traces = 0
         self._round = fused_round
         self._precision = matmul_precision
-        self._kernel = one_kernel.jit_options() if fused_round.in_one_kernel else {}
 
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             self.traces += 1
-            inputs = fused_round.preprocessing.in_jax(features[rows], None)
-            return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
+            inputs = fused_round.sgd.preprocessing.in_jax(features[rows], None)
+            return jnp.stack(label_sums(fused_round.sgd.model.apply(weights, inputs), labels[rows]))
 
-        self.round = self._with_tables(fused_round, **self._kernel)
+        self.round = self._with_tables(fused_round, **fused_round.sgd.jit_options)
         self.finish = self._jitted(fused_round.finish)
         self.score = self._jitted(score)
 
@@ -77,7 +75,7 @@ class RoundPrograms:
             return late_round.start(state, inputs, slots, kept)
 
         return LatePrograms(
-            start=self._jitted(start, donate_argnames="kept", **self._kernel),
+            start=self._jitted(start, donate_argnames="kept", **self._round.sgd.jit_options),
             enter=self._with_tables(late_round.enter),
         )
 

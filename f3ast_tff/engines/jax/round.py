@@ -11,8 +11,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.engines.jax.packing import PackedWork, Waves
@@ -25,7 +23,6 @@ from f3ast_tff.engines.jax.server_step import (
     Totals,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.models import Model
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.jax.client_round import ClientRound
@@ -82,23 +79,16 @@ class FusedRound:
     """The round of one composition.
 
     Attributes:
-        model: The network.
-        preprocessing: Function from features to model input.
-        client: Optimizer of the local steps.
+        sgd: Local training.
         server: Optimizer of the step along the aggregate.
         aggregation: Rule from the weighted updates to the aggregate.
         form: Layout of the waves.
-        in_one_kernel: Whether the clients of a cohort train in one kernel; with a memory of clients
-            or late updates, in one kernel per client. See `one_kernel`.
     """
 
-    model: Model
-    preprocessing: Preprocessing
-    client: JaxOptimizer
+    sgd: LocalSgd
     server: JaxOptimizer
     aggregation: Aggregation
     form: Waves
-    in_one_kernel: bool = False
 
     def __call__(
         self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
@@ -129,8 +119,7 @@ class FusedRound:
             by_client: Whether to return the loss of each client; not to be traced.
         """
         work, memory = inputs.work, self.aggregation.memory
-        together = self.in_one_kernel and (memory is None or not memory.by_client)
-        train_wave = self.wave_training(inputs, each_in_one_kernel=not together)
+        train_wave = self.wave_training(inputs)
         rules, clients = self.client_rules(
             state, inputs.learning_rate, inputs.remembered, work.steps
         )
@@ -152,16 +141,13 @@ class FusedRound:
                 weight=work.weight[w],
             )
 
-        def all_waves() -> Summed:
-            update = state.weights if rules is None else rules.now.model
-            if memory is not None and memory.echo_clip is not None:
-                update = jnp.concatenate([update, update])
-            idle = jnp.float32(work.num_idle), jnp.float32(work.idle_weight)
-            begin = summed_nothing(update, work.steps.shape, by_client, clients, idle)
-            done: Summed = self.over_waves(work, wave, begin)
-            return done
-
-        return one_kernel.called(all_waves) if together else all_waves()
+        update = state.weights if rules is None else rules.now.model
+        if memory is not None and memory.echo_clip is not None:
+            update = jnp.concatenate([update, update])
+        idle = jnp.float32(work.num_idle), jnp.float32(work.idle_weight)
+        begin = summed_nothing(update, work.steps.shape, by_client, clients, idle)
+        done: Summed = self.over_waves(work, wave, begin)
+        return done
 
     def client_rules(
         self,
@@ -190,27 +176,12 @@ class FusedRound:
         unsent = jnp.zeros(steps.shape, bool)
         return rules, ClientsKept(remembered.kept, unsent, state.memory)
 
-    def wave_training(
-        self, inputs: RoundInputs, each_in_one_kernel: bool = True
-    ) -> Callable[[Any, LocalStart], Trained]:
-        """Returns the local training of a wave, as a function of its number.
-
-        Args:
-            inputs: Data, steps and learning rate.
-            each_in_one_kernel: Whether each client may train in a separate kernel.
-        """
-        work = inputs.work
-        rate = inputs.learning_rate if self.client.decays else self.client.learning_rate
+    def wave_training(self, inputs: RoundInputs) -> Callable[[Any, LocalStart], Trained]:
+        """Returns the local training of a wave, as a function of its number."""
+        work, sgd = inputs.work, self.sgd
+        constant = sgd.optimizer.learning_rate
+        rate = inputs.learning_rate if sgd.optimizer.decays else constant
         batches = Batches(work.rows, work.draws, inputs.features, inputs.labels)
-        memory = self.aggregation.memory
-        sgd = LocalSgd(
-            model=self.model,
-            preprocessing=self.preprocessing,
-            optimizer=self.client,
-            equal_steps=self.form.equal_steps,
-            keeps_previous=memory is not None and memory.last_step,
-            in_one_kernel=self.in_one_kernel and each_in_one_kernel,
-        )
         bound = None if self.form.steps is None else work.rows.shape[0] // len(work.steps)
 
         def train_wave(w: Any, start: LocalStart) -> Trained:

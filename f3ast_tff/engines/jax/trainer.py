@@ -11,6 +11,7 @@ import numpy as np
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
+from f3ast_tff.engines.jax.local_sgd import LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
@@ -65,18 +66,23 @@ class ClientsOnDevice:
         """Returns a tree of arrays on the device."""
         return jax.device_put(tree, self.device)
 
-    def fused_round(self, in_one_kernel: bool = False) -> FusedRound:
-        """Returns the round of the parts in this layout."""
-        parts = self._parts
-        return FusedRound(
+    @property
+    def sgd(self) -> LocalSgd:
+        """Local training of the parts in this layout."""
+        parts, memory = self._parts, self._parts.aggregation.memory
+        return LocalSgd(
             model=parts.model,
             preprocessing=parts.preprocessing,
-            client=JaxOptimizer(parts.client_optimizer),
-            server=JaxOptimizer(parts.server_optimizer),
-            aggregation=parts.aggregation,
-            form=self.form,
-            in_one_kernel=in_one_kernel,
+            optimizer=JaxOptimizer(parts.client_optimizer),
+            equal_steps=self.form.equal_steps,
+            keeps_previous=memory is not None and memory.last_step,
         )
+
+    def fused_round(self, sgd: LocalSgd) -> FusedRound:
+        """Returns the round of the parts with this local training."""
+        parts = self._parts
+        server = JaxOptimizer(parts.server_optimizer)
+        return FusedRound(sgd, server, parts.aggregation, self.form)
 
     def pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
         """Packs the local work of a cohort."""
@@ -117,7 +123,7 @@ class FusedTrainer:
             matmul_precision: See `FusedEngine`.
         """
         self._clients = ClientsOnDevice(parts, examples, device)
-        train = at_precision(matmul_precision, self._clients.fused_round().train)
+        train = at_precision(matmul_precision, self._clients.fused_round(self._clients.sgd).train)
         self._train = jax.jit(train, static_argnames="by_client")
 
     def train(

@@ -265,3 +265,17 @@ def test_many_columns_and_devices_are_read_in_time_that_grows_with_their_number(
     events = [(f"d{k}", k % 5 * HOUR, s) for k in range(50_000) for s in (1,)]
     log = log_of_frame(frame_of(events))
     assert log.masks.row(1).sum() == 10_000 and log.masks.shape == (4, 50_000)
+
+
+@pytest.mark.parametrize(
+    ("times", "name"),
+    [
+        (["2024-06-01T00:00", "2024-06-01T01:00", "2024-06-01T02:00"], "when"),
+        ([0, 60, 120], "time"),
+    ],
+)
+def test_the_times_of_masks_may_stand_in_any_column(times: list[object], name: str) -> None:
+    frame = pd.DataFrame({"ann": [1, 1, 0], name: times, "bob": [0, 1, 1]})
+    log = log_of_frame(frame)
+    assert log.clients == ("ann", "bob") and log.round_seconds == (3600 if name == "when" else 60)
+    assert log.masks.table().T.tolist() == [[True, True, False], [False, True, True]]

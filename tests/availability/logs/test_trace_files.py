@@ -284,3 +284,14 @@ def test_a_rule_that_no_state_meets_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, {"devices": {"1": STATES}})
     with pytest.raises(ParameterError, match="trace_eligible = charging: no state in"):
         read_traces(path, eligible="charging")
+
+
+def test_the_devices_may_be_the_whole_object(tmp_path: Path) -> None:
+    bare = {"ann": [[0, "on"], [3600, "off"]], "bob": [[3600, "on"]]}
+    files = [
+        write(tmp_path, json.dumps(content), name)
+        for name, content in (("a.json", bare), ("b.json", {"devices": bare}))
+    ]
+    found = [read_traces(path, eligible="on") for path in files]
+    assert found[0].names == found[1].names == ("ann", "bob")
+    np.testing.assert_array_equal(found[0].times, found[1].times)

@@ -1,8 +1,8 @@
-"""Estimated costs of a campaign, and the costs that are remembered."""
+"""Estimated costs of a campaign, from short runs of each line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.campaigns import estimate
-from f3ast_tff.campaigns.costs import (
-    Cost,
-    CostFile,
-    DataShape,
-    ReferenceCosts,
-    Size,
-    StepCost,
-    key_of,
-    step_kind,
-)
-from f3ast_tff.campaigns.estimate import campaign_seconds
-from f3ast_tff.campaigns.measurement import MeasurementError
+from f3ast_tff.campaigns.estimate import Cost, campaign_seconds, line_of, measure
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
 from f3ast_tff.files.signals import NeverStop
@@ -29,26 +18,8 @@ from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
-# Process 3 s, first run of a kind 5 s, later runs 1 s, round 0.5 s, evaluation 2 s.
-COST = Cost(3.0, 5.0, 1.0, 0.5, 2.0, 100.0, Size(2**20, 0.0), Size(0.0, 1024.0, 100.0))
-# Clients of 20, 40 and 60 examples; 0.01 s per step, 1 ms per scored example.
-STEPS = StepCost(
-    process_seconds=3.0,
-    first_seconds=4.0,
-    start_seconds=1.0,
-    round_seconds=0.2,
-    step_seconds=0.01,
-    example_seconds=0.001,
-    memory_mib=100.0,
-    num_weights=610,
-    state_bytes=2440,
-    shape=DataShape((60,), "float32", (), 10, 12, (20, 40, 60), 500),
-)
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+# Process 3 s, first run of a line 5 s, later runs 1 s, round 0.5 s, evaluation 2 s.
+COST = Cost(4.0, 1.0, 0.5, 2.0, 3.0, 100.0, (2.0**20, 2048.0), (10.0, 100.0))
 
 
 def planned(tmp_path: Path, *names: str, **given: Any) -> list[PlannedRun]:
@@ -56,17 +27,20 @@ def planned(tmp_path: Path, *names: str, **given: Any) -> list[PlannedRun]:
     return [PlannedRun(name, resolve({**where, "run_name": name})) for name in names]
 
 
-def test_a_run_costs_its_rounds_and_evaluations() -> None:
+def test_a_run_costs_its_rounds_and_evaluations(tmp_path: Path) -> None:
+    (run,) = planned(tmp_path, "a")
     # Rounds 4, 8 and 10 are evaluated.
-    assert COST.seconds(10, 4) == 1 + 10 * 0.5 + 3 * 2
-    assert COST.seconds(10, 4, first=True) == 5 + 10 * 0.5 + 3 * 2
-    assert COST.seconds(10, 4, done=5) == 1 + 5 * 0.5 + 2 * 2
-    assert COST.bytes(10, 4, checkpoints=2) == 2 * 2**20 + 10 * 1024 + 3 * 100
+    assert COST.seconds(run) == 1 + 10 * 0.5 + 3 * 2
+    assert COST.disk(run, checkpoints=2) == 2 * (2**20 + 8 * 10) + 2048 + 8 * 100
+    checkpoints = tmp_path / "a" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    (checkpoints / "round_00000005.npz").touch()
+    assert COST.seconds(run) == 1 + 5 * 0.5 + 2 * 2
 
 
 def test_processes_share_the_runs_and_start_once(tmp_path: Path) -> None:
     runs = planned(tmp_path, *"abc")
-    costs = {run.name: COST for run in runs}
+    costs = {line_of(run): COST for run in runs}
     one = 3 + (5 + 11) + (1 + 11) + (1 + 11)
     assert campaign_seconds(runs, costs, 1) == one
     assert campaign_seconds(runs, costs, 2) == 3 + (5 + 11) + (1 + 11)
@@ -78,113 +52,48 @@ def test_processes_share_the_runs_and_start_once(tmp_path: Path) -> None:
     assert campaign_seconds(runs, costs, 1) == one - 8 * 0.5 - 2 * 2
 
 
-def test_another_kind_starts_anew(tmp_path: Path) -> None:
+def test_another_line_starts_anew(tmp_path: Path) -> None:
     runs = [*planned(tmp_path, "a"), *planned(tmp_path, "b", batch_size=5)]
-    costs = {run.name: COST for run in runs}
+    costs = {line_of(run): COST for run in runs}
     assert campaign_seconds(runs, costs, 1) == 3 + 2 * (5 + 11)
 
 
-def test_a_round_costs_its_clients_and_their_steps(tmp_path: Path) -> None:
-    """K = 10 clients of (1 + 2 + 3) / 3 batches of 20 take 20 steps."""
-    (run,) = planned(tmp_path, "a", clients_per_round=10, batch_size=20)
-    cost = STEPS.of_run(run)
-    assert cost.round_seconds == pytest.approx(0.2 + 20 * 0.01)
-    assert cost.evaluation_seconds == 0.5
-    assert (cost.first_seconds, cost.start_seconds) == (5, 1)
-    assert cost.checkpoint.start == 2440
-    (run,) = planned(tmp_path, "a", clients_per_round=5, batch_size=20, local_steps=8)
-    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 5 * 8 * 0.01)
-
-
-def test_candidates_are_scored_and_what_is_remembered_is_kept(tmp_path: Path) -> None:
-    """10 candidates of 40 examples on average; MIFA keeps one update for each of 12 clients."""
-    (run,) = planned(
-        tmp_path, "a", algorithm="poc", poc_candidates=10, clients_per_round=10, batch_size=20
-    )
-    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 20 * 0.01 + 400 * 0.001)
-    (run,) = planned(tmp_path, "a", algorithm="mifa")
-    assert STEPS.of_run(run).checkpoint.start >= 2440 + 4 * 12 * 610
-
-
-def test_all_data_at_one_client_take_its_steps(tmp_path: Path) -> None:
-    """12 clients of 40 examples on average are 24 batches of 20."""
-    (run,) = planned(tmp_path, "a", algorithm="sequential_sgd", batch_size=20)
-    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 24 * 0.01)
-
-
 @pytest.mark.parametrize("given", [{}, {"client_scores": True, "write_masks": "csv"}])
-def test_a_finished_run_takes_at_most_the_disk_that_was_said(
+def test_a_finished_run_takes_about_the_disk_that_was_said(
     given: dict[str, Any], tmp_path: Path
 ) -> None:
     (run,) = planned(tmp_path, "a", **{**given, "rounds": 300, "eval_every": 10})
     run_experiment(run.configuration, run.configuration.folder)
     files = [path for path in (tmp_path / "a").rglob("*") if path.is_file()]
-    said = replace(STEPS, shape=replace(STEPS.shape, num_clients=100)).of_run(run)
     held = sum(path.stat().st_size for path in files)
-    assert held <= said.bytes(300, 10, checkpoints=1) <= 1.5 * held
+    cost, seconds = measure(run.order, share=1.0)
+    assert held / 1.5 <= cost.disk(run, checkpoints=1) <= 1.5 * held
+    assert 0 < cost.round < 0.5 and 0 < cost.evaluation < 0.5 < seconds < 60
+    assert cost.memory_mib > 100 and cost.bytes[0] > 1000
 
 
-def test_a_slower_machine_takes_longer() -> None:
-    slow = STEPS.scaled(2.0)
-    assert (slow.step_seconds, slow.process_seconds) == (0.02, 6.0)
-    assert (slow.memory_mib, slow.shape) == (STEPS.memory_mib, STEPS.shape)
-
-
-def test_costs_are_kept_by_kind_of_step(tmp_path: Path) -> None:
-    (run,) = planned(tmp_path, "a")
-    assert CostFile().find(run) is None
-    CostFile().add(run, STEPS)
-    assert CostFile().find(run) == STEPS
-    (other,) = planned(tmp_path, "a", algorithm="fedavg", clients_per_round=3, seed=4)
-    assert CostFile().find(other) == STEPS
-    (other,) = planned(tmp_path, "a", batch_size=5)
-    assert CostFile().find(other) is None
-    CostFile().path.write_text("{")
-    assert CostFile().find(run) is None
-
-
-@pytest.mark.parametrize("task", ["mnist", "cifar10", "cifar10_one_class"])
-def test_shapes_are_known_for_any_number_of_clients(task: str, tmp_path: Path) -> None:
-    (run,) = planned(tmp_path, "a", task=task, num_clients=200)
-    shape = ReferenceCosts().shape(run)
-    assert shape is not None and shape.num_clients == 200
-    assert shape.client_sizes == (240 if task == "mnist" else 250,)
-
-
-def test_an_estimate_names_all_missing_files_at_once(
+def test_an_estimate_leaves_out_and_names_what_has_no_data(
     write_grid: Callable[..., Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It also names the tasks that need no missing file, and leaves the data folder alone."""
-
-    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
-        for run in runs:
-            measured(run, STEPS)
-
-    monkeypatch.setattr(estimate, "measure", measure)
+    """It names all missing files at once, and leaves the data folder alone."""
+    monkeypatch.setattr(estimate, "_in_processes", lambda orders, *_: dict.fromkeys(orders, COST))
     grid = 'grid = {task = ["cifar100", "mnist", "synthetic"]}\n'
     place = tmp_path / "nothing"
     given = [f"--campaign={write_grid(grid)}", f"--output_dir={tmp_path}", f"--data_dir={place}"]
     assert main(["f3ast-tff", *given, "--estimate"]) == 0
     out = capsys.readouterr().out
+    assert "1 runs left, 1 at a time: " in out
+    assert "not estimated: 2 runs of cifar100, mnist." in out
     for name in ("cifar-100-python.tar.gz (161 MiB)", "t10k-labels-idx1-ubyte.gz"):
         assert f"  {name} into {place}" in out
     assert "  --where=task=synthetic needs no data that is missing\n" in out
     assert not place.exists()
 
 
-@pytest.mark.parametrize("task", ["cifar100", "shakespeare"])
-def test_published_models_come_with_costs_and_shapes(task: str, tmp_path: Path) -> None:
-    """This needs no data."""
-    (run,) = planned(tmp_path, "a", task=task)
-    shape, cost = ReferenceCosts().shape(run), ReferenceCosts().find(run)
-    assert shape is not None and shape.num_clients == run.settings["num_clients"]
-    assert cost is not None and cost.shape == shape and cost.step_seconds > 0
-
-
-def test_an_estimate_measures_each_step_once(
+def test_an_estimate_measures_each_line_once(
     write_grid: Callable[..., Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -192,59 +101,68 @@ def test_an_estimate_measures_each_step_once(
 ) -> None:
     asked = []
 
-    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
-        asked.append([run.name for run in runs])
-        for run in runs:
-            measured(run, STEPS)
+    def in_processes(orders: Mapping[str, Mapping[str, Any]], *_: Any) -> dict[str, Cost]:
+        asked.append([order["settings"]["run_name"] for order in orders.values()])
+        return dict.fromkeys(orders, COST)
 
-    monkeypatch.setattr(estimate, "measure", measure)
+    monkeypatch.setattr(estimate, "_in_processes", in_processes)
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
-    for _ in range(2):
-        assert main(["f3ast-tff", *arguments, "--estimate"]) == 0
-    assert asked == [["fedavg-seed0"]]
+    assert main(["f3ast-tff", *arguments, "--estimate"]) == 0
+    (once,) = asked
+    assert sorted(once) == ["f3ast-seed0", "fedavg-seed0"]
     lines = capsys.readouterr().out.splitlines()
-    assert all(len(line) <= 100 for line in lines if "kept in" not in line)
-    # A round of 3 clients takes 0.2 s and at most 3 * (5 + 2 + 3) / 3 steps of 10 examples.
+    assert all(len(line) <= 100 for line in lines)
     assert any(line.startswith("4 runs left, 2 at a time: ") for line in lines)
-    assert [line.split()[:4] for line in lines if line.startswith("synthetic")][:2] == [
+    assert [line.split()[:4] for line in lines if line.startswith("synthetic")] == [
         ["synthetic", "softmax_regression", name, "2"] for name in ("fedavg", "f3ast")
     ]
     assert not (tmp_path / "mine").exists()
 
 
-def test_what_is_not_measured_in_time_goes_by_its_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_is_not_measured_in_time_costs_what_a_like_line_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here steps take three times as long as on the references' machine."""
-    (known,) = planned(tmp_path, "a", task="cifar100")
-    (late,) = planned(tmp_path, "b", task="shakespeare")
-    (unknown,) = planned(tmp_path, "c")
-    reference = ReferenceCosts().find(known)
-    assert reference is not None
+    """One line of each method comes first."""
+    given = [("fedavg", 20), ("fedavg", 5), ("f3ast", 20), ("f3ast", 5)]
+    runs = [planned(tmp_path, f"{a}{b}", algorithm=a, batch_size=b)[0] for a, b in given]
+    firsts = {line_of(run): run for run in runs}
 
-    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
-        measured(known, reference.scaled(3.0))
+    def in_processes(orders: Mapping[str, Any], *_: Any) -> dict[str, Cost]:
+        first, second, *_rest = orders
+        return {first: COST, second: replace(COST, round=7.0)}
 
-    monkeypatch.setattr(estimate, "measure", measure)
-    file, never = CostFile(), NeverStop()
-    found = estimate._measured([known, late], file, 2, never)
-    expected = ReferenceCosts().find(late)
-    assert expected is not None
-    assert found[key_of(step_kind(late))].step_seconds == pytest.approx(3 * expected.step_seconds)
-    with pytest.raises(MeasurementError, match="synthetic softmax_regression fused: no step"):
-        estimate._measured([known, unknown], file, 2, never)
+    monkeypatch.setattr(estimate, "_in_processes", in_processes)
+    found = estimate._measured(firsts, 2, NeverStop())
+    assert [found[line_of(run)].round for run in runs] == [0.5, 0.5, 7.0, 7.0]
+
+
+@pytest.mark.slow
+def test_a_line_that_fails_is_named(
+    write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Processes are real."""
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(
+        "from f3ast_tff.settings import register\n"
+        "from f3ast_tff.methods.fedavg import FedAvgConfig\n"
+        "from dataclasses import dataclass\n"
+        "@register('algorithm', 'broken', about='fails')\n"
+        "@dataclass(frozen=True)\n"
+        "class Broken(FedAvgConfig):\n"
+        "    def build(self, world):\n"
+        "        raise OSError('no such thing')\n"
+    )
+    arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=1"]
+    given = [f"--plugin={plugin}", "--algorithm=broken", "--seed=0", "--estimate"]
+    assert main(["f3ast-tff", *arguments, *given]) == 1
+    assert "no such thing" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_what_is_measured_is_what_steps_take(
     write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Processes are real; measured times depend on the machine."""
+    """Processes are real."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     assert main(["f3ast-tff", *arguments, "--seed=0", "--estimate"]) == 0
     assert "2 runs left, 2 at a time: " in capsys.readouterr().out
-    (run,) = planned(tmp_path, "a", num_clients=12, device="cpu")
-    cost = CostFile().find(run)
-    assert cost is not None
-    assert 0 < cost.step_seconds < 0.1 < cost.process_seconds < 60
-    assert 100 < cost.memory_mib < 2000 and cost.state_bytes > 1000

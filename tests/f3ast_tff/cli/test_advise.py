@@ -17,16 +17,16 @@ LOG = str(ROOT / "examples/online.csv")
 
 def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page is in the docs. Shares by client name, in another order, change p."""
-    assert main(["f3ast-tff", "advise", LOG, "--clients_per_round=3,6"]) == 0
+    assert main(["f3ast-tff", "advise", LOG, "--clients_per_round=3,6", "--no-trial"]) == 0
     out = capsys.readouterr().out
     page = (ROOT / "docs/advise.md").read_text()
-    # Here the page's last command names the log by its full path.
-    assert out.partition(": ")[2].partition("Run it")[0] in page
+    # Here the page names the log by its full path.
+    assert out.partition(": ")[2].partition("Method to begin with")[0] in page
     names = [f"phone-{k:02d},{k + 1}" for k in reversed(range(40))]
     (tmp_path / "shares.csv").write_text("\n".join(["client,examples", *names]))
-    given = [f"--shares={tmp_path / 'shares.csv'}", "--clients_per_round=3"]
+    given = [f"--shares={tmp_path / 'shares.csv'}", "--clients_per_round=3", "--no-trial"]
     assert main(["f3ast-tff", "advise", LOG, *given]) == 0
-    assert "p_k = n_k / n" in capsys.readouterr().out
+    assert "--client_share=examples" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,19 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["~nosuchuser/log.csv"], "~nosuchuser/log.csv: there is no such file"),
         ([LOG, "--clients_per_round=3,41"], "--clients_per_round=3,41: must be in 1..40"),
         ([LOG, "--clients_per_round=a"], "--clients_per_round=a: must be whole numbers"),
-        ([LOG, "--rounds=5"], "--rounds=5: only applies with --trial"),
-        ([LOG, "--draws=7"], "--draws=7: only applies with --trial"),
+        ([LOG, "--no-trial", "--rounds=5"], "--rounds=5: does not apply with --no-trial"),
+        ([LOG, "--no-trial", "--draws=7"], "--draws=7: does not apply with --no-trial"),
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
-        ([LOG, "--trial", "--methods=fedavg"], "--methods=fedavg: must be two or more"),
-        ([LOG, "--trial", "--methods=x"], "--methods=x: algorithm x must be one of "),
+        ([LOG, "--no-trial", "--out=/proc/x"], "--out=/proc/x: cannot be written: "),
+        ([LOG, "--methods=fedavg"], "--methods=fedavg: must be two or more"),
+        ([LOG, "--methods=x"], "--methods=x: algorithm x must be one of "),
+        ([LOG, "--task=synthetic", "--rounds=0", "--draws=2"], "--rounds=0: must be at least 1"),
+        ([LOG, "--client_share=examples"], "--client_share=examples: is of your data"),
+        ([LOG, "--num_clients=3"], "--num_clients=3: must be 40, as in the log"),
+        ([LOG, "--seed=1"], "--seed=1: is set by the trial"),
+        ([LOG, "--availability=always"], "--availability=always: is set by the trial"),
         (
-            [LOG, "--trial", "--task=synthetic", "--rounds=0", "--draws=2"],
-            "--rounds=0: must be at least 1",
-        ),
-        ([LOG, "--trial", "--client_share=examples"], "--client_share=examples: is of your data"),
-        ([LOG, "--trial", "--num_clients=3"], "--num_clients=3: must be 40, as in the log"),
-        ([LOG, "--trial", "--seed=1"], "--seed=1: is set by the trial"),
-        ([LOG, "--trial", "--availability=always"], "--availability=always: is set by the trial"),
-        (
-            [LOG, "--trial", "--task=file", "--data_file=a.csv", "--shares=b.csv"],
+            [LOG, "--task=file", "--data_file=a.csv", "--shares=b.csv"],
             "--shares=b.csv: is not for data of your own",
         ),
     ],
@@ -67,15 +65,15 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
     log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
     log.write_text("device,time,online\na,0,1\nb,0,1\nb,7200,0\n")
     shares.write_text("client,examples\na,1\nb,2\nc,3\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
     said = "names 2 of the 3 clients that hold data, and lacks 'c': leave them out"
     assert said in capsys.readouterr().err
     for wrong in ("x", "-1", "0"):
         shares.write_text(f"client,share\na,1\nb,{wrong}\n")
-        assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+        assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
         assert f"line 3 has '{wrong}', must be a number above 0" in capsys.readouterr().err
     shares.write_text("client,label\na,1\na,2\nb,1\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
     assert "names client a twice" in capsys.readouterr().err
 
 
@@ -89,7 +87,7 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     )
     rows = [f"{name},{k % 2},{k}" for name in "ab" for k in range(6)]
     data.write_text("\n".join(["client,label,x", *rows]))
-    given = ["--trial", "--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
+    given = ["--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
     small = ["--rounds=2", "--draws=2", "--clients_per_round=1"]
     assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
     out, err = capsys.readouterr()
@@ -104,7 +102,7 @@ def test_a_log_and_data_of_other_clients_are_refused(
 ) -> None:
     data = tmp_path / "data.csv"
     data.write_text("client,label,x\n" + "".join(f"{k % 3},{k % 2},{k}\n" for k in range(60)))
-    given = ["--trial", "--task=file", f"--data_file={data}", "--clients_per_round=2"]
+    given = ["--task=file", f"--data_file={data}", "--clients_per_round=2"]
     assert main(["f3ast-tff", "advise", LOG, *given]) == 2
     said = "the log has 40 clients, the data 3, and they share no name"
     assert said in capsys.readouterr().err
@@ -116,15 +114,15 @@ def test_the_command_that_the_page_ends_with_runs(
     """The log's name has a space; a trace with chosen states has no command, only flags."""
     log = tmp_path / "my log.csv"
     log.write_text("device,start,end\n" + "".join(f"d{k},0,7200\n" for k in range(6)))
-    given = ["--clients_per_round=2", "--round_seconds=1800"]
+    given = ["--clients_per_round=2", "--round_seconds=1800", "--no-trial"]
     assert main(["f3ast-tff", "advise", str(log), *given]) == 0
-    printed = capsys.readouterr().out.partition("Run it\n")[2].partition("\n--trial")[0]
+    printed = capsys.readouterr().out.partition("Simulate it\n")[2].partition("\n\n")[0]
     words = shlex.split(printed.replace("\\\n", " "))
     assert words[:2] == ["f3ast-tff", "run"] and f"--table_file={log}" in words
     assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
     trace = tmp_path / "trace.json"
     trace.write_text('{"devices": {"a": [[0, "UN_AVL"], [3600, "AVL_EVAL"], [7200, "UN_AVL"]]}}')
-    assert main(["f3ast-tff", "advise", str(trace), "--eligible=AVL_EVAL"]) == 0
+    assert main(["f3ast-tff", "advise", str(trace), "--eligible=AVL_EVAL", "--no-trial"]) == 0
     assert "Flags of a run\n  --algorithm=" in capsys.readouterr().out
 
 
@@ -132,13 +130,13 @@ def test_a_method_of_ones_own_is_tried_on_a_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A wrong name is refused before the first run."""
-    given = [f"--plugin={ROOT / 'examples/plugins/greedy_loss.py'}", "--trial", "--rounds=2"]
+    given = [f"--plugin={ROOT / 'examples/plugins/greedy_loss.py'}", "--rounds=2"]
     small = ["--draws=2", "--clients_per_round=2", "--num_clients=40"]
     assert main(["f3ast-tff", "advise", LOG, *given, *small, "--methods=fedavg,greedy_los"]) == 2
     err = capsys.readouterr().err
-    assert "did you mean greedy_loss?" in err and "draw 0" not in err
+    assert "did you mean greedy_loss?" in err and "trial with K" not in err
     assert main(["f3ast-tff", "advise", LOG, *given, *small, "--methods=fedavg,greedy_loss"]) == 0
-    assert "  greedy_loss " in capsys.readouterr().out.partition("Trial: ")[2]
+    assert "  greedy_loss " in capsys.readouterr().out.partition("Tried on this log: ")[2]
 
 
 def test_a_trial_on_own_data_knows_the_plug_ins(
@@ -147,11 +145,11 @@ def test_a_trial_on_own_data_knows_the_plug_ins(
     data, log = tmp_path / "data.csv", tmp_path / "log.csv"
     data.write_text("client,label,x,y\n" + "".join(f"{k % 3},{k % 2},{k},1\n" for k in range(60)))
     log.write_text("1,1,1\n1,0,1\n")
-    given = [f"--plugin={ROOT / 'examples/plugins/moons.py'}", "--trial", "--task=file"]
+    given = [f"--plugin={ROOT / 'examples/plugins/moons.py'}", "--task=file"]
     given += [f"--data_file={data}", "--model=small_mlp", "--methods=fedavg,f3ast"]
     small = ["--rounds=2", "--draws=2", "--clients_per_round=2"]
     assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
-    assert "Trial: user accuracy" in capsys.readouterr().out
+    assert "Tried on this log: user accuracy" in capsys.readouterr().out
 
 
 def test_the_objective_of_a_trial_is_that_of_the_page(
@@ -165,14 +163,14 @@ def test_the_objective_of_a_trial_is_that_of_the_page(
     log.write_text("a,b\n" + "1,1\n0,1\n" * 12)
     rows = [f"{name},{k % 2},{k}\n" for name, n in (("a", 20), ("b", 44)) for k in range(n)]
     data.write_text("client,label,x\n" + "".join(rows))
-    given = ["--trial", "--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
+    given = ["--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
     given += ["--rounds=2", "--draws=2", "--clients_per_round=2", "--batch_size=20"]
     for share, bias in (("batches", 5 / 6 - 2 / 3), ("equal", 3 / 4 - 1 / 2)):
         assert main(["f3ast-tff", "advise", str(log), *given, f"--client_share={share}"]) == 0
         out = capsys.readouterr().out
-        assert f"--client_share={share}" in out.partition("Run it")[2]
+        assert f"--client_share={share}" in out.partition("Simulate it")[2]
         assert f"{bias:.3f}" in out.partition("Bias of FedAvg")[2].partition("Best rates")[0]
-    assert "Trial: user accuracy" in out
+    assert "Tried on this log: user accuracy" in out
 
 
 def test_a_trace_with_several_lists_asks_for_one(
@@ -181,7 +179,7 @@ def test_a_trace_with_several_lists_asks_for_one(
     path = tmp_path / "trace.json"
     lists = '{"one": [[0, "AVL_TRAIN"]], "two": [[0, "UN_AVL"]]}'
     path.write_text(f'{{"devices": {{"a": {lists}}}}}')
-    assert main(["f3ast-tff", "advise", str(path)]) == 2
+    assert main(["f3ast-tff", "advise", str(path), "--no-trial"]) == 2
     assert "--states=: must be one of one, two" in capsys.readouterr().err
 
 
@@ -197,7 +195,7 @@ def test_shares_find_clients_without_names_by_their_numbers(
     log, shares = tmp_path / "masks.csv", tmp_path / "shares.csv"
     log.write_text("1,0,1\n0,1,1\n")
     shares.write_text("client,share\n2,70\n0,10\n1,20\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 0
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 0
     # 1/8 / 2 and 2/9 / 2 and 119/144, over p.
     assert "least: 1 0.56, 0 0.62, 2 1.18" in capsys.readouterr().out
 
@@ -208,7 +206,7 @@ def test_shares_find_clients_that_pandas_wrote_with_a_point(
     log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
     log.write_text("device,start,end\n2,0,7200\n10.0,0,3600\n")
     shares.write_text("client,share\n10,3\n2.0,1\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 0
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 0
     # p = (.75, .25); in the second of two rounds client 2 is alone: (.75 / 2, 1.25 / 2) over p.
     assert "least: 10 0.50, 2 2.50" in capsys.readouterr().out
 
@@ -217,7 +215,7 @@ def test_clients_that_never_change(tmp_path: Path, capsys: pytest.CaptureFixture
     """There is no correlation over time."""
     log = tmp_path / "masks.csv"
     log.write_text("ann,eve\n" + "1,0\n" * 8)
-    assert main(["f3ast-tff", "advise", str(log)]) == 0
+    assert main(["f3ast-tff", "advise", str(log), "--no-trial"]) == 0
     out = capsys.readouterr().out
     assert "over time        no client changes its state\n" in out and "nan" not in out
 
@@ -232,7 +230,7 @@ def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     )
     pages = []
     for arguments in ([str(log), "--round_seconds=10800"], [str(timed)]):
-        assert main(["f3ast-tff", "advise", *arguments]) == 0
+        assert main(["f3ast-tff", "advise", *arguments, "--no-trial"]) == 0
         read, _, page = capsys.readouterr().out.replace(arguments[0], "LOG").partition("\n")
         times = "seconds from the log's start, 6 days, rounds of 3 h" if pages else "no times"
         assert read == f"LOG: read as masks, 2 clients, {times}"
@@ -255,14 +253,14 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
         for word in ("connect" if k % 8 < 4 else "disconnect",)
     ]
     log.write_text("\n".join(lines))
-    assert main(["f3ast-tff", "advise", str(log)]) == 2
+    assert main(["f3ast-tff", "advise", str(log), "--no-trial"]) == 2
     assert "two columns have the name" not in capsys.readouterr().err
     given = ["--columns=device=imei,time=ts,state=event", "--max_visit=7200", "--time_unit=us"]
     assert main(["f3ast-tff", "advise", str(log), "--clients_per_round=2", *given]) == 0
     out = capsys.readouterr().out
     said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h"
     assert out.startswith(f"{log}: read as {said}\n40 entries: 4 clients, 39 rounds of 1 h")
-    words = shlex.split(out.partition("Run it\n")[2].partition("\n--trial")[0].replace("\\\n", " "))
+    words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
     assert {"--table_max_visit=7200", "--table_time_unit=us"} < {*words}
     assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
     for wrong, message in (

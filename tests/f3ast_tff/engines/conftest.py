@@ -36,11 +36,11 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
         elif name == "host":
             engines.append(HostEngine(engine_parts(*common, **given)))
         else:
-            from f3ast_tff.engines.jax.engine import FusedEngine
+            from f3ast_tff.engines.jax.choosing import fused_engine
 
             lanes = {"fused": 1, "fused_lanes": 2}[name]
             parts = engine_parts(*common, **given)
-            engines.append(FusedEngine(parts, num_lanes=lanes, device="cpu", **options))
+            engines.append(fused_engine(parts, num_lanes=lanes, device="cpu", **options))
         return engines[-1]
 
     yield make

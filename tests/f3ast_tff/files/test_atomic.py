@@ -80,3 +80,29 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     remove_temporaries(tmp_path)
     remove_temporaries(tmp_path / "not_there")
     assert {path.name for path in tmp_path.iterdir()} == {".hidden", "metrics.csv", "x.tmp"}
+
+
+def test_the_new_content_follows_no_link_and_two_writers_do_not_meet(tmp_path: Path) -> None:
+    """The names of unfinished files differ, though path and process are the same."""
+    path, kept = tmp_path / "file.txt", tmp_path / "kept.txt"
+    kept.write_text("mine")
+    with atomic_write(path) as one, atomic_write(path) as two:
+        first, second = (Path(file.name) for file in (one, two))
+        assert first != second
+        one.write("one")
+        two.write("two")
+    assert path.read_text() == "one"
+    path.unlink()
+    path.symlink_to(kept)
+    with atomic_write(path) as file:
+        file.write("new")
+    assert not path.is_symlink() and kept.read_text() == "mine"
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    with atomic_write(path) as file:
+        file.write("new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640

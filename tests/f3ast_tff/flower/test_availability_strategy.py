@@ -16,8 +16,8 @@ from f3ast_tff import F3AST, PowerOfChoice, Proportional, simulate
 from f3ast_tff.availability import AlwaysConfig, HomeDevicesConfig, Table
 from f3ast_tff.core.errors import CheckpointError, ComponentError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
+from f3ast_tff.flower.replies import mean_metrics, metric
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
-from f3ast_tff.flower.strategy import _mean_metrics, _metric
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedlaavg import LongestAbsent
@@ -78,10 +78,13 @@ def test_five_rounds_equal_those_of_simulate(name: str, example: Any) -> None:
         np.testing.assert_allclose(flower, fused, atol=1e-5)
 
 
-def app_of(update: Callable[[int, int], Any]) -> ClientApp:
+def app_of(
+    update: Callable[[int, int], Any],
+    tell: Callable[[Message, Context], Message] = tell_partition_id,
+) -> ClientApp:
     """Nodes that send the model plus `update(client, round)`: tests can compute the result."""
     app = ClientApp()
-    app.query("partition_id")(tell_partition_id)
+    app.query("partition_id")(tell)
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
@@ -222,11 +225,11 @@ def test_a_reply_of_no_examples_says_nothing_and_a_missing_metric_is_of_the_othe
         {"num-examples": 300, "loss": 0.9},
     ]
     contents = [RecordDict({"m": MetricRecord(reply)}) for reply in replies]
-    mean = _mean_metrics(contents)
+    mean = mean_metrics(contents)
     assert mean is not None and dict(mean) == pytest.approx({"loss": 0.8, "accuracy": 0.8})
-    assert _mean_metrics(contents[1:2]) is None
+    assert mean_metrics(contents[1:2]) is None
     assert np.isnan(
-        _metric(RecordDict({"m": MetricRecord({"num-examples": 0, "loss": 0.0})}), "loss")
+        metric(RecordDict({"m": MetricRecord({"num-examples": 0, "loss": 0.0})}), "loss")
     )
 
 

@@ -174,9 +174,16 @@ def test_numbers_that_are_not_finite_become_null(tmp_path: Path) -> None:
     folder.close()
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, ": it is not a regular file"),
+        (os.mkdir, ": it is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), " is a link to /dev/zero: remove it"),
+    ],
+)
 def test_what_is_no_file_is_refused_in_one_line(
-    make: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Opening a pipe without a reader would wait for ever."""
     log = tmp_path / "run" / "run.log"
@@ -184,5 +191,24 @@ def test_what_is_no_file_is_refused_in_one_line(
     make(log)  # type: ignore[operator]
     words = ["--rounds=1", "--num_clients=10", "--clients_per_round=2", f"--output_dir={tmp_path}"]
     assert main(["f3ast-tff", "run", *words, "--run_name=run"]) == 2
-    assert capsys.readouterr().err == f"error: {log}: it is not a regular file\n"
+    assert capsys.readouterr().err == f"error: {log}{said}\n"
     assert log.exists()
+
+
+@pytest.mark.parametrize("name", ["run.log", "checkpoints", "client_scores", ".lock"])
+def test_a_folder_with_a_link_is_refused_before_anything_is_written(
+    name: str, tmp_path: Path
+) -> None:
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    if "." in name:
+        elsewhere.write_text("mine")
+    else:
+        elsewhere.mkdir()
+        (elsewhere / "round_1.npz").write_text("mine")
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(RunFolderError, match=f"{name} is a link to .*elsewhere: remove it"):
+        RunFolder(folder, {})
+    file = elsewhere if elsewhere.is_file() else elsewhere / "round_1.npz"
+    assert file.read_text() == "mine"
+    assert [path.name for path in folder.iterdir()] == [name]

@@ -12,6 +12,7 @@ from jax import export
 
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops
+from f3ast_tff.engines.jax.local_sgd import LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
@@ -94,7 +95,14 @@ def lowered(
     if form is not None:
         waves = Waves.of("gpu", lanes, len(sizes), num_steps, every_client=memory is not None)
     client, server = JaxOptimizer(Sgd(0.1)), JaxOptimizer(Adam(0.1))
-    fused_round = FusedRound(model, preprocessing, client, server, aggregation, waves)
+    sgd = LocalSgd(
+        model,
+        preprocessing,
+        client,
+        equal_steps=waves.equal_steps,
+        keeps_previous=memory is not None and memory.last_step,
+    )
+    fused_round = FusedRound(sgd, server, aggregation, waves)
     programs = RoundPrograms(fused_round, precision)
 
     packed = pack(
@@ -211,7 +219,8 @@ def test_every_matrix_product_has_the_precision(precision: str, hlo: str) -> Non
 
 def test_and_in_evaluation() -> None:
     sgd = JaxOptimizer(Sgd(0.1))
-    fused_round = FusedRound(SOFTMAX, AsStored(), sgd, sgd, WeightedMean(), Waves(1))
+    local = LocalSgd(SOFTMAX, AsStored(), sgd)
+    fused_round = FusedRound(local, sgd, WeightedMean(), Waves(1))
     programs = RoundPrograms(fused_round, "tensorfloat32")
     features, labels = np.zeros((4, 5), "f"), np.zeros(4, "i4")
     weights = SOFTMAX.initial_weights(0)

@@ -16,7 +16,10 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.engines.engine import Flight
 from f3ast_tff.engines.jax import one_kernel
+from f3ast_tff.engines.jax.choosing import fused_engine
 from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.engines.jax.local_sgd import LocalSgd
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
@@ -26,7 +29,7 @@ from tests.f3ast_tff.methods.every_memory import EVERY
 
 SIZES = (5, 17, 8, 0, 3)
 COHORT = Cohort(np.array([4, 3, 1, 2]), np.array([0.4, 0.1, 0.3, 0.2]))
-TRIED = one_kernel.suits(SoftmaxRegression(2, 2), AsStored(), Sgd(0.1), 1)
+TRIED = one_kernel.tried()
 
 
 def engine(features: int, classes: int, batch_size: int, **parts: Any) -> FusedEngine:
@@ -38,7 +41,7 @@ def engine(features: int, classes: int, batch_size: int, **parts: Any) -> FusedE
     )
     data = FederatedData(split, split, classes)
     made = engine_parts(data, LocalTraining(batch_size, epochs=2), **parts)
-    return FusedEngine(made, device="cpu")
+    return fused_engine(made, device="cpu")
 
 
 def program(fused: FusedEngine, by_client: bool) -> str:
@@ -75,6 +78,7 @@ def test_one_kernel_gives_the_results_of_many(
             monkeypatch.setattr(one_kernel, "_TRIED", set())
         fused = engine(features, classes, batch_size, client=client, aggregation=aggregation)
         assert ('inlineable="false"' in program(fused, by_client)) == marked
+        assert fused.statistics()["kernels"] == ("one per client" if marked else "many")
         (outcome,) = fused.run_rounds(1, [COHORT], by_client)
         runs.append((fused.weights(), outcome))
     (one, in_one), (many, in_many) = runs
@@ -93,8 +97,13 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
     p, late = np.full(len(SIZES), 1 / len(SIZES)), name == "late"
     aggregation = WeightedSum() if late else EVERY[name]
     flight = Flight(COHORT.ids, np.arange(4), np.arange(4), np.ones(4, np.int64))
-    calls, called = [], one_kernel.called
-    monkeypatch.setattr(one_kernel, "called", lambda run: calls.append(run) or called(run))
+    calls, alone = [], one_kernel.OneKernelSgd._alone
+
+    def counted(sgd: LocalSgd, client: Any) -> Any:
+        calls.append(client)
+        return alone(sgd, client)
+
+    monkeypatch.setattr(one_kernel.OneKernelSgd, "_alone", counted)
     runs = []
     for marked in (True, False):
         if not marked:
@@ -136,6 +145,9 @@ def test_which_suit(
 ) -> None:
     monkeypatch.setattr(one_kernel, "_TRIED", {jax.__version__, jaxlib.__version__})
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    assert one_kernel.suits(model, AsStored(), client, batch_size) is expected
+    sgd = LocalSgd(model, AsStored(), JaxOptimizer(client), equal_steps=True)
+    fastest = one_kernel.fastest(sgd, batch_size, on_cpu=True)
+    assert isinstance(fastest, one_kernel.OneKernelSgd) is expected and fastest.equal_steps
+    assert one_kernel.fastest(sgd, batch_size, on_cpu=False) is sgd
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert not one_kernel.suits(model, AsStored(), client, batch_size)
+    assert one_kernel.fastest(sgd, batch_size, on_cpu=True) is sgd

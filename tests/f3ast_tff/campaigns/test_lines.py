@@ -1,4 +1,4 @@
-"""Runs of equal cost."""
+"""Lines of a campaign: runs of equal cost."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.costs import key_of, kind_of, labels
+from f3ast_tff.campaigns.estimate import line_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.settings.resolve import resolve
 
 
 def key(**given: Any) -> str:
-    return key_of(kind_of(PlannedRun("x", resolve(given))))
+    return line_of(PlannedRun("x", resolve(given)))
 
 
 SAME = (
     {"seed": 3},
     {"data_seed": 3},
     {"rounds": 7, "eval_every": 3},
-    {"availability": "scarce"},
     {"rate_beta": 0.01},
     {"client_lr": 0.5},
     {"output_dir": "elsewhere", "keep_checkpoints": 0},
 )
 OTHER = (
+    {"availability": "scarce"},
     {"algorithm": "fedavg"},
     {"algorithm": "poc"},
     {"clients_per_round": 20},
@@ -42,26 +42,14 @@ OTHER = (
 
 
 @pytest.mark.parametrize("given", SAME, ids=str)
-def test_seeds_and_availability_cost_nothing(given: dict[str, Any]) -> None:
+def test_seeds_and_rates_cost_nothing(given: dict[str, Any]) -> None:
     assert key(**given) == key()
 
 
 @pytest.mark.parametrize("given", OTHER, ids=str)
-def test_another_amount_of_work_is_another_kind(given: dict[str, Any]) -> None:
+def test_another_amount_of_work_is_another_line(given: dict[str, Any]) -> None:
     assert key(**given) != key()
 
 
 def test_candidates_of_power_of_choice_are_evaluated() -> None:
     assert key(algorithm="poc", poc_candidates=20) != key(algorithm="poc", poc_candidates=30)
-
-
-def test_a_label_says_what_differs() -> None:
-    runs = [
-        PlannedRun("x", resolve(given))
-        for given in ({"algorithm": "fedavg"}, {"batch_size": 5}, {"batch_size": 20})
-    ]
-    assert labels([kind_of(run) for run in runs]) == [
-        "synthetic softmax_regression fedavg",
-        "synthetic softmax_regression f3ast batch_size=5",
-        "synthetic softmax_regression f3ast batch_size=20",
-    ]

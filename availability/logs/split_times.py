@@ -1,0 +1,56 @@
+"""Times in two columns, a date and a time of day, such as `date` and `hour`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from f3ast_tff.availability.logs.log_columns import KNOWN
+from f3ast_tff.availability.logs.log_times import looks_like_dates
+
+_USUAL = {name for names in KNOWN.values() for name in names}
+_OF_DAY = ("time", "hour", "clock", "time_of_day")
+_DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?:[ T]00:00(?::00(?:\.0+)?)?)?")
+_CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
+
+
+def with_joined_times(frame: Any) -> Any:
+    """Returns a frame whose dates and times of day, in columns of their own, are one column.
+
+    A column of days whose name is `date`, or has that word, is joined with the column whose name
+    has `time`, `hour` or `clock` there: `start_date` with `start_time` or `start_hour`. Times of
+    day are such as 18:30 or 18:30:05, hours whole numbers in 0..23. The new column has the name of
+    the dates, or that of the times if it is the usual one. Other frames are returned as they are.
+    """
+    labels = {str(column).strip().lower(): column for column in frame.columns}
+    for label, column in labels.items():
+        if "date" not in label:
+            continue
+        wanted = [label.replace("date", word) for word in _OF_DAY]
+        partner = next((labels[each] for each in wanted if each in labels), None)
+        if partner is None or not _are_days(frame[column]):
+            continue
+        times = _times_of_day(frame[partner])
+        if times is not None:
+            days = frame[column].astype(str).str.strip().str[:10]
+            name, other = (column, partner) if label in _USUAL else (partner, column)
+            frame = frame.assign(**{str(name): days + "T" + times}).drop(columns=[other])
+    return frame
+
+
+def _are_days(column: Any) -> bool:
+    texts = column.iloc[:10].astype(str).str.strip()
+    return bool(looks_like_dates(column) and texts.map(_DAY.fullmatch).notna().all())
+
+
+def _times_of_day(column: Any) -> Any | None:
+    """The column as texts of hours, minutes and seconds; `None` if it has something else."""
+    import pandas as pd
+
+    texts = column.astype(str).str.strip()
+    if texts.map(_CLOCK.fullmatch).notna().all():
+        return texts.str.zfill(5).where(texts.str.count(":") == 1, texts.str.zfill(8))
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.isna().any() or not numbers.between(0, 23).all() or (numbers % 1).any():
+        return None
+    return numbers.astype(int).astype(str).str.zfill(2) + ":00"

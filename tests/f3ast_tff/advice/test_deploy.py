@@ -1,0 +1,86 @@
+"""The code that advice ends in, and its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff import advise
+from f3ast_tff.advice.candidates import METHODS
+from f3ast_tff.advice.deploy import deployment, write_files
+from f3ast_tff.advice.page import Advice
+from f3ast_tff.advice.trial import Trial, candidates_of
+from f3ast_tff.analysis.runs import Pair
+
+MASKS = np.random.default_rng(0).random((240, 12)) < np.linspace(0.1, 0.7, 12)
+
+
+def advised(method: str) -> Advice:
+    """Makes advice whose trial is won by one of the default methods."""
+    candidates = candidates_of(METHODS)
+    scores = {
+        each.name: {Pair(d, d): 0.9 if each.text == method else 0.1 for d in range(5)}
+        for each in candidates
+    }
+    found = advise(MASKS, ks=[3])
+    return replace(found, trial=Trial(candidates, {"a": scores}, "test_user_accuracy", 3, 12, 9))
+
+
+@pytest.mark.parametrize("method", METHODS[:3])
+def test_the_printed_code_runs_a_server_of_ones_own(method: str, tmp_path: Path) -> None:
+    """Fifty rounds: every client wants its number; the weights decide whose is heard."""
+    advice = advised(method)
+    assert advice.method.text == method
+    folder = tmp_path / "advice"
+    write_files(advice, folder, str(advice))
+    start, own, *_ = "\n".join(deployment(advice, folder)[1:]).split("\n\n")
+    names: dict[str, Any] = {}
+    exec(start, names)
+    model = 0.0
+    for t in range(1, 51):
+        mask = MASKS[t - 1]
+        names |= {"t": t, "available": mask, "updates": {k: k - model for k in range(12)}}
+        # Nobody is lost: `delivered` of the ids that this round selects.
+        now = names["Round"](t, mask, names["RoundConstraint"](3))
+        selected = names["select_clients"](names["strategy"], now)
+        names["delivered"] = np.ones(len(selected), bool)
+        if mask.any():
+            exec(own, names)
+            model += 0.3 * names["step"]
+    assert 3 < model < 11
+
+
+def test_a_method_that_no_server_can_run_is_said_to_be_for_simulation() -> None:
+    advice = advised("scaffold")
+    only = replace(
+        advice, trial=replace(advice.trial, candidates=candidates_of(["scaffold", "mifa"]))
+    )
+    assert "in simulation only" in deployment(only, None)[1]
+
+
+def test_the_files(tmp_path: Path) -> None:
+    masks = MASKS.copy()
+    masks[:, 4] = False
+    frame = pd.DataFrame(masks, columns=[f"phone-{k}" for k in range(12)])
+    advice = advise(frame, np.arange(1.0, 13), [3])
+    write_files(advice, tmp_path / "new" / "advice", "the page")
+    folder = tmp_path / "new" / "advice"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "clients.csv",
+        "neglect.png",
+        "page.txt",
+    ]
+    table = pd.read_csv(folder / "clients.csv")
+    assert table["client"].tolist() == [f"phone-{k}" for k in range(12)]
+    assert table["share"].sum() == pytest.approx(1) and table["id"].tolist() == list(range(12))
+    np.testing.assert_allclose(table["share_of_rounds"], masks.mean(axis=0))
+    assert table["rate"].sum() == pytest.approx(advice.plan.rates.sum())
+    never = table.loc[4]
+    assert (never["rate"], never["fedavg_weight_over_p"], never["longest_absence"]) == (0, 0, 240)
+    assert (folder / "page.txt").read_text() == "the page\n"
+    assert (folder / "neglect.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,155 @@
+"""Replies that hold no model: not delivered, and the server goes on."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f3ast_tff import F3AST, advise
+from f3ast_tff.advice.deploy import deployment, write_files
+from f3ast_tff.flower import AvailabilityStrategy
+from f3ast_tff.flower.replies import mean_metrics, metric, models_of
+from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
+from tests.f3ast_tff.flower.test_availability_strategy import app_of, run, unit
+
+SENT = {"w": np.zeros((2, 3), np.float32), "count": np.array(4)}
+
+
+def npy(value: np.ndarray, **options: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, value, **options)
+    return file.getvalue()
+
+
+def array(data: bytes, stype: str = "numpy.ndarray") -> Array:
+    return Array(dtype="float32", shape=(2, 3), stype=stype, data=data)
+
+
+def reply(w: Array) -> RecordDict:
+    return RecordDict({"arrays": ArrayRecord({"w": w, "count": Array(np.array(5))})})
+
+
+def header(shape: str, descr: str = "<f4", order: str = "False") -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"
+    text = text.ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+GOOD = npy(np.arange(6, dtype=np.float32).reshape(2, 3))
+BAD = {
+    "pickled objects": npy(np.array([[{}] * 3] * 2, object), allow_pickle=True),
+    "cut short": GOOD[:-1],
+    "too long": GOOD + b"\x00",
+    "empty": b"",
+    "no magic": b"hello",
+    "a zip file": b"PK\x03\x04" + b"\x00" * 60,
+    "text": npy(np.array([["a"] * 3] * 2)),
+    "dates": npy(np.zeros((2, 3), "M8[s]")),
+    "records": npy(np.zeros((2, 3), [("x", "f4")])),
+    "complex": npy(np.zeros((2, 3), np.complex64)),
+    "another shape": npy(np.zeros((3, 2), np.float32)),
+    "terabytes": header("(401411243541,)"),
+    "terabytes of the shape": header("(2, 3)", descr="<f8") + b"\x00" * 8,
+    "a shape of text": header("('a', 3)"),
+    "code in the header": header("__import__('os')"),
+    "not finite": npy(np.full((2, 3), np.nan, np.float32)),
+    "beyond float32": npy(np.full((2, 3), 1e40)),
+    "a version of its own": b"\x93NUMPY\x09\x00" + GOOD[8:],
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_a_payload_that_is_no_such_array(data: bytes) -> None:
+    assert models_of({0: reply(array(data)), 1: reply(array(GOOD))}, SENT).keys() == {1}
+
+
+def test_other_encodings_and_names() -> None:
+    other = RecordDict({"arrays": ArrayRecord({"v": array(GOOD)})})
+    contents = {0: reply(array(GOOD, stype="torch.tensor")), 1: other, 2: RecordDict()}
+    assert models_of(contents, SENT) == {}
+
+
+def test_arrays_by_columns_of_other_dtypes_and_without_a_dimension_are_read() -> None:
+    value = np.arange(6.0).reshape(2, 3)
+    for given_as in (np.asfortranarray(value), value.astype(np.int8), value.astype(">f4")):
+        found = models_of({0: reply(array(npy(given_as)))}, SENT)[0]
+        np.testing.assert_array_equal(found["w"], value)
+        assert found["count"] == 5
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, len(GOOD)), st.sampled_from(["numpy.ndarray", ""]))
+def test_no_bytes_raise(data: bytes, cut: int, stype: str) -> None:
+    for payload in (data, GOOD[:cut] + data, GOOD[:cut] + data + GOOD[cut:]):
+        found = models_of({0: reply(array(payload, stype))}, SENT)
+        for model in found.values():
+            assert model["w"].shape == (2, 3) and np.isfinite(model["w"]).all()
+
+
+@pytest.mark.parametrize("told", [[1, 2], [0.5], math.nan, -1.0, math.inf])
+def test_metrics_of_a_reply_whose_examples_are_no_number_say_nothing(told: Any) -> None:
+    content = RecordDict({"m": MetricRecord({"loss": 1.0, "num-examples": told})})
+    assert mean_metrics([content]) is None
+    assert math.isnan(metric(content, "loss")) or told == math.inf
+
+
+HUGE: dict[str, Callable[[int, int], Any]] = {
+    "one above": lambda k, t: np.full(4, 1.7e308) if k == 1 else unit(k, t),
+    "both signs": lambda k, t: np.full(4, [1.7e308, -1.7e308, 0, 0][k]) + 0.0,
+}
+
+
+@pytest.mark.parametrize("update", HUGE.values(), ids=HUGE)
+def test_a_step_that_is_not_finite_is_neither_taken_nor_saved(
+    update: Callable[[int, int], Any], tmp_path: Any
+) -> None:
+    """Weights above 1 carry a finite reply beyond float64; the next round goes on from before."""
+    grid = InProcessGrid(app_of(lambda k, t: update(k, t) if t == 1 else unit(k, t)), 4, {})
+    p = np.full(4, 0.25)
+    strategy = AvailabilityStrategy(
+        F3AST.start(p, 4),
+        num_clients=4,
+        clients_per_round=4,
+        server_lr=8.0,
+        state_file=tmp_path / "server.npz",
+        evaluate_every=0,
+    )
+    assert np.isfinite(run(grid, strategy, 1)).all()
+    assert np.isfinite(run(grid, strategy, 2)).all()
+
+
+@pytest.mark.parametrize("told", [True, 9, -1, 1.0, "1"])
+def test_a_node_whose_client_is_no_id_is_left_out(told: Any) -> None:
+    def tell(message: Message, context: Context) -> Message:
+        k = context.node_config["partition-id"]
+        answer = ConfigRecord({"partition-id": told if k == 3 else int(k)})
+        return Message(RecordDict({"partition-id": answer}), reply_to=message)
+
+    grid = InProcessGrid(app_of(unit, tell), 4, {})
+    strategy = AvailabilityStrategy(F3AST.start(np.full(4, 0.25), 4), 4, 4, answer_seconds=0.3)
+    assert (run(grid, strategy) > 0).tolist() == [True, True, True, False]
+
+
+def test_the_code_that_advice_prints_starts_a_federation(tmp_path: Any) -> None:
+    """Fifty rounds of it, with clients that come and go as in the log."""
+    from f3ast_tff.availability import Table
+
+    masks = np.random.default_rng(0).random((50, 4)) < [0.3, 0.5, 0.7, 0.9]
+    advice = advise(masks, ks=[2])
+    write_files(advice, tmp_path / "advice", "")
+    start, _, flower, _ = "\n".join(deployment(advice, tmp_path / "advice")[1:]).split("\n\n")
+    flower = flower.replace("server.npz", str(tmp_path / "server.npz"))
+    names: dict[str, Any] = {}
+    exec(f"{start}\n{flower}", names)
+    names["flower"]._availability = Table(masks)
+    grid = InProcessGrid(app_of(lambda k, t: 0.1 * unit(k, t)), 4, {})
+    moved = run(grid, names["flower"], 50)
+    assert (moved > 0.5).all()
