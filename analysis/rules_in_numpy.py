@@ -58,7 +58,9 @@ class RulesInNumpy:
             sent[i] = scale * updates[i] + (0.0 if start.shift is None else start.shift)
         finite = np.isfinite(updates).all(axis=1)
         mean = self.memory.mean(self._normalise, now)
-        delta = _combined(sent[finite], cohort.weights[finite], mean) + self.memory.correction(now)
+        delta = _combined(sent[finite], cohort.weights[finite], mean)
+        now = self.memory.after_training(now, cohort.weights, counts, finite)
+        delta = self.memory.aggregated(delta, now) + self.memory.correction(now)
         model = (self.model + delta).astype(np.float32)
         fine = bool(np.isfinite(model).all())
         delivered = Delivered(

@@ -69,6 +69,20 @@ def test_the_example_of_three_components_is_a_plugin(tmp_path: Path) -> None:
     assert found.metrics["simulated_seconds"].tolist() == [420]
 
 
+def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"engine": "host", "rounds": 4, "num_clients": 20, "plugins": []}
+    for place, name, chosen, own in (
+        (4, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
+        (5, "dynamic", {"dynamic_alpha": 0.5}, {"aggregation": "feddyn", "dyn_alpha": 0.5}),
+    ):
+        path = tmp_path / f"{name}.py"
+        path.write_text(python_of("docs/extending.md")[place])
+        plugin = {**given, "plugins": [str(path)], "aggregation": name, **chosen}
+        found, expected = simulate("synthetic", **plugin), simulate("synthetic", **given, **own)
+        for one, other in zip(found.weights, expected.weights):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

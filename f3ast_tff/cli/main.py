@@ -20,6 +20,7 @@ COMMANDS = {
     "campaign": "a grid of runs, one of the papers' or your own",
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
+    "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
     "export": "a folder of runs as one table, CSV or parquet",
     "availability": "who is available when, as numbers and a picture",
@@ -99,6 +100,10 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         from f3ast_tff.cli.run import run_or_campaign
 
         return run_or_campaign(command, arguments, signals)
+    if command == "try":
+        from f3ast_tff.cli.try_method import try_method
+
+        return try_method([program, *arguments], signals)
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
 
 

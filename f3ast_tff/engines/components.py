@@ -193,12 +193,10 @@ class TffConfig(BuiltinEngineConfig):
             raise ParameterError("device", "gpu", allowed)
 
     def build(self, parts: EngineParts) -> TffEngine:
+        from f3ast_tff.engines.tff.choosing import tff_engine
         from f3ast_tff.engines.tff.composition import TffTrainer
-        from f3ast_tff.engines.tff.engine import TffEngine
-        from f3ast_tff.engines.tff.late_engine import LateTffEngine
 
-        engine = LateTffEngine if parts.late else TffEngine
-        return engine(
+        return tff_engine(
             parts,
             runtime=self.tff_runtime,
             device=self.device,

@@ -32,6 +32,7 @@ class PeriodControls(PeriodStart):
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"period_start": "model", "control": "zero"}
     )
+    reads_gradients: ClassVar[bool] = True
     # Down: the model and c. Up: the update and the change of c_k.
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2

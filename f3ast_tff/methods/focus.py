@@ -32,6 +32,7 @@ class LatestGradients(UpdateMemory):
     """
 
     last_step: ClassVar[bool] = True
+    reads_gradients: ClassVar[bool] = True
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """The client steps along g - G_k."""

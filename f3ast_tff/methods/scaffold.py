@@ -29,6 +29,7 @@ class Controls(Memory):
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero"})
     averages: ClassVar[tuple[str, ...]] = ("control",)
+    reads_gradients: ClassVar[bool] = True
     # Down: the model and c. Up: the update and the change of c_k.
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2

@@ -23,7 +23,8 @@ from f3ast_tff.engines.engine import (
 from f3ast_tff.engines.host.late import LateUpdates
 from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, scored_in_parts
 from f3ast_tff.engines.host.models import local_work_of
-from f3ast_tff.engines.host.server import ServerState, direction, stepped, weighted_sum
+from f3ast_tff.engines.host.server import ServerState, direction, stepped
+from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -72,6 +73,8 @@ class HostEngine:
         if rules is not None and parts.p is not None:
             self._memory = HostMemory(rules, parts.p, model, server.learning_rate)
         self._late = LateUpdates(len(model)) if parts.late else None
+        if parts.aggregation.stacks:
+            check_stack(parts.aggregation, parts.cohort_size, len(model))
 
     def run_rounds(
         self,
@@ -99,9 +102,14 @@ class HostEngine:
         each = self._each_once(cohort, flight)
         starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
         came = self._updates(t, each, starts)
-        finite = np.isfinite(came.updates).all(axis=1)
+        sent = self._sent(t, each, came, starts, now)
+        finite = sent.finite
+        if memory is not None and now is not None:
+            now = memory.after_training(now, sent.weights, each.steps, finite)
         # Line 9: the weighted sum or mean, the memory's correction, the server's step.
-        delta = self._aggregate(each, came, starts, finite, now)
+        aggregation = self._parts.aggregation
+        delta = delta_of(sent, aggregation, memory, now)
+        delta = direction(aggregation, delta, self._like)
         factor = 1.0 if flight is None else cohort.step
         after = stepped(state, delta, self._parts.server_optimizer, factor)
         fine = bool(np.isfinite(delta).all() and np.isfinite(after.model).all())
@@ -172,32 +180,34 @@ class HostEngine:
             pulls = np.array([start.pull for start in starts], np.float32)
         return self._work.train(t, each.ids, LocalStart(model, offsets, pulls))
 
-    def _aggregate(
+    def _sent(
         self,
+        t: int,
         each: _Each,
         came: LocalResult,
         starts: Sequence[ClientInit],
-        finite: np.ndarray,
         now: RoundContext | None,
-    ) -> np.ndarray:
-        """Delta of the finite updates, `float32 [num_weights]`."""
-        aggregation, memory = self._parts.aggregation, self._memory
-        updates, mean, correction = came.updates[finite], aggregation.normalise, None
-        if memory is not None and now is not None:
-            mean, correction = memory.mean(mean, now), memory.correction(now)
-            if each.rates is not None and memory.rules.by_client:
-                # As gradients: at this round's rate, like the updates that are remembered.
-                updates = updates * (now.learning_rate / each.rates[finite])[:, None]
-        delta = weighted_sum(
-            updates,
-            each.weights[finite],
-            [start for start, there in zip(starts, finite) if there],
-            mean=mean,
-            echo_clip=None if memory is None else memory.rules.echo_clip,
-            may_be_zero=memory is not None,
+    ) -> Sent:
+        """What the clients contribute to the aggregate."""
+        memory, updates = self._memory, came.updates
+        if each.rates is not None and now is not None and memory is not None:
+            # As gradients: at this round's rate, like the updates that are remembered.
+            factors = now.learning_rate / each.rates if memory.rules.by_client else 1
+            updates = updates * np.reshape(factors, (-1, 1))
+        finite = np.isfinite(came.updates).all(axis=1)
+        sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
+        if memory is None or now is None or not memory.rules.has_messages:
+            return sent
+        losses = client_losses_of(
+            came.losses,
+            starts,
+            each.ids,
+            parts=self._parts,
+            round_number=t,
+            model=self._state.model,
+            score=lambda model, rows: self._scores(model, self._parts.data.train, rows),
         )
-        delta = delta if correction is None else delta + correction
-        return direction(aggregation, delta, self._like)
+        return sent.with_messages(memory, losses, now)
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""

@@ -29,4 +29,8 @@ def fused_engine(
         from f3ast_tff.engines.jax.late_engine import LateFusedEngine
 
         return LateFusedEngine(parts, **options)
+    if parts.aggregation.stacks:
+        from f3ast_tff.engines.jax.stacked_engine import StackedFusedEngine
+
+        return StackedFusedEngine(parts, **options)
     return FusedEngine(parts, **options)

@@ -13,7 +13,14 @@ from jax.flatten_util import ravel_pytree
 from f3ast_tff.engines.jax.local_sgd import LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
-from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
+from f3ast_tff.methods.parts.memory import (
+    Client,
+    ClientInit,
+    ClientLosses,
+    Memory,
+    RoundContext,
+    Values,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class ClientRound:
         share: p_k of each lane's client, `[waves, lanes]`.
         steps: Local steps of each lane's client, `[waves, lanes]`.
         rates: Learning rate of each update, `[waves, lanes]`, if updates are of several rounds.
+        weights: Weight of each update, `[waves, lanes]`; read by messages alone.
     """
 
     memory: Memory
@@ -35,6 +43,7 @@ class ClientRound:
     share: Any
     steps: Any
     rates: Any = None
+    weights: Any = None
 
     def _clients(self, w: Any, clients: ClientsKept) -> Client:
         kept = {name: values[w] for name, values in clients.kept.items()}
@@ -42,7 +51,7 @@ class ClientRound:
 
     def train(
         self, w: Any, clients: ClientsKept, train: Callable[[LocalStart], Trained]
-    ) -> tuple[Trained, Any, Any]:
+    ) -> tuple[Trained, Any, Any, Any]:
         """Trains a wave.
 
         Args:
@@ -51,9 +60,9 @@ class ClientRound:
             train: `LocalSgd.wave` of this wave.
 
         Returns:
-            The trained clients, their updates D_k, and the sent updates, both
-            `[lanes, num_weights]`. With an `echo_clip` a sent update is scale * D_k followed by
-            the shift.
+            The trained clients, their updates D_k and the sent updates, both
+            `[lanes, num_weights]`, and the factors of their weights, `[lanes]` or `None`. With an
+            `echo_clip` a sent update is scale * D_k followed by the shift.
         """
         _, unravel = ravel_pytree(self.state.weights)
         now, begin = self.now, self._starts(w, clients)
@@ -69,11 +78,34 @@ class ClientRound:
         if self.memory.last_step:
             before = _flat_lanes(trained.previous)
         delta = _flat_lanes(trained.weights) - before
-        return trained, delta, self._sent(begin, delta)
+        sent = self._sent(begin, delta)
+        if not self.memory.has_messages:
+            return trained, delta, sent, None
+        return trained, delta, *self._messages(w, clients, sent, trained)
 
-    def sent(self, w: Any, clients: ClientsKept, delta: Any) -> Any:
-        """Returns the sent updates for updates D_k that were trained earlier."""
-        return self._sent(self._starts(w, clients), delta)
+    def sent(self, w: Any, clients: ClientsKept, delta: Any, trained: Trained) -> tuple[Any, Any]:
+        """Returns sent updates and factors, as `train`, for D_k that were trained earlier."""
+        sent = self._sent(self._starts(w, clients), delta)
+        if not self.memory.has_messages:
+            return sent, None
+        return self._messages(w, clients, sent, trained)
+
+    def _messages(
+        self, w: Any, clients: ClientsKept, sent: Any, trained: Trained
+    ) -> tuple[Any, Any]:
+        """`Memory.message` of a wave: vectors and factors of the weights."""
+        start = (
+            trained.start_loss if self.memory.start_loss else jnp.full_like(trained.loss, jnp.nan)
+        )
+        losses = ClientLosses(trained.loss / trained.count, start / trained.count)
+
+        def message(client: Client, update: Any, losses: ClientLosses) -> tuple[Any, Any]:
+            vector, factor = self.memory.message(client, update, losses, self.now)
+            return vector, jnp.asarray(factor, jnp.float32)
+
+        of_wave = self._clients(w, clients)._replace(weight=self.weights[w])
+        found: tuple[Any, Any] = jax.vmap(message)(of_wave, sent, losses)
+        return found
 
     def _starts(self, w: Any, clients: ClientsKept) -> ClientInit:
         server, now = self.state.memory, self.now

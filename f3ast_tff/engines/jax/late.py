@@ -129,29 +129,37 @@ class LateRound:
         """
         model, unravel = ravel_pytree(state.weights)
         rules, clients = self.fused.client_rules(
-            state, arrived.learning_rate, arrived.remembered, arrived.steps, arrived.rates
+            state,
+            arrived.learning_rate,
+            arrived.remembered,
+            arrived.steps,
+            rates=arrived.rates,
+            weights=arrived.weight[:, None],
         )
 
         def one(i: Any, so_far: Summed) -> Summed:
             update, loss, count = (values[arrived.slot[i]][None] for values in kept)
-            sent = update
+            sent, factor = update, None
+            trained = Trained((), optimizer=(), loss=loss, count=count)
             if rules is not None and so_far.clients is not None:
                 # As gradients: at this round's rate, like the updates that are remembered.
                 at_rate = update * (arrived.learning_rate / arrived.rates[i])
-                sent = rules.sent(i, so_far.clients, at_rate)
+                sent, factor = rules.sent(i, so_far.clients, at_rate, trained)
             return with_wave(
                 so_far,
                 i,
                 rules=rules,
                 delta=update,
                 sent=sent,
-                trained=Trained((), optimizer=(), loss=loss, count=count),
+                factor=factor,
+                trained=trained,
                 times=arrived.times[i][None],
                 weight=arrived.weight[i][None],
+                steps=arrived.steps[i],
             )
 
         begin = summed_nothing(model, arrived.steps.shape, by_client, clients)
-        totals, by_lane, clients = lax.fori_loop(0, arrived.number, one, begin)
+        totals, by_lane, clients, _ = lax.fori_loop(0, arrived.number, one, begin)
         if rules is None:
             totals = totals._replace(update=unravel(totals.update))
         state, outcome, clients = self.fused.finish(

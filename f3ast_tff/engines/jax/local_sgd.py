@@ -26,6 +26,7 @@ class Trained(NamedTuple):
         optimizer: State of the client's optimizer.
         loss: Sum over batches of mean loss times number of examples.
         count: Number of examples in the batches.
+        start_loss: As `loss`, under the model at the client's start; 0 unless asked for.
         previous: Model before the client's last step; `()` unless asked for.
     """
 
@@ -33,6 +34,7 @@ class Trained(NamedTuple):
     optimizer: Tree
     loss: Any
     count: Any
+    start_loss: Any = ()
     previous: Tree = ()
 
 
@@ -80,6 +82,7 @@ class LocalSgd:
         optimizer: Optimizer of the local steps.
         equal_steps: See `Waves`; used if steps have a bound.
         keeps_previous: Whether to return also each client's model before its last step.
+        start_loss: Whether to compute also the loss under the model at the client's start.
         jit_options: Arguments of `jax.jit` that a program with this training needs.
         kernels: Number of kernels of a client's steps, in words.
     """
@@ -92,6 +95,7 @@ class LocalSgd:
     optimizer: JaxOptimizer
     equal_steps: bool = False
     keeps_previous: bool = False
+    start_loss: bool = False
 
     def wave(
         self,
@@ -171,6 +175,7 @@ class LocalSgd:
             optimizer=self.optimizer.init(model),
             loss=jnp.float32(0),
             count=jnp.float32(0),
+            start_loss=jnp.float32(0) if self.start_loss else (),
             previous=model if self.keeps_previous else (),
         )
         return lax.fori_loop(0, steps if bound is None else bound, body, begin)
@@ -199,11 +204,15 @@ class LocalSgd:
             )
         optimizer, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
         num_examples = jnp.sum(here.astype(jnp.float32))
+        start_loss = local.start_loss
+        if self.start_loss:
+            start_loss += objective(start.model)[1] * num_examples
         return Trained(
             weights=weights,
             optimizer=optimizer,
             loss=local.loss + loss * num_examples,
             count=local.count + num_examples,
+            start_loss=start_loss,
             previous=local.weights if self.keeps_previous else (),
         )
 

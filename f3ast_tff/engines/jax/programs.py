@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from f3ast_tff.engines.jax.late import Arrived, LateUpdates
 
 
+class StackPrograms(NamedTuple):
+    """Programs of rounds whose updates are combined on the host.
+
+    Attributes:
+        train: `FusedRound.train`, given tables and rows, which are not changed.
+        finish: `FusedRound.finish`, with tables, which are donated and returned.
+    """
+
+    train: Any
+    finish: Any
+
+
 class LatePrograms(NamedTuple):
     """Programs of rounds with late updates.
 
@@ -79,6 +91,28 @@ class RoundPrograms:
             enter=self._with_tables(late_round.enter),
         )
 
+    @cached_property
+    def stacked(self) -> StackPrograms:
+        """The programs of rounds whose updates are combined on the host."""
+        fused_round = self._round
+
+        def train(state: ServerState, inputs: RoundInputs, tables: Any, row: Any) -> Any:
+            self.traces += 1
+            return fused_round.train(state, _gathered(inputs, tables, row), by_client=True)
+
+        def finish(state: ServerState, totals: Any, *, tables: Any, row: Any, **more: Any) -> Any:
+            state, outcome, clients = fused_round.finish(state, totals, **more)
+            if tables:
+                from f3ast_tff.engines.jax.client_tables import ClientTables
+
+                tables = ClientTables.scatter(tables, row, clients)
+            return state, outcome, tables
+
+        return StackPrograms(
+            train=self._jitted(train, **fused_round.sgd.jit_options),
+            finish=self._jitted(finish, donate_argnames="tables"),
+        )
+
     def _with_tables(self, of_clients: Callable[..., Any], **options: Any) -> Any:
         """The program of a round that reads and changes the tables of a memory."""
 
@@ -96,9 +130,7 @@ class RoundPrograms:
                 return (*done, {})
             from f3ast_tff.engines.jax.client_tables import ClientTables
 
-            if inputs.remembered is not None:
-                kept = ClientTables.gather(tables, row)
-                inputs = inputs._replace(remembered=inputs.remembered._replace(kept=kept))
+            inputs = _gathered(inputs, tables, row)
             *done, clients = of_clients(state, inputs, *more, by_client=by_client)
             return (*done, ClientTables.scatter(tables, row, clients))
 
@@ -108,6 +140,16 @@ class RoundPrograms:
 
     def _jitted(self, function: Callable[..., Any], **options: Any) -> Any:
         return jax.jit(at_precision(self._precision, function), **options)
+
+
+def _gathered(inputs: Any, tables: dict[str, Any], row: Any) -> Any:
+    """The inputs of a round with the memory of its clients, if any."""
+    if not tables or inputs.remembered is None:
+        return inputs
+    from f3ast_tff.engines.jax.client_tables import ClientTables
+
+    kept = ClientTables.gather(tables, row)
+    return inputs._replace(remembered=inputs.remembered._replace(kept=kept))
 
 
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:

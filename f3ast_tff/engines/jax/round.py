@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
@@ -42,6 +43,18 @@ class ByLane(NamedTuple):
     finite: Any
 
 
+class Stack(NamedTuple):
+    """What the clients of a cohort sent; zeros where a lane's client does not count.
+
+    Attributes:
+        updates: `float32 [waves, lanes, num_weights]`.
+        weights: `float32 [waves, lanes]`.
+    """
+
+    updates: Any
+    weights: Any
+
+
 class Summed(NamedTuple):
     """Sums over the clients of a cohort so far.
 
@@ -49,11 +62,13 @@ class Summed(NamedTuple):
         totals: The sums.
         by_lane: Results per client, if asked for.
         clients: Memory of the clients, if any.
+        stack: What each client sent, if an aggregation `stacks`.
     """
 
     totals: Totals
     by_lane: ByLane | None
     clients: ClientsKept | None
+    stack: Stack | None = None
 
 
 class RoundInputs(NamedTuple):
@@ -94,7 +109,7 @@ class FusedRound:
         self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
     ) -> tuple[ServerState, DeviceOutcome, ByLane | None, ClientsKept | None]:
         """Executes a round: `train`, then `finish`; see both."""
-        totals, by_lane, clients = self.train(state, inputs, by_client)
+        totals, by_lane, clients, _ = self.train(state, inputs, by_client)
         state, outcome, clients = self.finish(
             state,
             totals,
@@ -121,24 +136,27 @@ class FusedRound:
         work, memory = inputs.work, self.aggregation.memory
         train_wave = self.wave_training(inputs)
         rules, clients = self.client_rules(
-            state, inputs.learning_rate, inputs.remembered, work.steps
+            state, inputs.learning_rate, inputs.remembered, work.steps, weights=work.weight
         )
 
         def wave(w: Any, so_far: Summed) -> Summed:
             if rules is None or so_far.clients is None:
-                trained = train_wave(w, LocalStart(state.weights))
+                trained, factor = train_wave(w, LocalStart(state.weights)), None
                 delta = sent = _map(jnp.subtract, trained.weights, state.weights)
             else:
-                trained, delta, sent = rules.train(w, so_far.clients, partial(train_wave, w))
+                of_wave = rules.train(w, so_far.clients, partial(train_wave, w))
+                trained, delta, sent, factor = of_wave
             return with_wave(
                 so_far,
                 w,
                 rules=rules,
                 delta=delta,
                 sent=sent,
+                factor=factor,
                 trained=trained,
                 times=work.times[w],
                 weight=work.weight[w],
+                steps=work.steps[w],
             )
 
         update = state.weights if rules is None else rules.now.model
@@ -146,6 +164,10 @@ class FusedRound:
             update = jnp.concatenate([update, update])
         idle = jnp.float32(work.num_idle), jnp.float32(work.idle_weight)
         begin = summed_nothing(update, work.steps.shape, by_client, clients, idle)
+        if self.aggregation.stacks:
+            size = sum(leaf.size for leaf in jax.tree_util.tree_leaves(update))
+            shape = work.steps.shape
+            begin = begin._replace(stack=Stack(jnp.zeros((*shape, size)), jnp.zeros(shape)))
         done: Summed = self.over_waves(work, wave, begin)
         return done
 
@@ -156,6 +178,7 @@ class FusedRound:
         remembered: Remembered | None,
         steps: Any,
         rates: Any = None,
+        weights: Any = None,
     ) -> tuple[ClientRound | None, ClientsKept | None]:
         """Returns the rules of a memory of clients, if any, and the clients' memory before a round.
 
@@ -165,6 +188,7 @@ class FusedRound:
             remembered: Inputs of the memory.
             steps: Local steps of each lane's client, `[waves, lanes]`.
             rates: See `ClientRound`.
+            weights: See `ClientRound`.
         """
         memory = self.aggregation.memory
         if memory is None or remembered is None or not memory.by_client:
@@ -172,7 +196,7 @@ class FusedRound:
         from f3ast_tff.engines.jax.client_round import ClientRound
 
         now = self.finish.context(state, learning_rate, remembered)
-        rules = ClientRound(memory, state, now, remembered.share, steps, rates)
+        rules = ClientRound(memory, state, now, remembered.share, steps, rates, weights)
         unsent = jnp.zeros(steps.shape, bool)
         return rules, ClientsKept(remembered.kept, unsent, state.memory)
 
@@ -217,7 +241,7 @@ def summed_nothing(
     """
     none = jnp.float32(0)
     num_idle, idle_weight = (none, none) if idle is None else idle
-    totals = Totals(_map(jnp.zeros_like, update), idle_weight, num_idle, none, none)
+    totals = Totals(_map(jnp.zeros_like, update), idle_weight, num_idle, none, none, none)
     by_lane = ByLane(jnp.zeros(shape), jnp.zeros(shape, bool)) if by_client else None
     return Summed(totals, by_lane, clients)
 
@@ -229,9 +253,11 @@ def with_wave(
     rules: ClientRound | None,
     delta: Tree,
     sent: Tree,
+    factor: Any,
     trained: Trained,
     times: Any,
     weight: Any,
+    steps: Any,
 ) -> Summed:
     """Returns sums with the updates of wave w.
 
@@ -241,13 +267,19 @@ def with_wave(
         rules: Rules of a memory of clients, if any.
         delta: Update D_k of each lane, with a leading axis.
         sent: Contribution of each lane, of which the weighted sum is taken.
+        factor: Factor of each lane's weight, `float [lanes]`, if its message has one.
         trained: Loss and examples of each lane.
         times: Number of times that each update counts, `float [lanes]`; 0 for an empty lane.
         weight: Weight of each update over all times, `float [lanes]`.
+        steps: Local steps of each lane's client, `int [lanes]`.
     """
-    totals, by_lane, clients = so_far
+    totals, by_lane, clients, stack = so_far
     finite = times > 0
-    for leaf in jax.tree_util.tree_leaves(delta):
+    if factor is not None:
+        weight, delta_and_message = weight * factor, (delta, sent, factor)
+    else:
+        delta_and_message = delta
+    for leaf in jax.tree_util.tree_leaves(delta_and_message):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
     if rules is not None and clients is not None:
         clients = rules.note(w, clients, delta, finite)
@@ -264,8 +296,12 @@ def with_wave(
         finite=totals.finite + jnp.sum(times),
         loss=totals.loss + jnp.sum(jnp.where(finite, trained.loss, 0.0) * times),
         count=totals.count + jnp.sum(jnp.where(finite, trained.count, 0.0) * times),
+        steps=totals.steps + jnp.sum(weight * steps),
     )
-    return Summed(totals, by_lane, clients)
+    if stack is not None:
+        rows = jax.vmap(lambda leaves: ravel_pytree(leaves)[0])(sent)
+        stack = Stack(stack.updates.at[w].set(rows), stack.weights.at[w].set(weight))
+    return Summed(totals, by_lane, clients, stack)
 
 
 def _as_lanes(by_lane: Any, leaf: Any) -> Any:

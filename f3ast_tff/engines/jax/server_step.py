@@ -13,7 +13,14 @@ from jax.flatten_util import ravel_pytree
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values, clipped, renewed
+from f3ast_tff.methods.parts.memory import (
+    CohortSums,
+    Memory,
+    RoundContext,
+    Values,
+    clipped,
+    renewed,
+)
 
 _map = jax.tree_util.tree_map
 
@@ -45,6 +52,7 @@ class Totals(NamedTuple):
         finite: Number of clients.
         loss: Sum of `Trained.loss`.
         count: Sum of `Trained.count`.
+        steps: Sum of weights times local steps.
     """
 
     update: Tree
@@ -52,6 +60,7 @@ class Totals(NamedTuple):
     finite: Any
     loss: Any
     count: Any
+    steps: Any
 
 
 class ClientsKept(NamedTuple):
@@ -120,6 +129,7 @@ class ServerStep:
         remembered: Remembered | None = None,
         clients: ClientsKept | None = None,
         step: Any = None,
+        combined: Any = None,
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
         """Makes the step.
 
@@ -131,6 +141,7 @@ class ServerStep:
             remembered: Inputs of a memory, if any.
             clients: Memory of the cohort's clients; given with a memory of clients.
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
+            combined: Delta of `Aggregation.combine`, `[num_weights]`, in place of the sum.
 
         Returns:
             State after the round, outcome, and memory of the clients, whose `finite` now marks
@@ -139,9 +150,10 @@ class ServerStep:
         """
         memory = self.aggregation.memory
         if memory is None or remembered is None:
-            state, outcome = self._plain(state, totals, num_clients, step)
+            state, outcome = self._plain(state, totals, num_clients, step, combined)
             return state, outcome, None
         now = self.context(state, learning_rate, remembered)
+        now = now._replace(cohort=CohortSums(totals.weight, totals.steps))
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
         present = totals.finite > 0
@@ -149,9 +161,12 @@ class ServerStep:
         delta, _ = ravel_pytree(totals.update)
         mean = memory.mean(self.aggregation.normalise, now)
         delta = delta / jnp.where(mean & (totals.weight != 0), totals.weight, 1.0)
+        if combined is not None:
+            delta = combined
         if memory.echo_clip is not None:
             echo, shift = jnp.split(delta, 2)
             delta = clipped(echo, memory.echo_clip, jnp) + shift
+        delta = memory.aggregated(delta, state.memory, now)
         correction = memory.correction(state.memory, now)
         if correction is not None:
             delta = delta + correction
@@ -194,10 +209,12 @@ class ServerStep:
         return new, outcome, clients
 
     def _plain(
-        self, state: ServerState, totals: Totals, num_clients: Any, step: Any
+        self, state: ServerState, totals: Totals, num_clients: Any, step: Any, combined: Any
     ) -> tuple[ServerState, DeviceOutcome]:
         delta = totals.update
-        if self.aggregation.normalise:
+        if combined is not None:
+            delta = ravel_pytree(state.weights)[1](combined)
+        elif self.aggregation.normalise:
             delta = _map(lambda d: d / totals.weight, delta)
         delta = self._direction(delta)
         stepped = self._stepped(state, delta, step)

@@ -54,7 +54,9 @@ class ClientsOnDevice:
             lanes=num_lanes or default_lanes(platform, parts.model, clients),
             clients=clients,
             num_steps=parts.work.num_batches(examples.sizes),
-            every_client=parts.late or (memory is not None and memory.by_client),
+            every_client=parts.late
+            or parts.aggregation.stacks
+            or (memory is not None and memory.by_client),
         )
 
     @property
@@ -76,6 +78,7 @@ class ClientsOnDevice:
             optimizer=JaxOptimizer(parts.client_optimizer),
             equal_steps=self.form.equal_steps,
             keeps_previous=memory is not None and memory.last_step,
+            start_loss=memory is not None and memory.start_loss,
         )
 
     def fused_round(self, sgd: LocalSgd) -> FusedRound:
@@ -140,7 +143,7 @@ class FusedTrainer:
         state = ServerState(self._clients.put(list(broadcast)), (), {})
         inputs = self._clients.inputs(round_number, packed)
         trained = self._train(state, inputs, by_client=by_client)
-        totals, by_lane, _ = jax.device_get(trained)
+        totals, by_lane, _, _ = jax.device_get(trained)
         sums = jax.tree_util.tree_leaves(totals)
         if not by_client:
             return TrainedPart(cohort.ids, sums)
@@ -151,7 +154,7 @@ class FusedTrainer:
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:
     """Returns a cohort's totals, shaped like `weights`: its parts' totals added in order."""
     zero = np.zeros((), np.float32)
-    zeros = Totals([np.zeros_like(weight) for weight in weights], zero, zero, zero, zero)
+    zeros = Totals([np.zeros_like(weight) for weight in weights], *[zero] * 5)
     total = [np.array(leaf) for leaf in (parts[0] if parts else jax.tree_util.tree_leaves(zeros))]
     for part in parts[1:]:
         for so_far, leaf in zip(total, part):

@@ -48,6 +48,7 @@ class Came:
     Attributes:
         train_loss: Mean loss, see `RoundOutcome`.
         losses: Mean loss of each client's batches, `float64 [m]`.
+        weights: Weights of the updates if rules have changed them, `float [m]`.
     """
 
     train_loss: float
@@ -56,6 +57,7 @@ class Came:
     updates: np.ndarray
     steps: np.ndarray
     rates: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 class TffEngine:
@@ -193,6 +195,8 @@ class TffEngine:
                 return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
             self._state = output.state
             return outcome
+        weights = cohort.weights if came.weights is None else came.weights
+        now = memory.after_training(now, weights, came.steps, came.finite)
         delivered = Delivered(
             ids=cohort.ids,
             finite=came.finite,
@@ -205,9 +209,9 @@ class TffEngine:
         )
         advanced = memory.advance(delivered, now)
         state = output.state if advanced.moves else self._state
-        weights = state.global_model_weights
-        leaves = leaves_of(advanced.closed, weights.trainable)
-        closed = tff.learning.models.ModelWeights(leaves, weights.non_trainable)
+        before = state.global_model_weights
+        leaves = leaves_of(advanced.closed, before.trainable)
+        closed = tff.learning.models.ModelWeights(leaves, before.non_trainable)
         self._state = state._replace(global_model_weights=closed)
         return replace(
             outcome,

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import tensorflow_federated as tff
 
 from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome
-from f3ast_tff.engines.tff.engine import Came, TffEngine, aggregating, model_of
+from f3ast_tff.engines.host.sums import Sent, combined
+from f3ast_tff.engines.tff.engine import Came, model_of
+from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Memory, RoundContext
+from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _PREFIX = "late_"
 
 
-class _NoRules(Memory):
-    """A memory without rules: TFF returns every update, and adds the state's term to Delta."""
-
-    numbers: ClassVar[tuple[str, ...]] = ("nothing",)
-
-
-@dataclass(frozen=True)
-class _Reporting(Aggregation):
-    """An aggregation for rounds whose sum the engine computes."""
-
-    inner: Aggregation
-
-    def in_tf(self, delta: list[Any]) -> list[Any]:
-        return self.inner.in_tf(delta)
-
-    @property
-    def memory(self) -> Memory:
-        return _NoRules()
-
-
-class LateTffEngine(TffEngine):
-    """A `TffEngine` with a `Flight` per round.
+class LateTffEngine(HostSumTffEngine):
+    """A `HostSumTffEngine` with a `Flight` per round.
 
     A round is two rounds of TFF. In the first the asked clients train, each update is returned, and
     the server's step is discarded. The second has no clients; it steps along the sum of the
@@ -55,7 +35,7 @@ class LateTffEngine(TffEngine):
 
     @staticmethod
     def _aggregation(parts: EngineParts) -> Aggregation:
-        return _Reporting(parts.aggregation)
+        return Reporting(parts.aggregation)
 
     def _run_round(
         self, round_number: int, cohort: Cohort, by_client: bool, flight: Flight | None
@@ -88,19 +68,23 @@ class LateTffEngine(TffEngine):
         assert flight is not None
         parts, memory = self._parts, self._memory
         updates, losses, finite = (rows[flight.entering] for rows in self._late)
+        weights = cohort.weights.astype(np.float32)
         steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
         rates = np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in])
         correction: Any = np.float32(0)
         if memory is not None and now is not None:
-            mean, correction = memory.mean(mean, now), memory.correction(now)
+            mean = memory.mean(mean, now)
             starts = memory.starts(cohort.ids, steps, now)
             # As gradients: at this round's rate, like the updates that are remembered.
             rate = np.float32(parts.client_optimizer.rate(round_number))
             factors = rate / rates.astype(np.float32)
             at_rate = factors[:, None] * updates if memory.rules.by_client else updates
             sent = np.array([_contribution(d, start) for d, start in zip(at_rate, starts)])
+            taken = Sent(cohort.ids, steps, sent.reshape(updates.shape), weights, finite)
+            taken = self._with_messages(round_number, taken, starts, losses, now)
+            sent, weights, finite = taken.updates, taken.weights, taken.finite
+            now = memory.after_training(now, weights, steps, finite)
         delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
-        weights = cohort.weights.astype(np.float32)
         order = np.argsort(flight.entering, kind="stable")
         for place in order[finite[order]]:
             delta, weight = delta + weights[place] * sent[place], weight + weights[place]
@@ -108,6 +92,10 @@ class LateTffEngine(TffEngine):
             # Without a memory a mean of weight 0 is not finite, and the round is rejected.
             with np.errstate(divide="ignore", invalid="ignore"):
                 delta = delta / weight
+        if parts.aggregation.stacks:
+            delta = combined(parts.aggregation, Sent(flight.entering, steps, sent, weights, finite))
+        if memory is not None and now is not None:
+            delta, correction = memory.aggregated(delta, now), memory.correction(now)
         visits = parts.work.num_visits(parts.data.train.sizes[cohort.ids.astype(int)])
         count = np.where(finite & ~np.isnan(losses), visits, 0)
         known = count > 0
@@ -119,21 +107,8 @@ class LateTffEngine(TffEngine):
             updates=updates,
             steps=steps,
             rates=rates,
+            weights=weights,
         )
-
-    def _stepped(self, state: Any, delta: np.ndarray, step: np.float32) -> Any:
-        """Makes the server's step along Delta; scales the model's movement by `step`."""
-        along = aggregating(state, delta.astype(np.float32), mean=False)
-        output = self._runtime.next(along, [])
-        if step == 1:
-            return output
-        before, weights = state.global_model_weights, output.state.global_model_weights
-        moved = [
-            np.asarray(old) + step * (np.asarray(after) - np.asarray(old))
-            for old, after in zip(before.trainable, weights.trainable)
-        ]
-        placed = tff.learning.models.ModelWeights(moved, weights.non_trainable)
-        return output._replace(state=output.state._replace(global_model_weights=placed))
 
     def state(self) -> dict[str, np.ndarray]:
         """Includes the updates under way."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Aggregations with weights for a sum over the cohort: p_k over a rate.
 _OVER_RATES = ("sum", "fedstale")
@@ -21,8 +24,9 @@ class Aggregation:
     """Delta = sum_k w_k v_k over the cohort, divided by sum_k w_k if `normalise`; then `in_jax`.
 
     v_k is the update of client k and w_k its weight in the cohort. Updates that are not finite are
-    left out. The server optimizer then steps along Delta. With a `memory`, clients may start from
-    another model, correct their gradients and send more than v_k, and the server may add to Delta.
+    left out. With a rule `combine`, Delta comes from the stacked v_k instead. The server optimizer
+    then steps along Delta. With a `memory`, clients may start from another model, correct their
+    gradients and send more than v_k, and the server may add to Delta.
     Base of all aggregations, whose fields are their parameters; the methods are pure functions.
 
     Attributes:
@@ -65,6 +69,28 @@ class Aggregation:
         """The same as `in_jax`, in NumPy."""
         return delta
 
+    def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Returns Delta of the stacked updates, for a median, a trimmed mean and the like.
+
+        An aggregation with a rule of its own keeps the updates of a whole cohort in memory, m times
+        `num_weights` numbers of 4 bytes, and calls it on the host, in NumPy on every engine.
+
+        Args:
+            updates: What the clients sent, one row each, in the order of their ids, `float32
+                [m, num_weights]`; finite, m at least 1.
+            weights: Weights of these clients in the cohort, over all draws, `float32 [m]`.
+
+        Returns:
+            Delta before the memory's `aggregated`, `[num_weights]`.
+        """
+        total = weights @ updates
+        return total / weights.sum() if self.normalise else total
+
+    @property
+    def stacks(self) -> bool:
+        """Whether the aggregation needs stacked updates, for a rule `combine` of its own."""
+        return type(self).combine is not Aggregation.combine
+
     @property
     def memory(self) -> Memory | None:
         """Rules of the server's memory, if any."""
@@ -84,13 +110,9 @@ class Aggregation:
 
     @property
     def reads_gradients(self) -> bool:
-        """Whether gradients are corrected by gradients inferred from clients' updates."""
+        """Whether its memory, if any, reads gradients off clients' updates."""
         memory = self.build().memory
-        if memory is None:
-            return False
-        from f3ast_tff.methods.parts.memory_rules import start_of
-
-        return start_of(memory).offset is not None
+        return memory is not None and memory.reads_gradients
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Refuses engines and runtimes that cannot execute it."""
@@ -109,10 +131,17 @@ class Aggregation:
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError("aggregation", name, allowed)
         memory = aggregation.memory
+        if aggregation.stacks:
+            _check_stacks(name, aggregation, settings)
         if memory is None:
             return
         if memory.by_client and settings.get("num_workers") is not None:
-            does = "remembers each client" if memory.keeps_clients else "sets each client's start"
+            does = (
+                "changes each client's update"
+                if memory.has_messages
+                else "sets each client's start"
+            )
+            does = "remembers each client" if memory.keeps_clients else does
             allowed = f"must not be given with aggregation {name}, which {does}"
             raise ParameterError("num_workers", settings["num_workers"], allowed)
         from f3ast_tff.methods.parts.memory_rules import start_of
@@ -130,10 +159,25 @@ class Aggregation:
                 f"{what[0]} of the round that their update arrives in"
             )
             raise ParameterError("delivery", "late", allowed)
-        if start.offset is not None:
-            # D_k must give the gradients: clients step by rate times gradient.
+        if memory.start_loss and settings.get("delivery") == "late":
+            allowed = f"must not be late with aggregation {name}, which reads losses at the start"
+            raise ParameterError("delivery", "late", allowed)
+        if memory.reads_gradients:
             because = f"with aggregation {name}, which reads gradients off a client's update"
             require_plain_sgd(settings, "client", because)
+
+
+def _check_stacks(name: str, aggregation: Aggregation, settings: Mapping[str, Any]) -> None:
+    """Refuses what does not go with stacked updates."""
+    does = f"aggregation {name}, which combines the updates of a cohort at once"
+    if settings.get("num_workers") is not None:
+        allowed = f"must not be given with {does}: workers send sums"
+        raise ParameterError("num_workers", settings["num_workers"], allowed)
+    if settings.get("delivery") == "late" and settings["engine"] == "fused":
+        allowed = f"must not be late on engine fused with {does}: it sums late updates; host can"
+        raise ParameterError("delivery", "late", allowed)
+    if aggregation.memory is not None and aggregation.memory.echo_clip is not None:
+        raise ParameterError("aggregation", name, "must have no combine with an echo_clip")
 
 
 def require_plain_sgd(settings: Mapping[str, Any], side: str, because: str) -> None:

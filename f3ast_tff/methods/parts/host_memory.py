@@ -13,6 +13,8 @@ from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
+    ClientLosses,
+    CohortSums,
     Memory,
     RoundContext,
     Values,
@@ -132,6 +134,22 @@ class HostMemory:
             num_clients=there,
         )
 
+    @staticmethod
+    def after_training(
+        now: RoundContext, weights: np.ndarray, steps: np.ndarray, finite: np.ndarray
+    ) -> RoundContext:
+        """Returns the round with the sums of its cohort.
+
+        Args:
+            now: The round.
+            weights: Weights of the updates, `float [m]`.
+            steps: Local steps of the clients, `int [m]`.
+            finite: Whether each update is finite, `bool [m]`.
+        """
+        entering = weights[finite].astype(np.float32)
+        total, of_steps = entering.sum(dtype=np.float32), np.float32(entering @ steps[finite])
+        return now._replace(cohort=CohortSums(total, of_steps))
+
     def _client(self, k: int, steps: int) -> Client:
         kept = {name: table[k] for name, table in self._tables.items()}
         return Client(kept, self._p[k], np.int32(steps))
@@ -143,10 +161,43 @@ class HostMemory:
             for k, count in zip(ids, steps)
         ]
 
+    def messages(
+        self,
+        ids: np.ndarray,
+        steps: np.ndarray,
+        weights: np.ndarray,
+        updates: np.ndarray,
+        losses: Sequence[ClientLosses],
+        now: RoundContext,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns `Memory.message` of each client.
+
+        Args:
+            ids: Clients, `int [m]`.
+            steps: Their local steps, `int [m]`.
+            weights: Their weights in the cohort, `float32 [m]`.
+            updates: scale_k D_k + shift_k, `float32 [m, num_weights]`.
+            losses: Losses of each client.
+            now: The round.
+
+        Returns:
+            Vectors, `float32 [m, num_weights]`, and factors of the weights, `float32 [m]`.
+        """
+        vectors, factors = np.empty_like(updates), np.ones(len(ids), np.float32)
+        for place, (k, count) in enumerate(zip(ids.tolist(), steps.tolist())):
+            client = self._client(k, count)._replace(weight=weights[place])
+            sent = self.rules.message(client, updates[place], losses[place], now)
+            vectors[place], factors[place] = sent
+        return vectors, factors
+
     def correction(self, now: RoundContext) -> np.ndarray:
         """Returns the term added to Delta, `float32 [num_weights]`."""
         found = self.rules.correction(self._server, now)
         return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
+
+    def aggregated(self, delta: np.ndarray, now: RoundContext) -> np.ndarray:
+        """Returns `Memory.aggregated` of the sum or mean, `float [num_weights]`."""
+        return np.asarray(self.rules.aggregated(delta, self._server, now), delta.dtype)
 
     def mean(self, normalise: bool, now: RoundContext) -> bool:
         """Returns whether the cohort's weights are divided by their sum."""
@@ -188,9 +239,9 @@ class HostMemory:
                 continue
             client = self._client(k, int(delivered.steps[place]))
             update = delivered.updates[place]
-            of_client = now
+            of_client = now._replace(cohort=None)
             if delivered.rates is not None:
-                of_client = now._replace(learning_rate=np.float32(delivered.rates[place]))
+                of_client = of_client._replace(learning_rate=np.float32(delivered.rates[place]))
             kept = self.rules.after_client(client, update, self._server, of_client)
             noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
             for name in self.rules.totals:

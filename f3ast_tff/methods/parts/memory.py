@@ -15,6 +15,18 @@ Values = dict[str, Any]
 _LARGEST = np.finfo(np.float32).max
 
 
+class CohortSums(NamedTuple):
+    """Sums over the updates that enter Delta: those delivered and finite; all 0 without any.
+
+    Attributes:
+        weight: sum_k w_k of the cohort's weights.
+        steps: sum_k w_k tau_k, tau_k being the client's local steps.
+    """
+
+    weight: Any
+    steps: Any
+
+
 class RoundContext(NamedTuple):
     """Values common to all clients of a round; scalars may be traced.
 
@@ -25,6 +37,8 @@ class RoundContext(NamedTuple):
         server_rate: Server learning rate, the same in all rounds.
         model: w_t, before the round, `[num_weights]`.
         num_clients: Number of clients with p_k above 0.
+        cohort: Sums over the updates, for the rules of the server from `aggregated` on; `None` in
+            the rules of a client, which precede them.
     """
 
     xp: Any
@@ -33,6 +47,7 @@ class RoundContext(NamedTuple):
     server_rate: Any
     model: Any
     num_clients: Any
+    cohort: CohortSums | None = None
 
 
 class Client(NamedTuple):
@@ -42,11 +57,25 @@ class Client(NamedTuple):
         kept: Its `Memory.vectors` and `Memory.numbers`.
         share: p_k.
         steps: Its local steps in this round; 0 without a whole batch.
+        weight: w_k in the cohort, over all draws of the client; only in `Memory.message`.
     """
 
     kept: Values
     share: Any
     steps: Any
+    weight: Any = None
+
+
+class ClientLosses(NamedTuple):
+    """Mean losses over the examples in a client's batches of this round; NaN without any step.
+
+    Attributes:
+        trained: Mean of the losses that training saw, each under the weights of its step.
+        start: Loss under the model that the client starts from; NaN unless `Memory.start_loss`.
+    """
+
+    trained: Any
+    start: Any
 
 
 class ClientInit(NamedTuple):
@@ -73,7 +102,8 @@ class Memory:
     other clients change nothing. A round runs as follows:
 
         `client` for each of the cohort; local training gives D_k;
-        Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
+        `message` turns v_k = scale_k D_k + shift_k into what is sent, and may change w_k;
+        Delta = `aggregated` of sum_k w_k v_k [over sum_k w_k if `mean`] + `correction`;
         `after_client` for each of the cohort; the server optimizer steps along Delta if `steps`;
         `after_server_step` for each of the cohort; `end_round`. `evaluated` gives the scored model.
 
@@ -91,6 +121,10 @@ class Memory:
         totals: Names of `numbers` whose sum over all clients is kept as `server["total_" + name]`.
         server_vectors: Vectors kept once; start as in `vectors`.
         last_step: Whether D_k is a client's last local step only, not its whole movement.
+        start_loss: Whether `message` reads the loss at the client's start, which costs a pass
+            through the network per batch.
+        reads_gradients: Whether the rules read gradients off D_k: clients then step by rate times
+            direction, so that other client optimizers than plain SGD, and clipping, are refused.
         vectors_down: Vectors of the model's size sent to a client per round, the model included.
         vectors_up: Vectors sent back, the update included.
 
@@ -112,6 +146,8 @@ class Memory:
     totals: ClassVar[tuple[str, ...]] = ()
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
     last_step: ClassVar[bool] = False
+    start_loss: ClassVar[bool] = False
+    reads_gradients: ClassVar[bool] = False
     vectors_down: ClassVar[int] = 1
     vectors_up: ClassVar[int] = 1
 
@@ -124,6 +160,33 @@ class Memory:
     ) -> Values:
         """Returns the values kept for a client after its update D_k, `[num_weights]`."""
         return client.kept
+
+    def message(
+        self, client: Client, update: Any, losses: ClientLosses, now: RoundContext
+    ) -> tuple[Any, Any]:
+        """Returns what a client sends after training, and the factor of its weight w_k.
+
+        For clipping, quantisation, sparse updates and weights that depend on the update. A client
+        whose message or factor is not finite is left out, as with an update that is not. The rule
+        `after_client` gets D_k itself.
+
+        Args:
+            client: The client.
+            update: v_k = scale_k D_k + shift_k, `[num_weights]`.
+            losses: The client's losses.
+            now: The round.
+        """
+        return update, 1.0
+
+    def aggregated(self, delta: Any, server: Values, now: RoundContext) -> Any:
+        """Returns Delta before the correction, `[num_weights]`.
+
+        Args:
+            delta: Sum or mean of what the clients sent.
+            server: Server values before the round.
+            now: The round; `now.cohort` holds sums over the updates in `delta`.
+        """
+        return delta
 
     def correction(self, server: Values, now: RoundContext) -> Any:
         """Returns the term added to Delta, `[num_weights]`, if any."""
@@ -174,8 +237,14 @@ class Memory:
 
     @property
     def by_client(self) -> bool:
-        """Whether clients differ: values are kept for each, or `client` sets their starts."""
-        return self.keeps_clients or type(self).client is not Memory.client
+        """Whether clients differ: by values kept for each, by their starts or messages."""
+        own_start = type(self).client is not Memory.client
+        return self.keeps_clients or own_start or self.has_messages
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether `message` changes what clients send."""
+        return type(self).message is not Memory.message
 
     @property
     def keeps_clients(self) -> bool:

@@ -11,6 +11,8 @@ from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
+    ClientLosses,
+    CohortSums,
     Memory,
     RoundContext,
     Values,
@@ -49,6 +51,7 @@ def start_of(memory: Memory) -> ClientInit:
         model=vector,
         num_clients=np.int32(1),
     )
+    of_server = now._replace(cohort=CohortSums(number, number))
     client = Client(kept, share=number, steps=np.int32(1))
     start = memory.client(client, server, now)
     if not isinstance(start, ClientInit):
@@ -60,6 +63,18 @@ def start_of(memory: Memory) -> ClientInit:
     if memory.echo_clip is not None and start.shift is None:
         raise _wrong(name, "client(shift=...)", None, "must be a vector, as echo_clip is given")
     _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)
+    sent = memory.message(client._replace(weight=number), vector, ClientLosses(number, number), now)
+    if not (isinstance(sent, tuple) and len(sent) == 2):
+        raise _wrong(name, "message", sent, "must be a vector and a factor of the weight")
+    _check_shape(name, "message's vector", sent[0], (_WEIGHTS,))
+    _check_shape(name, "message's factor", sent[1], ())
+    if memory.start_loss and not memory.has_messages:
+        raise _wrong(name, "start_loss", True, "only applies with a rule message")
+    if memory.echo_clip is not None and memory.has_messages:
+        raise _wrong(name, "message", "given", "must not be given with echo_clip")
+    now = of_server
+    aggregated = memory.aggregated(vector, server, now)
+    _check_shape(name, "aggregated", aggregated, (_WEIGHTS,))
     correction = memory.correction(server, now)
     if correction is not None:
         _check_shape(name, "correction", correction, (_WEIGHTS,))

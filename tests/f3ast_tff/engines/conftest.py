@@ -26,13 +26,11 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
         if client is not None:
             given["client"] = client
         if name.startswith("tff"):
-            from f3ast_tff.engines.tff.engine import TffEngine
-            from f3ast_tff.engines.tff.late_engine import LateTffEngine
+            from f3ast_tff.engines.tff.choosing import tff_engine
 
             parts = engine_parts(*common, folder=tmp_path_factory.mktemp("engine"), **given)
             runtime = {"tff": "worker", "tff_in_process": "tf"}[name]
-            reference = LateTffEngine if parts.late else TffEngine
-            engines.append(reference(parts, runtime=runtime, **options))
+            engines.append(tff_engine(parts, runtime=runtime, **options))
         elif name == "host":
             engines.append(HostEngine(engine_parts(*common, **given)))
         else:

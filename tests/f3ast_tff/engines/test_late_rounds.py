@@ -24,7 +24,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Geometric, Optimizer, Sgd
 from f3ast_tff.optimizers.adaptive import AmsGrad
-from tests.f3ast_tff.engines.test_memory_methods import ENGINES, P2, labelled
+from tests.f3ast_tff.engines.two_biases import ENGINES, P2, labelled
 
 CLIENT, SERVER = Sgd(0.5), Sgd(1.0)
 # Asked clients with their slots; entering clients with slot, round of asking and weight.

@@ -34,7 +34,7 @@ State = dict[str, np.ndarray]
 # A clip that some rounds reach.
 KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
-ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
+ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic", "fednova")
 # `test_tffs_worker_agrees` has SCAFFOLD; the amplified methods contain it.
 ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
 # FedDyn pulls to the start, too.

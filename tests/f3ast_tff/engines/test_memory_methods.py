@@ -1,85 +1,29 @@
-"""Methods with a memory on the engines, by hand.
-
-Two clients have examples with features 0, so the model is two biases (a, -a), starting at a = 0.
-There is one local step, with client rate 1/2 and server rate 1. Let s = s(2a),
-s(x) = 1 / (1 + exp(-x)). Client 0 has one example of label 0 and moves a by D = (1 - s) / 2; client
-1 has one of label 1 and moves a by D = -s / 2. p = (1/4, 3/4).
-"""
+"""Methods with a memory on the engines, by hand, with the clients of `two_biases.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.tiny import tiny_data, with_nan_client
-from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
-from f3ast_tff.methods.feddyn import FedDyn
 from f3ast_tff.methods.fedlaavg import FedLaAvg
-from f3ast_tff.methods.fedprox import FedProx
 from f3ast_tff.methods.focus import Focus
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.optimizers import Geometric, Sgd
+from tests.f3ast_tff.engines.two_biases import ENGINES, ONE_ENGINE, P2, biases, labelled, s
 from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 
-P2 = np.array([0.25, 0.75])
 MIMIC = Mimic()
-
-
-def s(x: float) -> float:
-    return 1 / (1 + np.exp(-x))
-
-
-def labelled(*labels: list[int]) -> FederatedData:
-    """Makes one client per list of labels; all features are 0."""
-    flat = np.array([label for of_client in labels for label in of_client], np.int32)
-    offsets = np.cumsum([0, *map(len, labels)])
-    examples = ClientExamples(np.zeros((len(flat), 1), np.float32), flat, offsets)
-    return FederatedData(examples, examples, 2)
-
-
-Weighted = tuple[list[int], list[float]]
-
-
-def biases(
-    make_engine: Callable[..., Any],
-    name: str,
-    aggregation: Aggregation,
-    rounds: Sequence[Weighted],
-    data: FederatedData | None = None,
-    steps: int = 1,
-    p: np.ndarray = P2,
-    server_lr: float = 1.0,
-) -> list[float]:
-    """Returns a after each round with the cohort of these ids and weights."""
-    work = LocalTraining(4, epochs=steps)
-    parts = (data or labelled([0], [1]), work, Sgd(server_lr), aggregation)
-    engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
-    found = []
-    for t, (ids, weights) in enumerate(rounds, start=1):
-        (outcome,) = engine.run_rounds(t, [Cohort(np.array(ids, int), np.array(weights, float))])
-        assert not outcome.rejected or not ids
-        kernel, (first, second) = engine.weights()
-        assert not kernel.any() and first == pytest.approx(-second, rel=1e-5, abs=1e-6)
-        found.append(first)
-    return found
-
-
-# Separate tests show that the engines agree.
-ENGINES = pytest.mark.parametrize(
-    "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused", "host"]
-)
-ONE_ENGINE = pytest.mark.parametrize("name", ["fused", "host"])
 
 
 @ENGINES
@@ -220,55 +164,6 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     d = a2 - (s(2 * a2) - 1 + a1 + c) / 2
     a3 = d - (s(2 * d) - 1 + a1 + c) / 2
     np.testing.assert_allclose(found, [a1, a2, a3], rtol=5e-6)
-
-
-@ENGINES
-def test_fedprox_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """Two local steps along g + mu (a - a_t), g_0(a) = s(2a) - 1, g_1(a) = s(2a); rate and mu 1/2.
-
-    The first step starts at a_t, so nothing pulls; the second is pulled by mu D of the first.
-    Round 1, client 0: to 1/4, then a1 = 1/4 + (1 - s(1/2)) / 2 - 1/16.
-    Round 2, both from a1: client 0 to b = a1 + (1 - s(2 a1)) / 2 and client 1 to
-    c = a1 - s(2 a1) / 2, then each a second step less (b - a1) / 4 or (c - a1) / 4.
-    The model is the mean with weights 1/4 and 3/4.
-    """
-    rounds = [([0], [1.0]), ([0, 1], [0.25, 0.75])]
-    found = biases(make_engine, name, FedProx("mean", 0.5), rounds, steps=2)
-    a1 = 3 / 16 + (1 - s(1 / 2)) / 2
-    b, c = a1 + (1 - s(2 * a1)) / 2, a1 - s(2 * a1) / 2
-    b = b + (1 - s(2 * b)) / 2 - (b - a1) / 4
-    c = c - s(2 * c) / 2 - (c - a1) / 4
-    np.testing.assert_allclose(found, [a1, b / 4 + 3 / 4 * c], rtol=5e-6)
-
-
-@ENGINES
-def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """alpha = 1/2, rate 1/2, two local steps along g_k(a) - lambda_k + (a - a_t) / 2; p = 1/2 each.
-
-    g_0(a) = s(2a) - 1, g_1(a) = s(2a); lambda = 0 at first, and h = (lambda_0 + lambda_1) / 2.
-    Round 1, client 0: as FedProx with mu = 1/2, D = 3/16 + (1 - s(1/2)) / 2. lambda_0 = -D / 2,
-    h = -D / 4, and the model is D - h / alpha = 3/2 D.
-    Round 2, client 1: along g_1 + (a - a1) / 2, by E; lambda_1 = -E / 2, h = -(D + E) / 4, and the
-    model is a1 + E + (D + E) / 2.
-    Round 3, no client: the model stays.
-    Round 4, client 0: along g_0 + D / 2 + (a - a2) / 2, by F; lambda_0 = -(D + F) / 2.
-    """
-    rounds = [([0], [1.0]), ([1], [1.0]), ([], []), ([0], [1.0])]
-    half = np.array([0.5, 0.5])
-    found = biases(make_engine, name, FedDyn("mean", 0.5), rounds, steps=2, p=half)
-
-    def moved(a: float, label: int, kept: float) -> float:
-        """D of two steps from a."""
-        first = -(s(2 * a) - 1 + label - kept) / 2
-        return first - (s(2 * (a + first)) - 1 + label - kept + first / 2) / 2
-
-    d = 3 / 16 + (1 - s(1 / 2)) / 2
-    a1 = 3 / 2 * d
-    e = moved(a1, 1, 0)
-    a2 = a1 + e + (d + e) / 2
-    f = moved(a2, 0, -d / 2)
-    a4 = a2 + f + (d + f + e) / 2
-    np.testing.assert_allclose(found, [a1, a2, a2, a4], rtol=5e-6)
 
 
 @ENGINES

@@ -6,6 +6,7 @@ from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
 from f3ast_tff.methods.feddyn import FedDyn
+from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.fedprox import FedProx
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.fedvarp import FedVarp
@@ -35,7 +36,8 @@ EVERY: dict[str, Aggregation] = {
     "focus": Focus(),
     "fedprox": FedProx("mean", 0.7),
     "feddyn": FedDyn("mean", 0.5),
+    "fednova": FedNova("mean"),
 }
-OF_CLIENTS = {
-    name: one for name, one in EVERY.items() if name not in ("amplified_fedavg", "fedprox")
-}
+# These keep no value per client.
+KEEP_NOTHING = ("amplified_fedavg", "fedprox", "fednova")
+OF_CLIENTS = {name: one for name, one in EVERY.items() if name not in KEEP_NOTHING}

@@ -50,6 +50,7 @@ fadas | FADAS | Fadas | sum | amsgrad | mean
 fedavg_in_time | FedAvg in time | InTime | mean | sgd | mean
 fedprox | FedProx | AllAvailable | fedprox | sgd | mean
 feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
+fednova | FedNova | AllAvailable | fednova | sgd | mean
 """
 
 

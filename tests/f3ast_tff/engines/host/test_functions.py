@@ -58,6 +58,7 @@ MODEL = TrainingFunction(initial, sgd, predict, convex=True, identity="sgd")
         {"algorithm": "scaffold"},
         {"algorithm": "fedprox"},
         {"algorithm": "feddyn"},
+        {"algorithm": "fednova"},
         {"algorithm": "fedawe"},
         {"algorithm": "mifa", "delivery": "late", "late_by": "uniform", "late_rounds": 1.0},
         {"algorithm": "fedbuff", "late_by": "fixed", "late_rounds": 1.0, "buffer_size": 2},

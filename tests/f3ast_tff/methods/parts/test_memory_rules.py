@@ -25,6 +25,7 @@ from tests.f3ast_tff.methods.every_memory import EVERY
         ("focus", {"offset"}),
         ("fedprox", {"pull"}),
         ("feddyn", {"offset", "pull"}),
+        ("fednova", {"scale"}),
     ],
 )
 def test_what_crosses_to_clients(name: str, used: set[str]) -> None:

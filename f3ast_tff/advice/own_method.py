@@ -1,0 +1,269 @@
+"""A method of one's own against others: tuned on draws held out, judged on further ones.
+
+All methods have equal chances: one grid of parameters, the same draws for tuning, one rule (the
+highest mean score), then the same further draws. Grids and runs stay in a folder, and what is
+interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.advice.candidates import Candidate, candidate
+from f3ast_tff.analysis.method_differences import corrected_intervals
+from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.study_runs import SCORES_OF
+from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.atomic import atomic_write, made_folder
+from f3ast_tff.records.results import read_summary
+from f3ast_tff.settings.registry import Registry
+from f3ast_tff.settings.resolve import resolve
+
+TUNING, JUDGED = "tuning", "judged"
+# Draws of the data: for the choice of parameters, and for the verdict.
+TUNING_DRAWS, JUDGED_DRAWS = "100-103", "0-15"
+# Conditions of the runs, where none are given. Larger clients make draws of the data differ.
+CONDITIONS: Mapping[str, Any] = {
+    "task": "synthetic",
+    "availability": "home_devices",
+    "client_share": "equal",
+    "rounds": 500,
+}
+_OF_SYNTHETIC: Mapping[str, Any] = {"engine": "host", "local_steps": 5, "size_limit": 1000}
+
+_WIDTH = 100
+# Settings in which the runs of a combination differ.
+_OF_DRAW = ("seed", "data_seed", "output_dir", "run_name")
+
+# Values of tuned parameters, by name.
+Choice = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, and where.
+
+    Attributes:
+        methods: The methods; the first is the user's.
+        ladders: Values of each parameter to tune, by its name; a method without it passes over it.
+        conditions: Settings of all runs.
+        registry: The components, with those of the plug-ins.
+        plugins: Files or modules of the plug-ins.
+        folder: Folder of the grids and the runs.
+    """
+
+    methods: Sequence[Candidate]
+    ladders: Mapping[str, Sequence[Any]]
+    conditions: Mapping[str, Any]
+    registry: Registry
+    plugins: Sequence[str]
+    folder: Path
+
+    @property
+    def score(self) -> str:
+        """Column of the score: the accuracy of the objective."""
+        return f"test_{SCORES_OF[self.conditions['client_share']][0]}_accuracy"
+
+    def choices(self, method: Candidate) -> list[Choice]:
+        """Returns all combinations of a method's tuned parameters."""
+        settings = self.resolved(method, {})
+        names = [name for name in self.ladders if name in settings]
+        ladders = [self.ladders[name] for name in names]
+        return [dict(zip(names, values)) for values in itertools.product(*ladders)]
+
+    def resolved(self, method: Candidate, choice: Choice) -> Mapping[str, Any]:
+        """Returns all settings of a method's run with these parameters.
+
+        Raises:
+            ParameterError: If one is not allowed.
+        """
+        given = {**self._of_all, **method.settings, **choice}
+        return resolve(given, self.registry).settings
+
+    @property
+    def _of_all(self) -> dict[str, Any]:
+        return {**self.conditions, "eval_every": max(self.conditions["rounds"], 1)}
+
+    def tuning(self) -> Campaign:
+        """Returns the campaign of all combinations on the draws held out."""
+        variants = [
+            {**method.settings, **each} for method in self.methods for each in self.choices(method)
+        ]
+        return self._campaign(TUNING, variants, TUNING_DRAWS)
+
+    def judged(self, chosen: Mapping[str, Choice]) -> Campaign:
+        """Returns the campaign of the chosen combinations, by method's name, on other draws."""
+        variants = [{**method.settings, **chosen[method.name]} for method in self.methods]
+        return self._campaign(JUDGED, variants, JUDGED_DRAWS)
+
+    def _campaign(self, name: str, variants: Sequence[Mapping[str, Any]], draws: str) -> Campaign:
+        lines = [
+            f'about = "{name}: {", ".join(method.name for method in self.methods)}"',
+            f"plugins = {json.dumps(list(self.plugins))}",
+            "[settings]",
+            *_toml(self._of_all),
+            "[grid]",
+            f'draw = "{draws}"',
+        ]
+        for variant in variants:
+            lines += ["[[variants]]", *_toml(variant)]
+        path = self.folder / f"{name}.toml"
+        with made_folder(self.folder), atomic_write(path, encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        return plan(path, {"output_dir": str(self.folder)}, registry=self.registry)
+
+    def chosen(self, tuning: Campaign) -> dict[str, Choice]:
+        """Returns the combination of highest mean score of each method; ties go to the first.
+
+        Args:
+            tuning: The finished campaign of `tuning`.
+        """
+        found = {}
+        for method in self.methods:
+            best, most = None, -math.inf
+            for each in self.choices(method):
+                scores = self._scores(tuning, method, each)
+                mean = sum(scores.values()) / len(scores)
+                if mean > most:
+                    best, most = each, mean
+            assert best is not None
+            found[method.name] = best
+        return found
+
+    def _scores(self, campaign: Campaign, method: Candidate, choice: Choice) -> dict[Pair, float]:
+        """Final scores of a method's runs with these parameters; 0 for a run that diverged."""
+        wanted, found = _without_draw(self.resolved(method, choice)), {}
+        for run in campaign.runs:
+            if _without_draw(run.settings) == wanted:
+                final = (read_summary(run.folder) or {})["final"]
+                loss = final[self.score.replace("accuracy", "loss")]
+                score = final[self.score]
+                pair = Pair(run.settings["data_seed"], run.settings["seed"])
+                found[pair] = 0.0 if score is None or loss is None else float(score)
+        return found
+
+    def edges(self, chosen: Mapping[str, Choice]) -> list[str]:
+        """Returns, in words, the choices at an end of a ladder of three or more values."""
+        return [
+            f"{method} {name} {value:g}"
+            for method, choice in chosen.items()
+            for name, value in choice.items()
+            if isinstance(value, float)
+            and len(self.ladders[name]) > 2
+            and value in (min(self.ladders[name]), max(self.ladders[name]))
+        ]
+
+    def verdict(self, judged: Campaign, chosen: Mapping[str, Choice]) -> str:
+        """Returns the verdict of each pair of the user's method and another one, as text.
+
+        Args:
+            judged: The finished campaign of `judged`.
+            chosen: The tuned parameters, by method's name.
+        """
+        scores = {each.name: self._scores(judged, each, chosen[each.name]) for each in self.methods}
+        own, *others = scores
+        found = [paired_difference(scores[own], scores[name]) for name in others]
+        intervals = dict(zip(others, zip(found, corrected_intervals(found))))
+        what = self.score.removeprefix("test_").replace("_", " ")
+        draws = len(scores[own])
+        where = ", ".join(f"{name}={value}" for name, value in self.conditions.items())
+        width = max(map(len, scores))
+        lines = [
+            f"{own} against {', '.join(others)}: {what}, mean of {draws} draws",
+            *textwrap.wrap(where, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+            f"  {'':<{width}} {'mean':>6}  {own} minus it",
+        ]
+        for name, of_it in scores.items():
+            row = f"  {name:<{width}} {sum(of_it.values()) / draws:>6.3f}"
+            if name in intervals:
+                difference, (low, high) = intervals[name]
+                said = "better" if low > 0 else "worse" if high < 0 else "too close to call"
+                row += f"  {difference.mean:+.3f} [{low:+.3f}, {high:+.3f}] {said}"
+            lines.append(row)
+        lines.append("  tuned:")
+        for name, choice in chosen.items():
+            values = ", ".join(f"{each} {value}" for each, value in choice.items())
+            lines.append(f"  {name:<{width}} {values or 'nothing'}")
+        if at_edge := self.edges(chosen):
+            lines.append(f"  at the edge of what was tried: {'; '.join(at_edge)}: widen --tune")
+        return "\n".join(lines)
+
+
+def comparison(
+    plugins: Sequence[str],
+    registry: Registry,
+    methods: Sequence[str],
+    tune: str,
+    given: Mapping[str, Any],
+    folder: Path,
+) -> Comparison:
+    """Checks what is to be compared.
+
+    Args:
+        plugins: Files or modules of the plug-ins, made absolute.
+        registry: The components, with those of the plug-ins.
+        methods: Names of the methods, see `candidates.candidate`; the first is the user's.
+        tune: Ladders, such as `client_lr=0.01,0.1;server_lr=1,3`.
+        given: Settings of all runs.
+        folder: Folder of the grids and the runs.
+
+    Raises:
+        ParameterError: If a name or a value is not allowed.
+    """
+    found = [candidate(text, registry) for text in methods]
+    if len({each.name for each in found}) < max(len(found), 2):
+        raise ParameterError("against", ",".join(methods[1:]), "must be others, each once")
+    task = given.get("task", CONDITIONS["task"])
+    of_task = _OF_SYNTHETIC if task == "synthetic" and "model" not in given else {}
+    conditions = {**CONDITIONS, **of_task, **given}
+    if conditions["client_share"] not in SCORES_OF:
+        allowed = f"must be one of {', '.join(SCORES_OF)}"
+        raise ParameterError("client_share", conditions["client_share"], allowed)
+    ladders = _ladders(tune)
+    made = Comparison(found, ladders, conditions, registry, plugins, folder)
+    known = set[str]()
+    for each in found:
+        for choice in made.choices(each):
+            made.resolved(each, choice)
+            known |= choice.keys()
+    for name in ladders:
+        if name not in known:
+            raise ParameterError("tune", tune, f"no method here has a setting {name}")
+    return made
+
+
+def _ladders(tune: str) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for part in filter(None, (each.strip() for each in tune.split(";"))):
+        name, equals, values = (each.strip() for each in part.partition("="))
+        if not (name and equals and values) or name in found:
+            allowed = "must be such as client_lr=0.01,0.1;server_lr=1,3"
+            raise ParameterError("tune", tune, allowed)
+        found[name] = [_value(each.strip()) for each in values.split(",")]
+    return found
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _without_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in _OF_DRAW}
+
+
+def _toml(settings: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {json.dumps(value)}" for name, value in settings.items()]

@@ -1,0 +1,155 @@
+"""`f3ast-tff try`: from a plug-in to a verdict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.cli.flags import plugins_given, setting_flags
+from f3ast_tff.core.errors import (
+    ComponentError,
+    DataError,
+    Interrupted,
+    ParameterError,
+    RunFolderError,
+)
+from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
+from f3ast_tff.files.progress import say
+from f3ast_tff.files.signals import Signals
+from f3ast_tff.settings import parameter, parameters_of
+from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.settings.registry import Registry, registry_with
+
+USAGE = """
+Tunes a method of a plug-in and others on draws held out, and judges them on sixteen others.
+
+f3ast-tff try my_method.py
+f3ast-tff try my_method.py --against=fedavg,f3ast,scaffold --availability=smartphones
+f3ast-tff try my_method.py --tune='client_lr=0.01,0.03,0.1;mu=0.1,1'
+
+It says its cost first. Grids and runs stay in the folder of --out; given again, it goes on. Every
+setting of `f3ast-tff run` is a flag, for all methods alike.
+"""
+_INTERRUPTED = "interrupted: the same command goes on"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags of the command, besides the settings of its runs."""
+
+    against: str = parameter(
+        "fedavg+baseline_sampling=without_replacement,fedavg_all+mean,f3ast,scaffold",
+        "the other methods: an algorithm, then +aggregation, +setting=value",
+    )
+    method: str = parameter(
+        "", "method of the plug-in, in the same form; default: the one that it registers"
+    )
+    tune: str = parameter(
+        "client_lr=0.003,0.01,0.03,0.1;server_lr=1,3,10",
+        "values of each parameter to tune; a method without it passes over it",
+    )
+    out: str = parameter("", "folder of grids and runs; default: runs/try_NAME", is_path=True)
+    processes: int | None = parameter(None, "runs at a time; default: one per core", minimum=1)
+
+
+def try_method(argv: Sequence[str], signals: Signals) -> int:
+    """Parses the command line, runs both campaigns, prints the verdict; returns the exit code."""
+    words = list(argv[1:])
+    try:
+        if wants_help(words):
+            print(_help())
+            return 0
+        if not words or words[0].startswith("-"):
+            raise UsageError("a plug-in must be named first: f3ast-tff try FILE.py; see --help")
+        plugins = [_plugin(words[0]), *map(_plugin, plugins_given(words[1:]))]
+        registry = registry_with(plugins)
+        own = {p.name: p for p in parameters_of(Options)}
+        given = parse_flags(words[1:], {**setting_flags(registry), **own}, plugins=True)
+        options = Options(**{n: p.checked(given.pop(n, p.default)) for n, p in own.items()})
+        for name in ("seed", "data_seed", "output_dir", "run_name", "eval_every"):
+            if name in given:
+                raise ParameterError(name, given[name], "is set by the command")
+        return _try(plugins, registry, options, given, signals)
+    except (ComponentError, DataError, ParameterError, RunFolderError, UsageError) as error:
+        return fail(error, BAD_INPUT)
+    except Interrupted:
+        say(_INTERRUPTED)
+        return signals.exit_code
+
+
+def _plugin(name: str) -> str:
+    """The plug-in's file by its absolute path; a module as it is."""
+    return os.path.abspath(os.path.expanduser(name)) if name.endswith(".py") else name
+
+
+def _own_method(registry: Registry, source: str) -> str:
+    """The method that a plug-in registers."""
+    components = registry.plugins[0].components
+    names = [each.name for each in components if each.kind == "algorithm"]
+    if not names:
+        sums = [each.name for each in components if each.kind == "aggregation"]
+        names = [f"fedavg+{name}" for name in sums]
+    if len(names) != 1:
+        said = f"{source} registers {len(names)} methods" + (
+            f": {', '.join(names)}" if names else ""
+        )
+        raise ParameterError("method", "", f"must be given: {said}")
+    return names[0]
+
+
+def _try(
+    plugins: Sequence[str],
+    registry: Registry,
+    options: Options,
+    given: dict[str, Any],
+    signals: Signals,
+) -> int:
+    from f3ast_tff.advice.own_method import comparison
+    from f3ast_tff.campaigns import Options as CampaignOptions
+    from f3ast_tff.campaigns.command import run_campaign
+    from f3ast_tff.campaigns.estimate import print_estimate
+    from f3ast_tff.campaigns.processes import default_processes
+    from f3ast_tff.campaigns.runs import is_finished
+
+    method = options.method or _own_method(registry, plugins[0])
+    others = [each.strip() for each in options.against.split(",") if each.strip()]
+    stem = Path(plugins[0]).stem
+    folder = Path(options.out or Path("runs") / f"try_{stem}").absolute()
+    made = comparison(
+        plugins=plugins,
+        registry=registry,
+        methods=[method, *others],
+        tune=options.tune,
+        given=given,
+        folder=folder,
+    )
+    tuning = made.tuning()
+    first = {method.name: made.choices(method)[0] for method in made.methods}
+    print(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
+    if left := [run for run in tuning.runs if not is_finished(run)]:
+        processes = options.processes or default_processes(run.environment for run in left)
+        print_estimate(left, processes, tuning.folder, signals)
+    for campaign in (tuning, None):
+        if campaign is None:
+            chosen = made.chosen(tuning)
+            campaign = judged = made.judged(chosen)
+        own = CampaignOptions(
+            campaign=str(folder / f"{campaign.name}.toml"), processes=options.processes
+        )
+        code = run_campaign(own, {"output_dir": str(folder)}, registry, signals)
+        if not all(map(is_finished, campaign.runs)):
+            return code or FAILED
+    print(f"\n{made.verdict(judged, chosen)}")
+    print(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
+    return 0
+
+
+def _help() -> str:
+    lines = [USAGE.strip(), ""]
+    for p in parameters_of(Options):
+        default = f"; default: {p.default}" if p.default else ""
+        lines += flag_lines(p.name, f"{p.help}{default}")
+    return "\n".join(lines)

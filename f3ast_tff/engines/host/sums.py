@@ -1,0 +1,171 @@
+"""From a cohort's updates in host memory to Delta: messages, the sum or mean, or `combine`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.engines.engine import EngineParts, ExampleScores
+from f3ast_tff.engines.host.server import weighted_sum
+from f3ast_tff.files.process_memory import available_memory_bytes
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.host_memory import HostMemory
+from f3ast_tff.methods.parts.memory import ClientInit, ClientLosses, RoundContext
+
+_LOG = logging.getLogger("f3ast_tff.engines")
+# Bytes of stacked updates above which the terminal says them too.
+_LARGE = 2**30
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Contributions of a cohort's clients.
+
+    Attributes:
+        ids: Clients, `int [m]`.
+        steps: Their local steps, `int [m]`.
+        updates: D_k, or messages, `float32 [m, num_weights]`.
+        weights: Weights in the aggregate, `float32 [m]`.
+        finite: Whether each client counts, `bool [m]`.
+        starts: Scale and shift of each client, not yet in `updates`; empty without.
+    """
+
+    ids: np.ndarray
+    steps: np.ndarray
+    updates: np.ndarray
+    weights: np.ndarray
+    finite: np.ndarray
+    starts: Sequence[ClientInit] = ()
+
+    def applied(self) -> Sent:
+        """Returns the same with v_k = scale D_k + shift in `updates`."""
+        if not self.starts:
+            return self
+        updates = self.updates
+        if self.starts[0].scale is not None:
+            scales = np.array([start.scale for start in self.starts], np.float32)
+            updates = scales[:, None] * updates
+        if self.starts[0].shift is not None:
+            updates = updates + np.array([start.shift for start in self.starts], np.float32)
+        return replace(self, updates=updates, starts=())
+
+    def with_messages(
+        self, memory: HostMemory, losses: Sequence[ClientLosses], now: RoundContext
+    ) -> Sent:
+        """Returns the messages of these clients, with their weights; see `Memory.message`."""
+        sent = self.applied()
+        vectors, factors = memory.messages(
+            sent.ids, sent.steps, sent.weights, sent.updates, losses, now
+        )
+        finite = sent.finite & np.isfinite(vectors).all(axis=1) & np.isfinite(factors)
+        return replace(sent, updates=vectors, weights=sent.weights * factors, finite=finite)
+
+
+def delta_of(
+    sent: Sent, aggregation: Aggregation, memory: HostMemory | None, now: RoundContext | None
+) -> np.ndarray:
+    """Returns Delta of the finite contributions, `float32 [num_weights]`; see `Memory`.
+
+    Args:
+        sent: Contributions of the cohort.
+        aggregation: Rule from the updates to the aggregate.
+        memory: The memory, if any.
+        now: The round, if there is a memory.
+    """
+    mean = aggregation.normalise
+    if memory is not None and now is not None:
+        mean = memory.mean(mean, now)
+    if aggregation.stacks:
+        delta = combined(aggregation, sent.applied())
+    else:
+        delta = weighted_sum(
+            sent.updates[sent.finite],
+            sent.weights[sent.finite],
+            [start for start, there in zip(sent.starts, sent.finite) if there],
+            mean=mean,
+            echo_clip=None if memory is None else memory.rules.echo_clip,
+            may_be_zero=memory is not None,
+        )
+    if memory is None or now is None:
+        return delta
+    return memory.aggregated(delta, now) + memory.correction(now)
+
+
+def combined(aggregation: Aggregation, sent: Sent) -> np.ndarray:
+    """Returns `Aggregation.combine` of the finite updates, each client once; 0 without any.
+
+    Raises:
+        ComponentError: If it is no vector of the updates' length.
+    """
+    ids, places, which = np.unique(sent.ids[sent.finite], return_index=True, return_inverse=True)
+    updates = sent.updates[sent.finite][places]
+    if not len(ids):
+        return np.zeros(sent.updates.shape[1], np.float32)
+    weights = np.bincount(which.reshape(-1), sent.weights[sent.finite], len(ids))
+    found = np.asarray(aggregation.combine(updates, weights.astype(np.float32)))
+    if found.shape != updates.shape[1:] or found.dtype.kind not in "iuf":
+        raise ComponentError(
+            f"aggregation {type(aggregation).__name__}: combine returned {found.dtype} of shape "
+            f"{[*found.shape]}: must be numbers of shape {[*updates.shape[1:]]}"
+        )
+    return found.astype(np.float32)
+
+
+def client_losses_of(
+    trained: np.ndarray,
+    starts: Sequence[ClientInit],
+    ids: np.ndarray,
+    *,
+    parts: EngineParts,
+    round_number: int,
+    model: np.ndarray,
+    score: Callable[[np.ndarray, np.ndarray], ExampleScores],
+) -> list[ClientLosses]:
+    """Returns the losses that `Memory.message` reads.
+
+    Args:
+        trained: Mean loss of each client's batches, `float [m]`.
+        starts: Start of each client.
+        ids: Clients, `int [m]`.
+        parts: Parts of the engine.
+        round_number: Round t.
+        model: w_t, `float32 [num_weights]`.
+        score: Scores of rows of the training data, given a model `[num_weights]`.
+    """
+    memory, train = parts.aggregation.memory, parts.data.train
+    at_start = np.full(len(ids), np.nan)
+    if memory is not None and memory.start_loss:
+        for place, k in enumerate(ids.tolist()):
+            order = parts.work.order(round_number, k, int(train.sizes[k])).ravel()
+            own = starts[place].model
+            if len(order):
+                scores = score(model if own is None else own, train.offsets[k] + order)
+                at_start[place] = scores.loss.sum() / max(scores.count.sum(), 1)
+    pairs = zip(trained.astype(np.float32), at_start.astype(np.float32))
+    return [ClientLosses(*pair) for pair in pairs]
+
+
+def check_stack(aggregation: Aggregation, cohort_size: int, num_weights: int) -> None:
+    """Says in the log how much memory the stacked updates of a cohort take.
+
+    Raises:
+        ParameterError: If they do not fit in free memory.
+    """
+    needed, room = 4 * cohort_size * num_weights, available_memory_bytes()
+    if needed > room:
+        allowed = (
+            f"keeps the updates of {cohort_size} clients at once, {needed / 2**30:.1f} GiB: this "
+            f"machine has {room / 2**30:.1f} GiB to spare"
+        )
+        raise ParameterError("aggregation", type(aggregation).__name__, allowed)
+    _LOG.log(
+        logging.WARNING if needed > _LARGE else logging.INFO,
+        "combine keeps the updates of up to %d clients at once, %.1f MiB in host memory and, on "
+        "engine fused, as much on the device",
+        cohort_size,
+        needed / 2**20,
+    )

@@ -1,0 +1,78 @@
+"""The fused engine for aggregations that combine the updates of a cohort at once, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome, empty_round
+from f3ast_tff.engines.host.sums import Sent, check_stack, combined
+from f3ast_tff.engines.jax.engine import FusedEngine, Queued, on_host
+from f3ast_tff.engines.jax.packing import PackedCohort
+from f3ast_tff.methods.parts.strategy import Cohort
+
+
+class StackedFusedEngine(FusedEngine):
+    """A `FusedEngine` that reads each update back, for `Aggregation.combine`.
+
+    A round is two programs: the clients train, and the server steps along Delta. Between them the
+    updates are in host memory, so that rounds are not queued.
+    """
+
+    def __init__(self, parts: EngineParts, **options: Any) -> None:
+        """Takes the options of `FusedEngine`; says how much memory the updates take."""
+        super().__init__(parts, **options)
+        num_weights = sum(weight.size for weight in self._state.weights)
+        check_stack(parts.aggregation, parts.cohort_size, num_weights)
+
+    def run_rounds(
+        self,
+        first_round: int,
+        cohorts: Sequence[Cohort],
+        by_client: bool = False,
+        flights: Sequence[Flight] = (),
+    ) -> list[RoundOutcome]:
+        rounds = range(first_round, first_round + len(cohorts))
+        return [
+            self._combine(t, cohort, packed, by_client)
+            for t, cohort, packed in zip(rounds, cohorts, self._packed(rounds, cohorts))
+        ]
+
+    def _combine(
+        self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
+    ) -> RoundOutcome:
+        if len(cohort) == 0 and self._needs_clients:
+            return empty_round(by_client)
+        client, remembered = packed.client, self._remembered(round_number, packed.client)
+        inputs = self._clients.inputs(round_number, packed, remembered)
+        tables, row = ({}, None) if self._tables is None else self._tables.lent(client)
+        programs = self._programs.stacked
+        totals, by_lane, clients, stack = programs.train(self._state, inputs, tables, row)
+        updates, weights = (np.asarray(part) for part in jax.device_get(stack))
+        flat = client.ravel()
+        sent = Sent(
+            ids=flat,
+            steps=packed.work.steps.ravel(),
+            updates=updates.reshape(len(flat), -1),
+            weights=weights.ravel(),
+            finite=np.asarray(by_lane.finite).ravel(),
+        )
+        self._state, outcome, tables = programs.finish(
+            self._state,
+            totals,
+            tables=tables,
+            row=row,
+            num_clients=np.float32(len(cohort)),
+            learning_rate=inputs.learning_rate,
+            remembered=remembered,
+            clients=clients,
+            combined=combined(self._parts.aggregation, sent),
+        )
+        if self._tables is not None:
+            self._tables.take_back(client, tables)
+        places = (cohort.ids, packed.member) if by_client else None
+        done = Queued(outcome, by_lane if by_client else None, places)
+        return on_host(jax.device_get(done))

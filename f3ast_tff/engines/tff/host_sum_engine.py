@@ -1,0 +1,135 @@
+"""The reference engine for rules between training and the sum, which it applies on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.engine import EngineParts, ExampleScores, Flight
+from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
+from f3ast_tff.engines.tff.engine import Came, TffEngine, aggregating
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.host_memory import leaves_of
+from f3ast_tff.methods.parts.memory import ClientInit, Memory, RoundContext
+from f3ast_tff.methods.parts.strategy import Cohort
+
+
+class _NoRules(Memory):
+    """A memory without rules: TFF returns every update, and adds the state's term to Delta."""
+
+    numbers: ClassVar[tuple[str, ...]] = ("nothing",)
+
+
+@dataclass(frozen=True)
+class Reporting(Aggregation):
+    """An aggregation for rounds whose sum the engine computes."""
+
+    inner: Aggregation
+
+    def in_tf(self, delta: list[Any]) -> list[Any]:
+        return self.inner.in_tf(delta)
+
+    @property
+    def memory(self) -> Memory:
+        return _NoRules()
+
+
+class HostSumTffEngine(TffEngine):
+    """A `TffEngine` that adds updates up in host memory, in NumPy.
+
+    It applies `Memory.message`, `Memory.aggregated` and `Aggregation.combine`. A round is two
+    rounds of TFF. In the first the clients train, each update is returned, and the server's step is
+    discarded. The second has no clients; it steps along Delta, which TFF takes as a correction (see
+    `CorrectedFactory`).
+    """
+
+    def __init__(self, parts: EngineParts, **options: Any) -> None:
+        """Takes the options of `TffEngine`, without `workers`."""
+        super().__init__(parts, **options)
+        if parts.aggregation.stacks:
+            num_weights = sum(weight.size for weight in self.weights())
+            check_stack(parts.aggregation, parts.cohort_size, num_weights)
+
+    @staticmethod
+    def needed(aggregation: Aggregation) -> bool:
+        """Whether an aggregation has rules between training and the sum, or on the sum."""
+        memory = aggregation.memory
+        rules = type(memory).aggregated is not Memory.aggregated if memory is not None else False
+        return aggregation.stacks or rules or (memory is not None and memory.has_messages)
+
+    @staticmethod
+    def _aggregation(parts: EngineParts) -> Aggregation:
+        memory = parts.aggregation.memory
+        if memory is not None and memory.by_client:
+            return parts.aggregation
+        return Reporting(parts.aggregation)
+
+    def _train(
+        self,
+        round_number: int,
+        state: Any,
+        cohort: Cohort,
+        now: RoundContext | None,
+        flight: Flight | None,
+    ) -> tuple[Any, Came]:
+        _, came = super()._train(round_number, state, cohort, now, flight)
+        memory, parts = self._memory, self._parts
+        starts = [] if memory is None or now is None else memory.starts(cohort.ids, came.steps, now)
+        num_weights = sum(weight.size for weight in self.weights())
+        # Without clients TFF returns no updates of the model's length.
+        updates = came.updates.reshape(len(cohort), num_weights)
+        weights = cohort.weights.astype(np.float32)
+        sent = Sent(cohort.ids, came.steps, updates, weights, came.finite, starts)
+        if memory is not None and now is not None:
+            sent = self._with_messages(round_number, sent, starts, came.losses, now)
+            now = memory.after_training(now, sent.weights, came.steps, sent.finite)
+        with np.errstate(all="ignore"):
+            delta = delta_of(sent, parts.aggregation, memory, now)
+        came = replace(came, finite=sent.finite, weights=sent.weights)
+        return self._stepped(state, delta, np.float32(1)), came
+
+    def _with_messages(
+        self,
+        round_number: int,
+        sent: Sent,
+        starts: Sequence[ClientInit],
+        losses: np.ndarray,
+        now: RoundContext,
+    ) -> Sent:
+        """The same clients with their messages, if a memory has some."""
+        memory = self._memory
+        if memory is None or not memory.rules.has_messages:
+            return sent
+        found = client_losses_of(
+            losses,
+            starts,
+            sent.ids,
+            parts=self._parts,
+            round_number=round_number,
+            model=now.model,
+            score=self._scores,
+        )
+        return sent.with_messages(memory, found, now)
+
+    def _scores(self, model: np.ndarray, rows: np.ndarray) -> ExampleScores:
+        train = self._parts.data.train
+        weights = leaves_of(model, self.weights())
+        return self._scorer.examples(weights, train.features[rows], train.labels[rows])
+
+    def _stepped(self, state: Any, delta: np.ndarray, step: np.float32) -> Any:
+        """Makes the server's step along Delta; scales the model's movement by `step`."""
+        along = aggregating(state, delta.astype(np.float32), mean=False)
+        output = self._runtime.next(along, [])
+        if step == 1:
+            return output
+        before, weights = state.global_model_weights, output.state.global_model_weights
+        moved = [
+            np.asarray(old) + step * (np.asarray(after) - np.asarray(old))
+            for old, after in zip(before.trainable, weights.trainable)
+        ]
+        placed = tff.learning.models.ModelWeights(moved, weights.non_trainable)
+        return output._replace(state=output.state._replace(global_model_weights=placed))

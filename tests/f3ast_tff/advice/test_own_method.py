@@ -1,0 +1,114 @@
+"""A method of one's own against others: equal tuning, held-out draws, a verdict for every pair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.advice import own_method
+from f3ast_tff.advice.own_method import Comparison, comparison
+from f3ast_tff.campaigns.grid import Campaign
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
+
+METHODS = ["f3ast", "fedavg", "f3ast+rate_beta=0.5"]
+TUNE = "client_lr=0.01,0.1,1.0;server_lr=1;rate_step=constant,falling"
+
+Scores = Callable[[Any], float | None]
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_method, "TUNING_DRAWS", "100-101")
+    monkeypatch.setattr(own_method, "JUDGED_DRAWS", "0-5")
+
+
+def made(folder: Path, methods: list[str] = METHODS, tune: str = TUNE, **given: Any) -> Comparison:
+    return comparison(
+        plugins=[],
+        registry=builtin_registry(),
+        methods=methods,
+        tune=tune,
+        given={"rounds": 4, **given},
+        folder=folder,
+    )
+
+
+def finished(campaign: Campaign, score: Scores) -> Campaign:
+    """Writes the summaries of runs without running them."""
+    for run in campaign.runs:
+        run.folder.mkdir(parents=True)
+        value = score(run)
+        final = {"test_user_accuracy": value, "test_user_loss": value}
+        (run.folder / "summary.json").write_text(json.dumps({"final": final}))
+    return campaign
+
+
+def test_all_methods_have_the_same_grid_as_far_as_they_have_the_settings(tmp_path: Path) -> None:
+    found = made(tmp_path)
+    assert [len(found.choices(each)) for each in found.methods] == [6, 3, 6]
+    tuning = found.tuning()
+    assert len(tuning.runs) == 2 * (6 + 3 + 6)
+    assert {run.settings["data_seed"] for run in tuning.runs} == {100, 101}
+    assert {run.settings["eval_every"] for run in tuning.runs} == {4}
+    assert all(run.folder.is_relative_to(tmp_path / "tuning") for run in tuning.runs)
+
+
+def test_the_highest_mean_is_chosen_and_judged_on_other_draws(tmp_path: Path) -> None:
+    """F3AST is best at .1, FedAvg at 1, an end; a run that diverged counts 0."""
+    found = made(tmp_path, METHODS[:2], "client_lr=0.01,0.1,1.0")
+
+    def score(run: Any) -> float | None:
+        lr, own = run.settings["client_lr"], run.settings["algorithm"] == "f3ast"
+        if own and lr == 1.0:
+            return None if run.settings["seed"] == 100 else 0.9
+        return {0.01: 0.2, 0.1: 0.6, 1.0: 0.7}[lr]
+
+    chosen = found.chosen(finished(found.tuning(), score))
+    assert chosen == {"F3AST": {"client_lr": 0.1}, "FedAvg": {"client_lr": 1.0}}
+    assert found.edges(chosen) == ["FedAvg client_lr 1"]
+    judged = finished(
+        found.judged(chosen),
+        lambda run: (
+            (0.8 if run.settings["algorithm"] == "f3ast" else 0.6) + run.settings["seed"] / 1e3
+        ),
+    )
+    assert {run.settings["data_seed"] for run in judged.runs} == set(range(6))
+    said = found.verdict(judged, chosen)
+    assert "F3AST against FedAvg: user accuracy, mean of 6 draws" in said
+    assert "+0.200 [+0.200, +0.200] better" in said
+    assert "at the edge of what was tried: FedAvg client_lr 1: widen --tune" in said
+
+
+def test_forms_of_one_algorithm_are_told_apart(tmp_path: Path) -> None:
+    found = made(tmp_path, ["f3ast", "f3ast+scaffold", "f3ast+rate_beta=0.5"], "client_lr=0.1")
+    chosen = {each.name: {"client_lr": 0.1} for each in found.methods}
+
+    def score(run: Any) -> float:
+        plain = run.settings["aggregation"] == "sum" and run.settings["rate_beta"] != 0.5
+        return (0.5 if plain else 0.7) + run.settings["seed"] / 1e3
+
+    said = found.verdict(finished(found.judged(chosen), score), chosen)
+    assert said.count("-0.200 [-0.200, -0.200] worse") == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"methods": ["f3ast"]}, "against = : must be others"),
+        ({"methods": ["f3ast", "f3ast"]}, "against = f3ast: must be others"),
+        ({"tune": "client_lr"}, "tune = client_lr: must be such as"),
+        ({"tune": "mu=0.1"}, "no method here has a setting mu"),
+        ({"client_share": "x"}, "client_share = x: must be one of"),
+        ({"methods": ["f3ast", "no_such"]}, "algorithm no_such must be one of"),
+        ({"tune": "client_lr=-1"}, "client_lr = -1.0: must be"),
+    ],
+)
+def test_refused(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=message):
+        made(tmp_path, **changed).tuning()
+    assert not any(tmp_path.iterdir())

@@ -1,0 +1,66 @@
+"""`f3ast-tff try`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.advice import own_method
+from f3ast_tff.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[3]
+PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")
+SMALL = ["--against=fedavg", "--tune=client_lr=0.01,0.1", "--rounds=2", "--processes=1"]
+
+
+def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second call repeats the first, and makes anew only the run that is lost."""
+    monkeypatch.setattr(own_method, "TUNING_DRAWS", "100")
+    monkeypatch.setattr(own_method, "JUDGED_DRAWS", "0-1")
+    monkeypatch.chdir(tmp_path)
+    verdicts = []
+    for before in (0, 3):
+        assert main(["f3ast-tff", "try", PLUGIN, *SMALL]) == 0
+        out = capsys.readouterr().out
+        assert "4 runs to tune, then 4 to judge" in out
+        assert f"4 of 4 runs finished ({before} of them before)" in out
+        assert ("4 runs left" in out) == (before == 0)
+        verdicts.append(out.partition("greedy_loss against FedAvg")[2])
+        lost = next(tmp_path.glob("runs/try_greedy_loss/judged/runs/*"))
+        shutil.rmtree(lost)
+    assert verdicts[0] == verdicts[1] != ""
+    assert "more: f3ast-tff report --runs=" in verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "a plug-in must be named first"),
+        (["gone.py"], "gone.py"),
+        ([PLUGIN, "--against=x"], "algorithm x must be one of"),
+        ([PLUGIN, "--seed=1"], "--seed=1: is set by the command"),
+        ([PLUGIN, "--tune=x=1"], "--tune=x=1: no method here has a setting x"),
+        ([str(ROOT / "examples/plugins/commuters.py")], "registers 0 methods"),
+        ([PLUGIN, "--rounds=0"], "--rounds=0: must be at least 1"),
+    ],
+)
+def test_refused(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["f3ast-tff", "try", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "try", "--help"]) == 0
+    assert "--against" in capsys.readouterr().out
