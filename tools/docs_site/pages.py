@@ -70,7 +70,7 @@ def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
             uri = start + path.relative_to(root).as_posix()
             if path.suffix == ".md":
                 yield uri, path.read_text()
-            elif path.suffix in (".png", ".svg", ".css", ".js"):
+            elif path.suffix in (".png", ".svg", ".css", ".js") or _is_linked(path):
                 yield uri, path.read_bytes()
     for file, page in PAGES.items():
         if file.endswith(".md"):
@@ -84,6 +84,12 @@ def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
     for name, picture in availability_pictures.pictures().items():
         yield f"pictures/availability/{name}.png", picture.png
     yield from _drawn_from_kept_scores()
+
+
+def _is_linked(path: Path) -> bool:
+    """Whether a CSV file of a study has a link on its page."""
+    page = path.with_name("page.md")
+    return path.suffix == ".csv" and page.exists() and f"]({path.name})" in page.read_text()
 
 
 def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
