@@ -322,7 +322,6 @@ def train(
         ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested; the last completed round then has a checkpoint.
-        LoggerError: If a logger's service fails; the last checkpoint stays.
     """
     stop = stop or NeverStop()
     with closed_on_error(loggers), ExitStack() as stack:
@@ -341,7 +340,7 @@ def train(
                 _LOG.info(", ".join(f"{name} {value:g}" for name, value in row.items()))
             if progress is not None:
                 progress.advance(rounds, row)
-        # Before the run is finished, so that the same command asks a service that fails again.
+        # Before the run is finished, so that the same command asks a logger that fails again.
         for logger in loggers:
             logger.close(finished=True)
         return run.finish()

@@ -80,7 +80,7 @@ def test_workers_killed_while_a_killed_driver_goes_on(
 ) -> None:
     """`kill -9` to the driver within a run, then to all actors of the next driver."""
     grid, folder, undisturbed = write_grid(SMALL), tmp_path / "out", tmp_path / "undisturbed"
-    arguments = ["--seeds=0", *LONG, f"--ray_address={cluster.address}"]
+    arguments = ["--seed=0", *LONG, f"--ray_address={cluster.address}"]
     process = start(grid, folder, *arguments)
     wait_until(lambda: bool(actors_in_a_run(cluster, folder)), process, folder)
     process.kill()
