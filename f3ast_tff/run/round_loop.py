@@ -12,6 +12,7 @@ import numpy as np
 
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import CheckpointError, Interrupted
+from f3ast_tff.core.read_only import read_only
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.array_files import write_npz
 from f3ast_tff.files.atomic import atomic_write
@@ -193,8 +194,8 @@ class _Run:
         """Returns the clients' losses in a round; adds the asked clients to `scored`."""
 
         def losses(ids: np.ndarray) -> np.ndarray:
-            scored.append(ids)
-            return self.experiment.engine.client_losses(ids, t)
+            scored.append(read_only(ids))
+            return self.experiment.engine.client_losses(scored[-1], t)
 
         return losses
 
