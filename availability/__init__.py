@@ -10,128 +10,72 @@ from typing import TYPE_CHECKING
 from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from f3ast_tff.availability.battery import Battery, BatteryConfig
-    from f3ast_tff.availability.combined import Mix, MixConfig, Product, ProductConfig
+    from f3ast_tff.availability.battery import Battery as Battery
+    from f3ast_tff.availability.battery import BatteryConfig as BatteryConfig
+    from f3ast_tff.availability.combined import Mix as Mix
+    from f3ast_tff.availability.combined import MixConfig as MixConfig
+    from f3ast_tff.availability.combined import Product as Product
+    from f3ast_tff.availability.combined import ProductConfig as ProductConfig
+    from f3ast_tff.availability.constraints import ByteBudget as ByteBudget
     from f3ast_tff.availability.constraints import (
-        ByteBudget,
-        CommunicationConstraint,
-        ConstraintConfig,
-        CycleK,
-        FixedK,
-        GroupMinimum,
-        HoldK,
-        MarkovK,
-        PoissonK,
-        SignalK,
-        StepsK,
-        UniformK,
+        CommunicationConstraint as CommunicationConstraint,
+    )
+    from f3ast_tff.availability.constraints import ConstraintConfig as ConstraintConfig
+    from f3ast_tff.availability.constraints import CycleK as CycleK
+    from f3ast_tff.availability.constraints import FixedK as FixedK
+    from f3ast_tff.availability.constraints import GroupMinimum as GroupMinimum
+    from f3ast_tff.availability.constraints import HoldK as HoldK
+    from f3ast_tff.availability.constraints import MarkovK as MarkovK
+    from f3ast_tff.availability.constraints import PoissonK as PoissonK
+    from f3ast_tff.availability.constraints import SignalK as SignalK
+    from f3ast_tff.availability.constraints import StepsK as StepsK
+    from f3ast_tff.availability.constraints import UniformK as UniformK
+    from f3ast_tff.availability.dirichlet_participation import (
+        DirichletBernoulliConfig as DirichletBernoulliConfig,
     )
     from f3ast_tff.availability.dirichlet_participation import (
-        DirichletBernoulliConfig,
-        DirichletCyclicConfig,
-        DirichletMarkovConfig,
+        DirichletCyclicConfig as DirichletCyclicConfig,
     )
-    from f3ast_tff.availability.five_models import (
-        AlwaysConfig,
-        HomeDevicesConfig,
-        ScarceConfig,
-        SmartphonesConfig,
-        UnevenConfig,
+    from f3ast_tff.availability.dirichlet_participation import (
+        DirichletMarkovConfig as DirichletMarkovConfig,
     )
-    from f3ast_tff.availability.labelled import (
-        LabelledConfig,
-        SmallestLabelConfig,
-        label_distribution,
+    from f3ast_tff.availability.five_models import AlwaysConfig as AlwaysConfig
+    from f3ast_tff.availability.five_models import HomeDevicesConfig as HomeDevicesConfig
+    from f3ast_tff.availability.five_models import ScarceConfig as ScarceConfig
+    from f3ast_tff.availability.five_models import SmartphonesConfig as SmartphonesConfig
+    from f3ast_tff.availability.five_models import UnevenConfig as UnevenConfig
+    from f3ast_tff.availability.labelled import LabelledConfig as LabelledConfig
+    from f3ast_tff.availability.labelled import SmallestLabelConfig as SmallestLabelConfig
+    from f3ast_tff.availability.labelled import label_distribution as label_distribution
+    from f3ast_tff.availability.logs.device_traces import DeviceTraces as DeviceTraces
+    from f3ast_tff.availability.logs.trace_files import read_traces as read_traces
+    from f3ast_tff.availability.markov import FourClassesConfig as FourClassesConfig
+    from f3ast_tff.availability.markov import Markov as Markov
+    from f3ast_tff.availability.markov import MarkovClustersConfig as MarkovClustersConfig
+    from f3ast_tff.availability.markov import MarkovTransitionConfig as MarkovTransitionConfig
+    from f3ast_tff.availability.minimum_separation import MinimumSeparation as MinimumSeparation
+    from f3ast_tff.availability.minimum_separation import (
+        MinimumSeparationConfig as MinimumSeparationConfig,
     )
-    from f3ast_tff.availability.logs.device_traces import DeviceTraces
-    from f3ast_tff.availability.logs.trace_files import read_traces
-    from f3ast_tff.availability.markov import (
-        FourClassesConfig,
-        Markov,
-        MarkovClustersConfig,
-        MarkovTransitionConfig,
-    )
-    from f3ast_tff.availability.minimum_separation import MinimumSeparation, MinimumSeparationConfig
-    from f3ast_tff.availability.non_stationary import (
-        InterleavedSineConfig,
-        SineConfig,
-        StaircaseConfig,
-        StationaryConfig,
-    )
-    from f3ast_tff.availability.process import (
-        AvailabilityConfig,
-        AvailabilityProcess,
-        IndependentAvailability,
-        NonStationary,
-    )
-    from f3ast_tff.availability.stays import (
-        ArrivalDepartureConfig,
-        PoissonArrivalsConfig,
-        Stays,
-        StaysFileConfig,
-    )
-    from f3ast_tff.availability.table import Table, TableConfig
-    from f3ast_tff.availability.trace import Trace, TraceConfig
-    from f3ast_tff.availability.turns import AlternatingConfig, Grouped, PeriodicGroupsConfig, Turns
-
-__all__ = [
-    "AlternatingConfig",
-    "AlwaysConfig",
-    "ArrivalDepartureConfig",
-    "AvailabilityConfig",
-    "AvailabilityProcess",
-    "Battery",
-    "BatteryConfig",
-    "ByteBudget",
-    "CommunicationConstraint",
-    "ConstraintConfig",
-    "CycleK",
-    "DeviceTraces",
-    "DirichletBernoulliConfig",
-    "DirichletCyclicConfig",
-    "DirichletMarkovConfig",
-    "FixedK",
-    "FourClassesConfig",
-    "GroupMinimum",
-    "HoldK",
-    "Grouped",
-    "HomeDevicesConfig",
-    "IndependentAvailability",
-    "InterleavedSineConfig",
-    "LabelledConfig",
-    "Markov",
-    "MarkovClustersConfig",
-    "MarkovK",
-    "MarkovTransitionConfig",
-    "MinimumSeparation",
-    "MinimumSeparationConfig",
-    "Mix",
-    "MixConfig",
-    "NonStationary",
-    "PeriodicGroupsConfig",
-    "PoissonArrivalsConfig",
-    "PoissonK",
-    "Product",
-    "ProductConfig",
-    "ScarceConfig",
-    "SignalK",
-    "SineConfig",
-    "SmallestLabelConfig",
-    "SmartphonesConfig",
-    "StaircaseConfig",
-    "StationaryConfig",
-    "Stays",
-    "StaysFileConfig",
-    "StepsK",
-    "Table",
-    "TableConfig",
-    "Trace",
-    "TraceConfig",
-    "Turns",
-    "UnevenConfig",
-    "UniformK",
-    "label_distribution",
-    "read_traces",
-]
+    from f3ast_tff.availability.non_stationary import InterleavedSineConfig as InterleavedSineConfig
+    from f3ast_tff.availability.non_stationary import SineConfig as SineConfig
+    from f3ast_tff.availability.non_stationary import StaircaseConfig as StaircaseConfig
+    from f3ast_tff.availability.non_stationary import StationaryConfig as StationaryConfig
+    from f3ast_tff.availability.process import AvailabilityConfig as AvailabilityConfig
+    from f3ast_tff.availability.process import AvailabilityProcess as AvailabilityProcess
+    from f3ast_tff.availability.process import IndependentAvailability as IndependentAvailability
+    from f3ast_tff.availability.process import NonStationary as NonStationary
+    from f3ast_tff.availability.stays import ArrivalDepartureConfig as ArrivalDepartureConfig
+    from f3ast_tff.availability.stays import PoissonArrivalsConfig as PoissonArrivalsConfig
+    from f3ast_tff.availability.stays import Stays as Stays
+    from f3ast_tff.availability.stays import StaysFileConfig as StaysFileConfig
+    from f3ast_tff.availability.table import Table as Table
+    from f3ast_tff.availability.table import TableConfig as TableConfig
+    from f3ast_tff.availability.trace import Trace as Trace
+    from f3ast_tff.availability.trace import TraceConfig as TraceConfig
+    from f3ast_tff.availability.turns import AlternatingConfig as AlternatingConfig
+    from f3ast_tff.availability.turns import Grouped as Grouped
+    from f3ast_tff.availability.turns import PeriodicGroupsConfig as PeriodicGroupsConfig
+    from f3ast_tff.availability.turns import Turns as Turns
 
 __getattr__, __dir__ = lazy_names(__name__)

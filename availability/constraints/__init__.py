@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING
 from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .byte_budget import ByteBudget
-    from .constraint import CommunicationConstraint, ConstraintConfig
-    from .counts import CycleK, FixedK, HoldK, MarkovK, PoissonK, StepsK, UniformK
-    from .group_minimum import GroupMinimum
-    from .signal import SignalK
-
-__all__ = [
-    "ByteBudget",
-    "CommunicationConstraint",
-    "ConstraintConfig",
-    "CycleK",
-    "FixedK",
-    "GroupMinimum",
-    "HoldK",
-    "MarkovK",
-    "PoissonK",
-    "SignalK",
-    "StepsK",
-    "UniformK",
-]
+    from .byte_budget import ByteBudget as ByteBudget
+    from .constraint import CommunicationConstraint as CommunicationConstraint
+    from .constraint import ConstraintConfig as ConstraintConfig
+    from .counts import CycleK as CycleK
+    from .counts import FixedK as FixedK
+    from .counts import HoldK as HoldK
+    from .counts import MarkovK as MarkovK
+    from .counts import PoissonK as PoissonK
+    from .counts import StepsK as StepsK
+    from .counts import UniformK as UniformK
+    from .group_minimum import GroupMinimum as GroupMinimum
+    from .signal import SignalK as SignalK
 
 __getattr__, __dir__ = lazy_names(__name__)

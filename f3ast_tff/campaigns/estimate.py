@@ -38,16 +38,8 @@ _ROUNDS, _LONG_S = 40, 10.0
 _ALL_S = 30.0
 _POLL_S, _MIB = 0.5, 2**20
 # Settings in which the runs of a line may differ, besides the fractions (rates) of these kinds.
-_OF_RUN: tuple[str, ...] = (
-    "seed",
-    "data_seed",
-    "rounds",
-    "eval_every",
-    "output_dir",
-    "run_name",
-    "client_lr_decay",
-)
-_OF_RUN += ("keep_checkpoints",)
+_OF_RUN = {"seed", "data_seed", "rounds", "eval_every", "client_lr_decay"}
+_OF_RUN |= {"output_dir", "run_name", "keep_checkpoints"}
 _WITH_RATES = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 
 
@@ -150,8 +142,6 @@ def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
 
     `share` is the number of runs at a time per core.
     """
-    # A run of few rounds is no better than a guess.
-    logging.disable(logging.WARNING)
     configuration = resolve_order(order)
     load_framework(configuration)
     settings, cold = configuration.settings, _short_run(configuration, 2, 1, share)
@@ -169,6 +159,12 @@ def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
         growth=(growth[0], growth[1]),
     )
     return cost, cold.first + compiling.first + warm.first
+
+
+def _begin() -> None:
+    guard()
+    # A run of few rounds is no better than a guess.
+    logging.disable(logging.WARNING)
 
 
 def line_of(run: PlannedRun) -> str:
@@ -209,7 +205,7 @@ def _in_processes(
     others, waiting, spent = set(multiprocessing.active_children()), list(orders), 0.0
     busy: dict[Future[tuple[Cost, float]], str] = {}
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(at_once, spawn, initializer=guard) as pool:
+    with ProcessPoolExecutor(at_once, spawn, initializer=_begin) as pool:
         try:
             while busy or (waiting and spent < _ALL_S * at_once):
                 while waiting and len(busy) < at_once and spent < _ALL_S * at_once:

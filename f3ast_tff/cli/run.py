@@ -30,7 +30,6 @@ from f3ast_tff.core.errors import (
     DataError,
     EngineError,
     Interrupted,
-    LoggerError,
     ParameterError,
     PluginError,
     RunFolderError,
@@ -197,7 +196,7 @@ def _run(
             return BAD_INPUT
         said.add(str(error))
         return fail(error, BAD_INPUT, names)
-    except (EngineError, LoggerError, PluginError) as error:
+    except (EngineError, PluginError) as error:
         return fail(error, FAILED)
     except BrokenPipeError:
         raise

@@ -91,10 +91,6 @@ class EngineError(RuntimeError):
     """An engine lost its worker process or cluster."""
 
 
-class LoggerError(RuntimeError):
-    """A service that `--logger` names failed; the last checkpoint stays."""
-
-
 class DataError(RuntimeError):
     """A data file is missing, damaged or of the wrong form; names the file and the place.
 
@@ -114,7 +110,6 @@ EXPECTED = (
     ComponentError,
     DataError,
     EngineError,
-    LoggerError,
     ParameterError,
     PluginError,
     RunFolderError,

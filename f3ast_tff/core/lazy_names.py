@@ -15,27 +15,29 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """Returns `__getattr__` and `__dir__` (PEP 562) of a package.
 
     The names are those that its `__init__.py` imports under `if TYPE_CHECKING:`, where tools that
-    read code find them, too.
+    read code find them, too. Names imported as themselves (`import A as A`) are public: `__all__`.
 
     Args:
         package: The package's `__name__`.
     """
 
     @cache
-    def modules() -> dict[str, str]:
+    def modules() -> dict[str, tuple[str, bool]]:
         loader: Any = importlib.util.find_spec(package).loader  # type: ignore[union-attr]
         found = {}
         for block in ast.parse(loader.get_source(package)).body:
             for node in block.body if isinstance(block, ast.If) else ():
                 if isinstance(node, ast.ImportFrom):
                     module = resolve_name("." * node.level + (node.module or ""), package)
-                    found.update({alias.name: module for alias in node.names})
+                    found.update({a.name: (module, a.asname == a.name) for a in node.names})
         return found
 
     def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(each for each, (_, is_public) in modules().items() if is_public)
         if name.startswith("__") or name not in modules():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(modules()[name]), name)
+        return getattr(importlib.import_module(modules()[name][0]), name)
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *modules()})

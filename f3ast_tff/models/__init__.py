@@ -7,28 +7,18 @@ from typing import TYPE_CHECKING
 from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from f3ast_tff.models.character_lstm import CharacterLSTM
-    from f3ast_tff.models.model import Model, ModelConfig
-    from f3ast_tff.models.pure_model import PureModel
-    from f3ast_tff.models.resnet18 import ResNet18
-    from f3ast_tff.models.small_cnn import SmallCNN, cafed_cnn, fedlaavg_cnn
-    from f3ast_tff.models.softmax_regression import SoftmaxRegression
-    from f3ast_tff.models.training_function import Examples, Trained, TrainingFunction, Work
-
-__all__ = [
-    "CharacterLSTM",
-    "Examples",
-    "Model",
-    "ModelConfig",
-    "PureModel",
-    "ResNet18",
-    "SmallCNN",
-    "SoftmaxRegression",
-    "Trained",
-    "TrainingFunction",
-    "Work",
-    "cafed_cnn",
-    "fedlaavg_cnn",
-]
+    from f3ast_tff.models.character_lstm import CharacterLSTM as CharacterLSTM
+    from f3ast_tff.models.model import Model as Model
+    from f3ast_tff.models.model import ModelConfig as ModelConfig
+    from f3ast_tff.models.pure_model import PureModel as PureModel
+    from f3ast_tff.models.resnet18 import ResNet18 as ResNet18
+    from f3ast_tff.models.small_cnn import SmallCNN as SmallCNN
+    from f3ast_tff.models.small_cnn import cafed_cnn as cafed_cnn
+    from f3ast_tff.models.small_cnn import fedlaavg_cnn as fedlaavg_cnn
+    from f3ast_tff.models.softmax_regression import SoftmaxRegression as SoftmaxRegression
+    from f3ast_tff.models.training_function import Examples as Examples
+    from f3ast_tff.models.training_function import Trained as Trained
+    from f3ast_tff.models.training_function import TrainingFunction as TrainingFunction
+    from f3ast_tff.models.training_function import Work as Work
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -1,12 +1,10 @@
-"""Receivers of a run's progress and metrics: its caller, TensorBoard, Weights & Biases, MLflow."""
+"""Receivers of a run's progress and metrics: its caller and TensorBoard."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
 import math
-import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,18 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import LoggerError
 from f3ast_tff.engines.engine import RoundOutcome
-from f3ast_tff.files.atomic import atomic_write
-from f3ast_tff.files.messages import one_line_of
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.records.metrics import Row
-from f3ast_tff.records.results import LOGGER_ID
 from f3ast_tff.settings.logger_names import logger_names
 
-# Project in Weights & Biases and MLflow; environment variables set the addresses of both.
-_PROJECT = "f3ast-tff"
-_ID_TAG = "f3ast_tff.id"
 _GROUPS = {
     "train_loss": "train/loss",
     "update_norm": "train/update_norm",
@@ -72,10 +63,7 @@ class Callback(Protocol):
 
 
 class MetricsLogger(Protocol):
-    """Receives the scalars of evaluated rounds; a resumed run begins with all rounds so far.
-
-    A service that fails raises `LoggerError`.
-    """
+    """Receives the scalars of evaluated rounds; a resumed run begins with all rounds so far."""
 
     def begin(self) -> None:
         """Starts."""
@@ -125,20 +113,7 @@ def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> lis
             from f3ast_tff.records.tensorboard_events import TensorBoardEvents
 
             found.append(TensorBoardEvents(folder, settings))
-        elif name == "wandb":
-            found.append(WandbRun(folder, settings))
-        elif name == "mlflow":
-            found.append(MlflowRun(folder, settings))
     return found
-
-
-@contextmanager
-def _named(service: str) -> Iterator[None]:
-    """Raises `LoggerError` for any error of a service's package."""
-    try:
-        yield
-    except Exception as error:
-        raise LoggerError(f"logger {service} failed: {one_line_of(error)}") from error
 
 
 @contextmanager
@@ -150,108 +125,6 @@ def closed_on_error(loggers: Sequence[MetricsLogger]) -> Iterator[None]:
         for logger in loggers:
             try:
                 logger.close(finished=False)
-            except LoggerError as error:
+            except OSError as error:
                 logging.getLogger(__name__).warning("%s", error)
         raise
-
-
-class WandbRun:
-    """A run of Weights & Biases; `WANDB_MODE=offline` keeps it in the run's folder."""
-
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        """Takes the run's folder and its settings by name."""
-        self._folder = folder.absolute()
-        self._settings = settings
-        self._run: Any = None
-
-    def begin(self) -> None:
-        """Goes on with the service's run of the same folder."""
-        key = _key(self._folder)
-        with _named("wandb"):
-            import wandb
-
-            self._run = wandb.init(
-                project=_PROJECT,
-                name=self._folder.name,
-                id=key,
-                resume="allow",
-                dir=str(self._folder),
-                config=dict(self._settings),
-                settings=wandb.Settings(silent=True),
-            )
-
-    def add(self, round_number: int, scalars: Scalars) -> None:
-        """Leaves out rounds that the service has."""
-        if round_number < self._run.step:
-            return
-        with _named("wandb"):
-            self._run.log(dict(scalars), step=round_number)
-
-    def close(self, finished: bool) -> None:
-        run, self._run = self._run, None
-        if run is not None:
-            with _named("wandb"):
-                run.finish(exit_code=0 if finished else 1)
-
-
-class MlflowRun:
-    """A run of MLflow, whose package reads the address from `MLFLOW_TRACKING_URI`."""
-
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        """Takes the run's folder and its settings by name."""
-        self._folder = folder.absolute()
-        self._settings = settings
-        self._client: Any = None
-        self._id = ""
-        self._last = 0
-
-    def begin(self) -> None:
-        """Goes on with the service's run of the same folder."""
-        key = _key(self._folder)
-        with _named("mlflow"):
-            from mlflow.tracking import MlflowClient
-
-            client = MlflowClient()
-            experiment = client.get_experiment_by_name(_PROJECT)
-            number = experiment.experiment_id if experiment else client.create_experiment(_PROJECT)
-            mine = f"tags.`{_ID_TAG}` = '{key}'"
-            found = client.search_runs([number], filter_string=mine, max_results=1)
-            if found:
-                self._id = found[0].info.run_id
-                client.update_run(self._id, status="RUNNING")
-            else:
-                made = client.create_run(number, run_name=self._folder.name, tags={_ID_TAG: key})
-                self._id = made.info.run_id
-                for name, value in self._settings.items():
-                    client.log_param(self._id, name, value)
-            logged = client.get_metric_history(self._id, "test/sample_accuracy")
-            self._last = max((metric.step for metric in logged), default=0)
-        self._client = client
-
-    def add(self, round_number: int, scalars: Scalars) -> None:
-        """Leaves out rounds that the service has."""
-        if round_number <= self._last:
-            return
-        with _named("mlflow"):
-            from mlflow.entities import Metric
-
-            now = int(1000 * time.time())
-            metrics = [Metric(tag, value, now, round_number) for tag, value in scalars.items()]
-            # At once, so that a killed run has all scalars of a round or none.
-            self._client.log_batch(self._id, metrics=metrics)
-
-    def close(self, finished: bool) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            with _named("mlflow"):
-                client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
-
-
-def _key(folder: Path) -> str:
-    """Id of a run in the service, made at its first start."""
-    path = folder / LOGGER_ID
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as file:
-            file.write(f"{uuid.uuid4().hex}\n")
-    return path.read_text().strip()

@@ -113,7 +113,7 @@ def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, An
     """Returns the outputs that are asked for but cannot be added to a finished run.
 
     `recorded` are the settings in its `config.json`, from its first start. The outputs are flags
-    without dashes, such as `"logger=wandb"`.
+    without dashes, such as `"logger=tensorboard"`.
     """
     before = {**settings, **recorded}
     found = []

@@ -24,7 +24,6 @@ from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.records.results import (
     CLIENT_SCORES,
     ERROR_FILE,
-    LOGGER_ID,
     SUMMARY,
     DamagedResult,
     first_lost_scores,
@@ -216,7 +215,7 @@ def _clear(folder: Path) -> None:
     """Removes what a run wrote before its first checkpoint, except its log."""
     shutil.rmtree(folder / CLIENT_SCORES, ignore_errors=True)
     # The settings last: after a kill in between, the next start clears the rest.
-    patterns = ("metrics.csv", ERROR_FILE, LOGGER_ID, "events.out.tfevents.*", "config.json")
+    patterns = ("metrics.csv", ERROR_FILE, "events.out.tfevents.*", "config.json")
     for file in (found for pattern in patterns for found in folder.glob(pattern)):
         file.unlink()
 

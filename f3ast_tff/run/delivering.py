@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.read_only import read_only
 from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.engines.engine import Flight, RoundOutcome
 from f3ast_tff.methods.parts.late import Taken, staleness_weight, taken_by
@@ -73,10 +74,8 @@ def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
     Raises:
         ComponentError: If the delivery returns no `Arrivals` of these clients.
     """
-    ids = ids.view()
     # A delivery that changed them would change who was selected.
-    ids.flags.writeable = False
-    arrivals, asked = delivery.arrivals(t, ids), len(ids)
+    arrivals, asked = delivery.arrivals(t, read_only(ids)), len(ids)
     where = f"delivery {type(delivery).__name__}: arrivals({t})"
     if not isinstance(arrivals, Arrivals):
         raise ComponentError(f"{where} returned {type(arrivals).__name__}: must be Arrivals")
@@ -134,7 +133,7 @@ def outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
         assert outcome.delivered is not None and outcome.client_losses is not None
         losses[delivered] = outcome.client_losses
         delivered[delivered] = outcome.delivered
-    return Outcome(ids, delivered, losses)
+    return Outcome(*map(read_only, (ids, delivered, losses)))
 
 
 class Entries(NamedTuple):
@@ -189,7 +188,7 @@ class InFlight:
         """
         mask = available.copy()
         mask[self.entries.ids[self.entries.arrives_in >= round_number]] = False
-        return mask
+        return read_only(mask)
 
     def deliver(
         self,
@@ -219,7 +218,7 @@ class InFlight:
         weighed, entered = entries.at(known), enters[known]
         cohort = weigh_selected(
             strategy,
-            now=replace(now, asked_in=weighed.asked_in),
+            now=replace(now, asked_in=read_only(weighed.asked_in)),
             ids=weighed.ids,
             delivered=entered,
         )

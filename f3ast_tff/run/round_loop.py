@@ -12,6 +12,7 @@ import numpy as np
 
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import CheckpointError, Interrupted
+from f3ast_tff.core.read_only import read_only
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.array_files import write_npz
 from f3ast_tff.files.atomic import atomic_write
@@ -193,8 +194,8 @@ class _Run:
         """Returns the clients' losses in a round; adds the asked clients to `scored`."""
 
         def losses(ids: np.ndarray) -> np.ndarray:
-            scored.append(ids)
-            return self.experiment.engine.client_losses(ids, t)
+            scored.append(read_only(ids))
+            return self.experiment.engine.client_losses(scored[-1], t)
 
         return losses
 
@@ -322,7 +323,6 @@ def train(
         ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested; the last completed round then has a checkpoint.
-        LoggerError: If a logger's service fails; the last checkpoint stays.
     """
     stop = stop or NeverStop()
     with closed_on_error(loggers), ExitStack() as stack:
@@ -341,7 +341,7 @@ def train(
                 _LOG.info(", ".join(f"{name} {value:g}" for name, value in row.items()))
             if progress is not None:
                 progress.advance(rounds, row)
-        # Before the run is finished, so that the same command asks a service that fails again.
+        # Before the run is finished, so that the same command asks a logger that fails again.
         for logger in loggers:
             logger.close(finished=True)
         return run.finish()

@@ -59,7 +59,6 @@ def run_experiment(
         DataError: If a data file is missing or damaged.
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested.
-        LoggerError: If a service of `logger` fails; the last checkpoint stays.
         ParameterError: If the data or this machine contradicts a setting.
         PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.

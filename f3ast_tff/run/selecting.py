@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.read_only import read_only
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
@@ -96,7 +97,7 @@ def constraint_of(constraint: Constraint, round_number: int) -> RoundConstraint:
 
 
 def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
-    """Returns the clients of a round, `int [m]`.
+    """Returns the clients of a round, `int [m]`, as a read-only copy.
 
     Raises:
         ParameterError: If `now.available` is not `bool [N]`, where N is the length of the
@@ -119,7 +120,8 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     ids = strategy.select(now)
     if breach := next(_breaches(strategy, now, ids), ""):
         raise refused(strategy, "select", now, f"returned {breach}")
-    return ids
+    # The strategy may keep its array and change it.
+    return read_only(ids)
 
 
 def _check_mask(name: str, mask: Any, length: int | None) -> None:
@@ -193,9 +195,12 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
 def weigh_selected(
     strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray
 ) -> Cohort:
-    """Weighs ids that `select_clients` has checked; else the same as `weigh_updates`."""
+    """Weighs ids that `select_clients` has checked; else the same as `weigh_updates`.
+
+    The strategy gets copies, and the cohort holds copies: what it writes changes no record.
+    """
     _check_mask("delivered", delivered, len(ids))
-    cohort = strategy.weigh(now, ids, delivered)
+    cohort = strategy.weigh(now, read_only(ids), read_only(delivered))
     if not isinstance(cohort, Cohort):
         reason = f"must return a Cohort of ids and weights, not {type(cohort).__name__}"
         raise refused(strategy, "weigh", now, reason)
@@ -210,7 +215,7 @@ def weigh_selected(
         whose = _listed(cohort.ids[infinite])
         reason = f"returned weights that are not finite, {weights[infinite][0]} for {whose}"
         raise refused(strategy, "weigh", now, reason)
-    return cohort
+    return replace(cohort, ids=read_only(cohort.ids), weights=read_only(weights))
 
 
 def refused(strategy: Strategy, method: str, now: Round, reason: str) -> ComponentError:

@@ -152,7 +152,7 @@ class RunConfig:
             lambda known: "tensorboard" if importlib.util.find_spec("tensorboard") else "csv",
             "tensorboard where it is installed, else csv",
         ),
-        "where scalars go besides metrics.csv: a comma list of tensorboard, wandb, mlflow, csv",
+        "where scalars go besides metrics.csv: a comma list of tensorboard, csv",
         decides_result=False,
     )
     output_dir: str = parameter("runs", "folder of all runs", decides_result=False, is_path=True)

@@ -1,14 +1,11 @@
-"""Names of metrics loggers, as in the setting `logger`, with the package that each needs."""
+"""Names of metrics loggers, as in the setting `logger`."""
 
 from __future__ import annotations
-
-import importlib.util
 
 from f3ast_tff.core.errors import ParameterError
 
 # `csv` is `metrics.csv`, which every run has.
-NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
-OPTIONAL = ("wandb", "mlflow")
+NAMES = ("csv", "tensorboard")
 
 
 def listed(text: str) -> list[str]:
@@ -20,14 +17,11 @@ def logger_names(text: str) -> list[str]:
     """Returns the names in a comma list such as `"tensorboard,csv"`.
 
     Raises:
-        ParameterError: If a name is unknown, or an optional package is not installed.
+        ParameterError: If a name is unknown.
     """
     names = listed(text)
     for name in names:
         if name not in NAMES:
             allowed = f"must be a comma list of {', '.join(NAMES)}; {name!r} is none of them"
-            raise ParameterError("logger", text, allowed)
-        if name in OPTIONAL and importlib.util.find_spec(NAMES[name]) is None:
-            allowed = f"{name} is not installed here: pip install 'f3ast-tff[{name}]'"
             raise ParameterError("logger", text, allowed)
     return list(dict.fromkeys(names))

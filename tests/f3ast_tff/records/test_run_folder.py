@@ -36,7 +36,6 @@ def test_a_run_without_a_checkpoint_does_not_block_its_folder(tmp_path: Path) ->
     (tmp_path / "metrics.csv").write_text("round\n")
     for name in ("notes.txt", "masks.csv"):
         (tmp_path / name).write_text("mine")
-    (tmp_path / "logger_id").write_text("the old run's name in a service")
     with pytest.raises(RunFolderError, match="holds a run with other settings"):
         RunFolder(tmp_path, {**IDENTITY, "rounds": 20})
     (tmp_path / "summary.json").unlink()

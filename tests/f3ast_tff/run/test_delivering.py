@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals, Certain
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
-from f3ast_tff.run.delivering import Payload, deliver
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round
+from f3ast_tff.run.delivering import InFlight, Payload, deliver
 from tests.f3ast_tff.run.small_run import (
     STRATEGIES,
     Learner,
+    N,
     assert_same_results,
     half_lost,
     run,
@@ -150,3 +154,71 @@ def test_certain_delivery_has_no_clock() -> None:
     assert np.isnan(result.selection["round_seconds"]).all()
     assert np.isnan(result.rows[-1]["simulated_seconds"])
     assert result.summary["lost_updates"] == 0
+
+
+class Falsifies(BaseStrategy):
+    """Selects the first two available clients, and writes into what it was handed."""
+
+    needs_outcome = True
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def select(self, now: Round) -> np.ndarray:
+        if self.where == "available":
+            now.available[...] = True
+        return np.flatnonzero(now.available)[:2]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        cohort = Cohort(ids[delivered], np.ones(np.count_nonzero(delivered)))
+        if self.where in ("ids", "delivered"):
+            {"ids": ids, "delivered": delivered}[self.where][...] = 0
+        if self.where == "asked_in":
+            assert now.asked_in is not None
+            now.asked_in[...] = 1
+        return cohort
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        if self.where.startswith("outcome."):
+            getattr(outcome, self.where.partition(".")[2])[...] = 0
+
+
+@pytest.mark.parametrize(
+    "where", ["available", "ids", "delivered", "outcome.ids", "outcome.delivered", "outcome.losses"]
+)
+def test_a_strategy_cannot_falsify_records(where: str) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        run(None, lambda: Falsifies(where), delivery=half_lost())
+
+
+def test_a_strategy_cannot_falsify_when_a_late_update_was_asked_for() -> None:
+    now = Round(1, np.ones(5, bool), RoundConstraint(5))
+    fate = Fate([True, True, False])
+    arrivals = replace(fate.arrivals(1, np.arange(3)), rounds=np.zeros(3, np.int64))
+    late = SimpleNamespace(is_late=True, arrivals=lambda t, ids: arrivals)
+    with pytest.raises(ValueError, match="read-only"):
+        InFlight().deliver(late, Falsifies("asked_in"), Payload(), now, np.arange(3))
+
+
+def test_arrays_that_a_strategy_keeps_and_changes_later_are_its_own() -> None:
+    """Rounds are selected ahead, and trained and recorded afterwards."""
+
+    class Reuses(BaseStrategy):
+        def __init__(self) -> None:
+            self.ids, self.weights = np.arange(2), np.ones(2)
+
+        def select(self, now: Round) -> np.ndarray:
+            self.ids[:] = (np.flatnonzero(now.available)[:2] + now.number) % len(now.available)
+            return self.ids
+
+        def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+            self.weights[:] = now.number
+            return Cohort(self.ids, self.weights)
+
+    always = IndependentAvailability(np.ones(N), seed=1)
+    result, engine, _ = run(None, Reuses, block_rounds=100, availability=always)
+    for row, cohort in enumerate(engine.cohorts):
+        expected = [(client + row + 1) % N for client in (0, 1)]
+        assert cohort.ids.tolist() == expected == result.selection["selected"][row].tolist()
+        assert cohort.weights.tolist() == 2 * [row + 1]
+        assert result.selection["weights"][row].tolist() == 2 * [row + 1]
