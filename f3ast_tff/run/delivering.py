@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -164,6 +164,39 @@ def _none() -> Entries:
     return Entries(*np.zeros((4, 0), np.int64))
 
 
+class InTime:
+    """Delivery within the round: nothing is on its way between rounds."""
+
+    is_late: ClassVar[bool] = False
+
+    def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
+        """Returns the available clients, `bool [N]`."""
+        return available
+
+    def deliver(
+        self,
+        delivery: Delivery,
+        strategy: Strategy,
+        payload: Payload,
+        now: Round,
+        ids: np.ndarray,
+        scored: Sequence[np.ndarray] = (),
+    ) -> Answers:
+        """See the function `deliver`."""
+        return deliver(delivery, strategy, payload, now, ids, scored)
+
+    def engine_inputs(self, block: Sequence[Answers]) -> dict[str, Any]:
+        """Returns further arguments of `Engine.run_rounds`: none."""
+        return {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the state for a checkpoint: none."""
+        return {}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restores a result of `arrays`."""
+
+
 class InFlight:
     """The updates under way, with an entry per selected client.
 
@@ -174,6 +207,8 @@ class InFlight:
     Attributes:
         entries: The updates, after the last round.
     """
+
+    is_late: ClassVar[bool] = True
 
     def __init__(self, weight: str = "constant") -> None:
         """Starts empty; `weight` is the factor of late weights, see `staleness_weight`."""
@@ -283,6 +318,10 @@ class InFlight:
             reason = f"must return Taken, two arrays of bool [{np.sum(there)}]"
             raise refused(strategy, "taken", now, reason)
         return found[0], found[1] & ~found[0]
+
+    def engine_inputs(self, block: Sequence[Answers]) -> dict[str, Any]:
+        """Returns further arguments of `Engine.run_rounds`: the flights of these rounds."""
+        return {"flights": [answers.late.flight for answers in block if answers.late is not None]}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the entries for a checkpoint."""

@@ -33,7 +33,7 @@ from f3ast_tff.records.metrics_loggers import (
 from f3ast_tff.records.outputs import complete_masks, write_client_scores
 from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.delivering import InFlight, deliver, outcome_for_strategy, troubles
+from f3ast_tff.run.delivering import InFlight, InTime, outcome_for_strategy, troubles
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.run.selecting import check_observes, constraint_of, select_clients, state_of
@@ -69,7 +69,7 @@ class _Run:
         )
         # A user's delivery may lack the attribute; then it is in time.
         late = getattr(experiment.delivery, "is_late", False)
-        self.in_flight = InFlight(experiment.staleness_weight) if late else None
+        self.updates = InFlight(experiment.staleness_weight) if late else InTime()
         self.rows: list[Row] = []
         self.round_number = 0
         self._warned: set[str] = set()
@@ -82,7 +82,7 @@ class _Run:
         self.started = time.monotonic()
         self.saved_at = time.perf_counter()
         if folder is not None:
-            write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
+            write_csv(folder.file("metrics.csv"), self.rows, late=self.updates.is_late)
         for logger in loggers:
             logger.begin()
             for row in self.rows:
@@ -94,8 +94,7 @@ class _Run:
             self.experiment.strategy.restore(checkpoint.part("strategy"))
             self.history.restore(checkpoint.part("history"))
             self.trace.restore(checkpoint.part("rates"))
-            if self.in_flight is not None:
-                self.in_flight.restore(checkpoint.part("in_flight"))
+            self.updates.restore(checkpoint.part("in_flight"))
             self.rows = checkpoint.meta["rows"]
             self.seconds_before = float(checkpoint.meta["wall_seconds"])
         except (KeyError, TypeError, ValueError) as error:
@@ -122,12 +121,11 @@ class _Run:
             num_available.append(int(np.count_nonzero(mask)))
             scored: list[np.ndarray] = []
             constraint = constraint_of(parts.constraint, t)
-            flying = self.in_flight
-            mask = mask if flying is None else flying.free(mask, t)
-            now = Round(t, mask, constraint, self._losses(t, scored))
+            free = self.updates.free(mask, t)
+            now = Round(t, free, constraint, self._losses(t, scored))
             ids = select_clients(parts.strategy, now)
-            answer = deliver if flying is None else flying.deliver
-            block.append(answer(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
+            deliver = self.updates.deliver
+            block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
         for t, available, answers, outcome in zip(rounds, num_available, block, outcomes):
@@ -156,9 +154,8 @@ class _Run:
         cohorts = [answers.cohort for answers in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
-        flights = [answers.late.flight for answers in block if answers.late is not None]
-        late = {"flights": flights} if self.in_flight is not None else {}
-        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome, **late)
+        more = self.updates.engine_inputs(block)
+        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome, **more)
         self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
         if strategy.needs_outcome:
             # Blocks have one round here: see `_block_end`.
@@ -229,9 +226,8 @@ class _Run:
             "strategy": state_of(self.experiment.strategy),
             "history": self.history.arrays(),
             "rates": self.trace.arrays(),
+            "in_flight": self.updates.arrays(),
         }
-        if self.in_flight is not None:
-            parts["in_flight"] = self.in_flight.arrays()
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
         weights, scored = engine.weights(), engine.scored_weights()
         if not all(map(np.array_equal, weights, scored)):
@@ -267,7 +263,7 @@ class _Run:
         if before is None:
             result = RunResult(self._summary(), self.rows, selection)
             # Rewrites all rows, because appended rows may not be on disk yet.
-            write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
+            write_csv(folder.file("metrics.csv"), self.rows, late=self.updates.is_late)
             with atomic_write(folder.file("selection.npz"), "wb") as file:
                 write_npz(file, selection, compressed=True)
             folder.seal(result.summary)

@@ -68,8 +68,8 @@ class TffEngine:
     (composition.py) makes the clients' data sets, and the runtime executes the process on them: in
     this process, client by client, from TFF's map-reduce form (runtime.py), or in TFF's own worker
     (worker.py). With a memory, `HostMemory` then applies the rule to the updates on the host.
-    `LateTffEngine` (late_engine.py) also takes late updates; it overrides `_aggregation` and
-    `_train`.
+    `HostSumTffEngine` (host_sum_engine.py) has rules between training and the sum, `LateTffEngine`
+    (late_engine.py) late updates; they override `_aggregation` and `_train`.
     """
 
     block_rounds = 1

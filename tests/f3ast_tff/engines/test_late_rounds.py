@@ -17,6 +17,7 @@ import pytest
 from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import Flight
+from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -229,3 +230,31 @@ def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..
     cohorts, flights = zip(*rounds)
     engine.run_rounds(1, cohorts, flights=flights)
     assert engine.weights()[1][0] == pytest.approx(0.125, abs=1e-6)
+
+
+@ENGINES
+def test_fednova_counts_the_steps_of_updates_that_enter(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    """Client 1 takes two steps, by -1/4 and then by -s(-1/2) / 2; client 0 one, by 1/4.
+
+    Both are asked at a = 0 and enter in round 2 with weights 1/4 and 3/4: tau_eff = 7/4, and
+    a = 7/4 (D_0 / 4 + 3/4 D_1 / 2). Client 2 of round 2 is broken, so round 3 has client 0 alone,
+    asked in round 2 at a = 0 with D = 1/4: tau_eff = 1.
+    """
+    data = labelled([0], [1] * 8, [0])
+    data.train.features[-1] = np.nan
+    parts = (data, LocalTraining(4), SERVER, FedNova("mean"))
+    engine = make_engine(name, *parts, client=CLIENT, p=np.full(3, 1 / 3), cohort_size=3, late=True)
+    rounds = [
+        late_round([(0, 0), (1, 1)], []),
+        late_round([(0, 2), (2, 3)], [(0, 0, 1, 0.25), (1, 1, 1, 0.75)]),
+        late_round([], [(0, 2, 2, 0.5), (2, 3, 2, 0.5)]),
+    ]
+    found = []
+    for t, (cohort, flight) in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort], flights=[flight])
+        found.append(float(engine.weights()[1][0]))
+    second = -1 / 4 - 1 / (1 + np.exp(0.5)) / 2
+    a = 7 / 4 * (1 / 16 + 3 / 8 * second)
+    assert found == pytest.approx([0, a, a + 1 / 4], abs=1e-6)
