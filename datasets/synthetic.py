@@ -23,6 +23,8 @@ TRAIN_FRACTION = 0.9
 FEATURE_SPREADS = ("deviation", "variance")
 CLIENT_SIZES = ("power_law", "even", "augmented")
 # Constants of the public generator of CA-Fed's authors with --augmentation.
+# While the data are put together: a float64 and its float32, and the arrays of a client.
+_BYTES_OF_A_NUMBER, _BYTES_OF_A_CLIENT = 12, 2000
 _AUGMENTED_TOTAL, _AUGMENTED_RATIO = 7000, 10
 
 # App. C: batches of 20, client learning rate 0.01 on Synthetic. The paper gives no number of
@@ -83,6 +85,13 @@ class Synthetic(AlphaBetaTaskConfig):
     size_limit: int | None = parameter(
         None, "most examples of a client; by default the lognormal law alone decides", minimum=2
     )
+
+    def expected_bytes(self) -> int:
+        # The mean of lognormal(4, 2) is e^6; below a limit m it is less than m.
+        mean = np.exp(6) + 50
+        if self.size_limit is not None:
+            mean = min(mean, self.size_limit)
+        return _expected_bytes(self.num_clients, mean)
 
     def build(self) -> FederatedData:
         """Reads or draws the data.
@@ -237,6 +246,10 @@ class LeafSynthetic(AlphaBetaTaskConfig):
         choices=CLIENT_SIZES,
     )
 
+    def expected_bytes(self) -> int:
+        mean = np.exp(6) + 50 if self.client_sizes == "power_law" else 0
+        return _expected_bytes(self.num_clients, mean)
+
     def build(self) -> FederatedData:
         """Reads or draws the data.
 
@@ -265,6 +278,11 @@ class LeafSynthetic(AlphaBetaTaskConfig):
             x = rng.normal(feature_mean[k], deviation, (sizes[k], NUM_FEATURES))
             clients.append((x, np.argmax(x @ weights.T + bias, axis=1)))
         return _split(clients, NUM_CLASSES)
+
+
+def _expected_bytes(num_clients: int, mean_size: float) -> int:
+    of_examples = mean_size * NUM_FEATURES * _BYTES_OF_A_NUMBER
+    return int(num_clients * (of_examples + _BYTES_OF_A_CLIENT))
 
 
 def _sizes(kind: str, num_clients: int, rng: np.random.Generator) -> np.ndarray:

@@ -81,6 +81,10 @@ class TaskConfig:
         """
         raise ComponentError(f"{type(self).__name__} does not say how its data is built")
 
+    def expected_bytes(self) -> int:
+        """Returns the expected memory while the data are generated; 0 if unknown or small."""
+        return 0
+
     def preprocessing(self, seed: int) -> Preprocessing:
         """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""
         return AsStored()

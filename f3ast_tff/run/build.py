@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +17,11 @@ from f3ast_tff.core.local_training import LocalTraining, check_steps, client_sha
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.schedules import client_schedule
+from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
+from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
@@ -31,8 +34,11 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
+_LOGGER = logging.getLogger(__name__)
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
+# Bytes of generated data whose size is said.
+_LARGE = 2**31
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
@@ -59,6 +65,7 @@ class Builder:
             ParameterError: If the data contradicts itself, or has too few clients.
             DataError: If a file is missing or damaged.
         """
+        self._check_size()
         try:
             data = self._build("task")
         except ParameterError:
@@ -82,6 +89,20 @@ class Builder:
         if not len(data.test.labels):
             raise ParameterError("task", self._settings["task"], "has no test examples")
         return data
+
+    def _check_size(self) -> None:
+        """Refuses generated data that will not fit into memory; says the size of large ones."""
+        task = self._configs["task"]
+        expected = task.expected_bytes() if isinstance(task, TaskConfig) else 0
+        there = available_memory_bytes()
+        many, gib = self._settings.get("num_clients"), expected / 2**30
+        if expected > there:
+            allowed = (
+                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
+            )
+            raise ParameterError("num_clients", many, allowed)
+        if expected > _LARGE:
+            _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
 
     def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
         """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import LeafSynthetic, Synthetic, SyntheticLinear
@@ -293,3 +295,25 @@ def test_every_example_is_used_once_whatever_the_number_of_clients() -> None:
     order_one, order_many = np.argsort(one[0][:, 0]), np.argsort(many[0][:, 0])
     for first, second in zip(one, many):
         np.testing.assert_array_equal(first[order_one], second[order_many])
+
+
+def test_data_that_will_not_fit_are_refused_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A million clients need some 300 GiB; smaller data have their size said."""
+    given = ["f3ast-tff", "run", "--rounds=1", f"--output_dir={tmp_path}", "--engine=host"]
+    assert main([*given, "--num_clients=1000000"]) == 2
+    assert "--num_clients=1000000: needs some 306 GiB for the data, and " in capsys.readouterr().err
+    expected = Synthetic(num_clients=40, size_limit=60).expected_bytes()
+    assert expected == 40 * (60 * 60 * 12 + 2000)
+    monkeypatch.setattr("f3ast_tff.run.build._LARGE", expected - 1)
+    assert main([*given, "--num_clients=40", "--size_limit=60", "--clients_per_round=2"]) == 0
+    assert "the data of 40 clients take some 0.0 GiB" in capsys.readouterr().err
+
+
+def test_the_expected_size_is_that_of_many_clients() -> None:
+    """The law's mean is e^6 + 50, half an example less by rounding down."""
+    sizes = [Synthetic(num_clients=300, data_seed=seed, size_limit=2000) for seed in range(3)]
+    for task in sizes:
+        examples = task.build().train.sizes.sum() / 0.9
+        assert examples * 60 * 12 < task.expected_bytes() < 10 * examples * 60 * 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -380,3 +381,13 @@ def test_bad_columns_are_refused(given: dict[str, Any], message: str) -> None:
 def test_importing_it_imports_no_pandas() -> None:
     code = "import sys, f3ast_tff.core.federated_data; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_table_of_another_library_is_read_by_its_to_pandas() -> None:
+    table = SimpleNamespace(to_pandas=lambda: FRAME)
+    ours, theirs = (FederatedData.from_frame(each, split="split") for each in (FRAME, table))
+    assert ours.sha256() == theirs.sha256()
+    with pytest.raises(
+        ValueError, match="must be a DataFrame, or a table with to_pandas, not dict"
+    ):
+        FederatedData.from_frame({"client": [1]})
