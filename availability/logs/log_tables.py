@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular, read_bytes, read_text
 from f3ast_tff.files.table_files import read_csv, read_parquet
@@ -54,6 +56,7 @@ def read_csv_log(path: Path, separator: str, *, header: bool = True) -> Any:
             skipinitialspace=True,
             header=0 if header else None,
         )
+        _refuse_open_quotes(frame, 2 if header else 1)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {' '.join(str(error).split())[:_REASON]}") from error
     first = 2 if header else 1
@@ -61,8 +64,15 @@ def read_csv_log(path: Path, separator: str, *, header: bool = True) -> Any:
     return frame[(frame != "").any(axis=1)]
 
 
+def _refuse_open_quotes(frame: Any, first: int) -> None:
+    """Refuses an entry of several lines: a stray quotation mark hides all up to the next one."""
+    ends = [column.str.contains("[\r\n]").to_numpy(bool) for _, column in frame.items()]
+    rows = np.flatnonzero(np.any(ends, axis=0)) if ends else []
+    if len(rows):
+        raise ValueError(f"line {first + rows[0]} has a quotation mark that does not end there")
+
+
 def _wide(path: Path, separator: str) -> Any:
-    import numpy as np
     import pandas as pd
 
     lines = csv.reader(

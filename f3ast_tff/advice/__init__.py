@@ -54,7 +54,9 @@ def advise(
     n = log.masks.shape[1]
     table = log.masks.table()
     shares = np.full(n, 1 / n) if p is None else np.asarray(p, np.float64)
-    if shares.shape != (n,) or not (np.isfinite(shares).all() and (shares > 0).all()):
+    if shares.shape != (n,) or not (
+        np.isfinite(shares).all() and (shares / shares.max() > 0).all()
+    ):
         allowed = f"must be {n} numbers above 0, one for each client of the log"
         raise ParameterError("shares", f"shape {shares.shape}", allowed)
     if ks is None:
@@ -68,7 +70,8 @@ def advise(
     there = table.any(axis=0)
     if not there.any():
         raise DataError("the log: nobody is online in any round")
-    shares = shares / shares.sum()
+    shares = shares / shares.max()
+    shares /= shares.sum()
     day = rounds_per_day or _rounds_per_day(log.round_seconds)
     first = int((log.start or 0) // (log.round_seconds or 1))
     measures = measure_log(table, day, first)

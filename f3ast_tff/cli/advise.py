@@ -36,6 +36,9 @@ _OF_THE_TRIAL = frozenset(
     {"aggregation", "algorithm", "availability", "data_seed", "seed", "table_file"}
 )
 
+# Least ratio of two shares.
+_LEAST_SHARE = 1e-100
+
 USAGE = """
 Says what a log of who was online when asks for, tries methods on it, and ends in what to run.
 
@@ -338,7 +341,13 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
     n = log.masks.shape[1]
     if len(values) != n:
         raise ParameterError("shares", path, f"has {len(values)} shares, the log {n} clients")
-    return log, np.asarray(values)
+    # Their sum may be beyond the largest number.
+    shares = np.asarray(values) / max(values)
+    if not (shares > _LEAST_SHARE).all():
+        k = int(shares.argmin())
+        allowed = f"has {values[k]:g} beside {max(values):g}: as shares of each other they are 0"
+        raise ParameterError("shares", path, allowed)
+    return log, shares
 
 
 def _share(line: int, text: str) -> float:

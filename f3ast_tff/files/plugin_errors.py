@@ -45,11 +45,13 @@ def plugins_named() -> Iterator[None]:
         traced = type(error).__name__ in _OF_TRACING
         says = f"{type(error).__name__}, {_TRACED}" if traced else one_line_of(error)
         owner, method = called.f_locals.get("self"), called.f_code.co_name
-        raise PluginError(
+        found = PluginError(
             f"plug-in {called.f_globals[MARK]}: "
             f"{method if owner is None else f'{type(owner).__name__}.{method}'} raised "
             f"{says} ({last.f_code.co_filename}:{line})"
-        ) from error
+        )
+        # contextlib drops an error whose cause is the StopIteration that it handles.
+        raise found from (None if isinstance(error, StopIteration) else error)
 
 
 def is_ctrl_c(error: BaseException) -> bool:

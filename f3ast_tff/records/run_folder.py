@@ -286,7 +286,7 @@ def run_log(folder: Path) -> Iterator[None]:
         OSError: If the path is not a file.
     """
     check_appendable(folder / LOG)
-    handler = _LogFile(folder / LOG, delay=True, encoding="utf-8")
+    handler = _LogFile(folder / LOG, delay=True, encoding="utf-8", errors="backslashreplace")
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or _is_own(record))
     handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s: %(message)s"))
     root, own = logging.getLogger(), logging.getLogger(_OWN)

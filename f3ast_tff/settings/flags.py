@@ -19,6 +19,10 @@ PLUGIN_HELP = "FILE.py or package.module with components of your own; may be giv
 _HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _HELP_ON = ("--help=", "-help=")
 _RANGE = re.compile("[0-9]+-[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan", re.IGNORECASE
+)
 _WIDTH = 92
 _INDENT = " " * 6
 
@@ -79,10 +83,30 @@ _ONCE = {
     "where": "conditions go into one, with commas between",
     "runs": "it is one folder, searched at any depth",
 }
+
+
+class _Integers(flags.IntegerParser):
+    """Integers in decimal digits: no 0x10, 1_0 or digits of other scripts."""
+
+    def convert(self, argument: Any) -> int:
+        if isinstance(argument, str) and not _INTEGER.fullmatch(argument):
+            raise ValueError("must be an integer in decimal digits")
+        return int(argument)
+
+
+class _Floats(flags.FloatParser):
+    """Numbers with a decimal point: no 1_0 or digits of other scripts."""
+
+    def convert(self, argument: Any) -> float:
+        if isinstance(argument, str) and not _FLOAT.fullmatch(argument):
+            raise ValueError("must be a number in decimal digits")
+        return float(argument)
+
+
 _PARSERS: dict[type, flags.ArgumentParser] = {
     str: flags.ArgumentParser(),
-    int: flags.IntegerParser(),
-    float: flags.FloatParser(),
+    int: _Integers(),
+    float: _Floats(),
 }
 
 

@@ -279,3 +279,13 @@ def test_the_times_of_masks_may_stand_in_any_column(times: list[object], name: s
     log = log_of_frame(frame)
     assert log.clients == ("ann", "bob") and log.round_seconds == (3600 if name == "when" else 60)
     assert log.masks.table().T.tolist() == [[True, True, False], [False, True, True]]
+
+
+def test_a_stray_quotation_mark_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Between it and the next one lines would vanish; a quoted entry of one line is read."""
+    path = tmp_path / "log.csv"
+    path.write_text('device,time,online\na,0,1\n"b,0,1\na,3600,0\nc",0,1\nb,7200,0\n')
+    with pytest.raises(DataError, match="line 3 has a quotation mark that does not end there"):
+        read_log(path)
+    path.write_text('"device","time","online"\n"a, b",0,1\nc,3600,1\nc,7200,0\n')
+    assert read_log(path).clients == ("a, b", "c")

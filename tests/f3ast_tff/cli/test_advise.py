@@ -77,6 +77,22 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
     assert "names client a twice" in capsys.readouterr().err
 
 
+def test_shares_may_sum_beyond_the_largest_number_but_not_vanish(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
+    log.write_text("a,b\n" + "1,1\n0,1\n1,0\n" * 4)
+    pages = []
+    for values in (("1.7e308", "1.7e308"), ("1", "1")):
+        shares.write_text("client,share\na,{}\nb,{}\n".format(*values))
+        assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]
+    shares.write_text("client,share\na,1e300\nb,1e-320\n")
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
+    assert "beside 1e+300: as shares of each other they are 0" in capsys.readouterr().err
+
+
 def test_advice_and_trial_are_about_the_clients_that_hold_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from f3ast_tff import simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import PluginError
 from f3ast_tff.engines.components import FusedConfig
+from f3ast_tff.files.plugin_errors import MARK, plugins_named
 from tests.fake_engine import FakeEngine
 
 # `FAILING` is the method that fails in round 3.
@@ -175,3 +176,15 @@ def test_streams_that_a_plugin_takes_away_come_back(
     plugin.write_text(f"import sys\nsys.stdout = sys.stderr = None\n{plugin.read_text()}")
     assert run(plugin, tmp_path, 2) == 0
     assert "finished: round 2" in capsys.readouterr().out
+
+
+def test_a_stop_iteration_is_named_too() -> None:
+    """The standard library drops errors whose cause is a StopIteration."""
+    code = compile("def next_one():\n    raise StopIteration", "mine.py", "exec")
+    names: dict[str, object] = {MARK: "mine"}
+    exec(code, names)
+    with (
+        pytest.raises(PluginError, match="plug-in mine: next_one raised StopIteration"),
+        plugins_named(),
+    ):
+        names["next_one"]()  # type: ignore[operator]
