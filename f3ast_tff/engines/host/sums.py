@@ -58,9 +58,11 @@ class Sent:
     ) -> Sent:
         """Returns the messages of these clients, with their weights; see `Memory.message`."""
         sent = self.applied()
-        vectors, factors = memory.messages(
-            sent.ids, sent.steps, sent.weights, sent.updates, losses, now
-        )
+        # Messages that are not finite are found and left out.
+        with np.errstate(all="ignore"):
+            vectors, factors = memory.messages(
+                sent.ids, sent.steps, sent.weights, sent.updates, losses, now
+            )
         finite = sent.finite & np.isfinite(vectors).all(axis=1) & np.isfinite(factors)
         return replace(sent, updates=vectors, weights=sent.weights * factors, finite=finite)
 

@@ -160,7 +160,12 @@ class ServerStep:
         steps = jnp.asarray(memory.steps(noted, now, present))
         delta, _ = ravel_pytree(totals.update)
         mean = memory.mean(self.aggregation.normalise, now)
-        delta = delta / jnp.where(mean & (totals.weight != 0), totals.weight, 1.0)
+        divides = mean & (totals.weight != 0)
+        if memory.has_messages:
+            # XLA then divides as in a plain mean: a message without effect is FedAvg bit for bit.
+            delta = jnp.where(divides, delta / totals.weight, delta)
+        else:
+            delta = delta / jnp.where(divides, totals.weight, 1.0)
         if combined is not None:
             delta = combined
         if memory.echo_clip is not None:

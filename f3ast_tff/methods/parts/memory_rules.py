@@ -63,7 +63,10 @@ def start_of(memory: Memory) -> ClientInit:
     if memory.echo_clip is not None and start.shift is None:
         raise _wrong(name, "client(shift=...)", None, "must be a vector, as echo_clip is given")
     _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)
-    sent = memory.message(client._replace(weight=number), vector, ClientLosses(number, number), now)
+    # Not 0, by which a rule may divide.
+    one = np.float32(1)
+    sender, update = client._replace(weight=one), np.ones(_WEIGHTS, np.float32)
+    sent = memory.message(sender, update, ClientLosses(one, one), now)
     if not (isinstance(sent, tuple) and len(sent) == 2):
         raise _wrong(name, "message", sent, "must be a vector and a factor of the weight")
     _check_shape(name, "message's vector", sent[0], (_WEIGHTS,))

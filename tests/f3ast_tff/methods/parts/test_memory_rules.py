@@ -63,6 +63,10 @@ ONE_TOO_MANY = np.zeros(3)
             {"y": 0.0, "seen": 1.0},
             r"after_client\['y'\] is 0.0: must be one vector, \[num_weights\]",
         ),
+        ("message", np.zeros(2), "message is .*: must be a vector and a factor of the weight"),
+        ("message", (0.0, 1.0), "message's vector is 0.0: must be one vector"),
+        ("message", (np.zeros(2), np.zeros(2)), "message's factor is an array .*: must be one num"),
+        ("aggregated", 1.0, "aggregated is 1.0: must be one vector"),
         ("correction", 1.0, "correction is 1.0: must be one vector"),
         ("correction", ONE_TOO_MANY, r"is an array of shape \[3\]: must be one vector"),
         ("mean", ONE_TOO_MANY, "mean is an array .*: must be one number"),
@@ -89,6 +93,7 @@ def test_a_result_of_no_use(rule: str, result: Any, says: str) -> None:
         ("averages", "y", "averages is y: must be a tuple"),
         ("totals", ("y",), "totals is .*: must be a tuple of names in numbers: seen"),
         ("vectors_up", -1, "vectors_up is -1: must be an integer, at least 1"),
+        ("start_loss", True, "start_loss is True: only applies with a rule message"),
         ("echo_clip", 1.0, "is None: must be a vector, as echo_clip is given"),
     ],
 )
