@@ -57,6 +57,7 @@ class _Run:
         KINDS["algorithm"].check_object(experiment.strategy)
         check_observes(experiment.strategy)
         self.experiment = experiment
+        self.rounds, self.settings = experiment.training.rounds, experiment.run
         self.folder = folder
         self.callbacks = callbacks
         self.loggers = loggers
@@ -64,8 +65,8 @@ class _Run:
         self.trace = RateTrace(
             experiment.strategy,
             num_clients=experiment.num_clients,
-            rounds=experiment.rounds,
-            eval_every=experiment.eval_every,
+            rounds=experiment.training.rounds,
+            eval_every=experiment.run.eval_every,
         )
         # A user's delivery may lack the attribute; then it is in time.
         late = getattr(experiment.delivery, "is_late", False)
@@ -137,11 +138,12 @@ class _Run:
                 callback.on_round(t, answers.cohort, outcome)
         end = self.round_number = rounds[-1]
         row = None
-        if end % parts.eval_every == 0 or end == parts.rounds:
+        if end % self.settings.eval_every == 0 or end == self.rounds:
             row = self._evaluate(num_available[-1], block[-1], outcomes[-1])
         waited = time.perf_counter() - self.saved_at
-        due = end % parts.checkpoint_every == 0 or waited >= parts.checkpoint_seconds
-        if due or end == parts.rounds:
+        every, seconds = self.settings.checkpoint_every, self.settings.checkpoint_seconds
+        due = end % every == 0 or waited >= seconds
+        if due or end == self.rounds:
             self.save()
         return len(rounds), row
 
@@ -179,7 +181,7 @@ class _Run:
         self.rows.append(row)
         if self.folder is not None:
             append_csv(self.folder.file("metrics.csv"), row)
-            if self.experiment.client_scores:
+            if self.settings.client_scores:
                 write_client_scores(self.folder.path, self.round_number, scores)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
@@ -204,8 +206,8 @@ class _Run:
         parts, done = self.experiment, self.round_number
         if parts.strategy.needs_losses or parts.strategy.needs_outcome:
             return done + 1
-        stops = [parts.rounds, done + self._block_rounds()]
-        for period in (parts.eval_every, parts.checkpoint_every):
+        stops = [self.rounds, done + self._block_rounds()]
+        for period in (self.settings.eval_every, self.settings.checkpoint_every):
             stops.append((done // period + 1) * period)
         return min(stops)
 
@@ -258,10 +260,10 @@ class _Run:
         parts = self.experiment
         added = complete_masks(
             folder.path,
-            parts.write_masks,
+            self.settings.write_masks,
             only_missing=before is not None,
             availability=parts.availability,
-            rounds=parts.rounds,
+            rounds=self.rounds,
             num_clients=parts.num_clients,
         )
         if before is None:
@@ -275,7 +277,7 @@ class _Run:
             result = RunResult(before, self.rows, selection, finished_before=True)
             if added:
                 folder.seal(before)
-        folder.checkpoints.keep(self.experiment.keep_checkpoints)
+        folder.checkpoints.keep(self.settings.keep_checkpoints)
         return result
 
     def _summary(self) -> dict[str, Any]:
@@ -328,10 +330,10 @@ def train(
     with closed_on_error(loggers), ExitStack() as stack:
         run = _Run(experiment, folder, callbacks, loggers)
         stack.enter_context(stop.hold())
-        _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)
+        _LOG.info("rounds %d to %d", run.round_number + 1, run.rounds)
         if progress is not None:
             progress.start(run.round_number + 1)
-        while run.round_number < experiment.rounds:
+        while run.round_number < run.rounds:
             if stop.requested():
                 run.save()
                 _LOG.info("interrupted after round %d", run.round_number)
