@@ -289,7 +289,8 @@ class Builder:
         delivery = self._build("delivery", of_delivery)
         ids = np.arange(min(world.constraint.largest_k, world.num_clients))
         name = f"delivery {type(delivery).__name__}: arrivals"
-        check_repeats(name, lambda t: arrivals_of(delivery, t, ids))
+        late = self._configs["delivery"].is_late
+        check_repeats(name, lambda t: arrivals_of(delivery, t, ids, late=late))
         return delivery
 
     @cached_property
@@ -302,8 +303,8 @@ class Builder:
         """
         settings, world = self._settings, self.world
         algorithm, engine = self._configs["algorithm"], self._configs["engine"]
-        late = getattr(self._configs["delivery"], "is_late", False)
-        if late and not getattr(engine, "keeps_late", False):
+        late = self._configs["delivery"].is_late
+        if late and not engine.keeps_late:
             allowed = f"must be in time with engine {settings['engine']}, which keeps no updates"
             raise ParameterError("delivery", settings["delivery"], allowed)
         client = self._build("client_optimizer")
@@ -354,6 +355,7 @@ class Builder:
         in_log = self._configs["availability"].client_names(world.availability)
         if names is None and in_log:
             names = np.array(in_log, str)
+        weight = self._settings.get("staleness_weight", "constant")
         return Experiment(
             availability=self.masks if looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
@@ -369,5 +371,5 @@ class Builder:
             client_names=names,
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
-            staleness_weight=self._settings.get("staleness_weight", "constant"),
+            staleness_weight=weight if self._configs["delivery"].is_late else None,
         )

@@ -50,7 +50,7 @@ def deliver(
         ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
             returns another cohort than the delivered clients.
     """
-    arrivals = arrivals_of(delivery, now.number, ids)
+    arrivals = arrivals_of(delivery, now.number, ids, late=False)
     delivered = arrivals.delivered & (not arrivals.failed)
     return Answers(
         asked=ids,
@@ -68,7 +68,7 @@ def _distinct(ids: Sequence[np.ndarray]) -> int:
     return len(np.unique(np.concatenate(ids)))
 
 
-def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
+def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray, *, late: bool) -> Arrivals:
     """Returns the arrivals of the clients asked in round t.
 
     Raises:
@@ -80,10 +80,9 @@ def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
     if not isinstance(arrivals, Arrivals):
         raise ComponentError(f"{where} returned {type(arrivals).__name__}: must be Arrivals")
     kinds = {"delivered": ("b", "bool"), "seconds": ("f", "float")}
-    late, rounds = getattr(delivery, "is_late", False), arrivals.rounds
     if late:
         kinds["rounds"] = ("i", "int")
-    elif rounds is not None:
+    elif arrivals.rounds is not None:
         raise ComponentError(f"{where} has rounds, which only count with is_late = True")
     for name, (kind, words) in kinds.items():
         part = getattr(arrivals, name)
@@ -205,7 +204,7 @@ class InFlight:
             ComponentError: See `deliver`; also if the strategy's `taken` returns no `Taken`.
         """
         t = now.number
-        arrivals = arrivals_of(delivery, t, ids)
+        arrivals = arrivals_of(delivery, t, ids, late=True)
         asked = self._asked(t, ids, arrivals)
         # Selected clients first, because a strategy may use only these.
         entries = asked.and_then(self.entries)

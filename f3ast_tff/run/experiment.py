@@ -36,7 +36,8 @@ class Experiment:
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
-        staleness_weight: Factor of late updates' weights, see `staleness_weight`.
+        staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
+            update is late.
     """
 
     availability: Availability
@@ -53,4 +54,4 @@ class Experiment:
     client_names: np.ndarray | None = None
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
-    staleness_weight: str = "constant"
+    staleness_weight: str | None = None

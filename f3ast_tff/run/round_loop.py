@@ -37,6 +37,7 @@ from f3ast_tff.run.delivering import InFlight, deliver, outcome_for_strategy, tr
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.run.selecting import check_observes, constraint_of, select_clients, state_of
+from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("f3ast_tff.run")
@@ -68,9 +69,8 @@ class _Run:
             rounds=experiment.training.rounds,
             eval_every=experiment.run.eval_every,
         )
-        # A user's delivery may lack the attribute; then it is in time.
-        late = getattr(experiment.delivery, "is_late", False)
-        self.in_flight = InFlight(experiment.staleness_weight) if late else None
+        weight = experiment.staleness_weight
+        self.in_flight = None if weight is None else InFlight(weight)
         self.rows: list[Row] = []
         self.round_number = 0
         self._warned: set[str] = set()
@@ -283,7 +283,7 @@ class _Run:
     def _summary(self) -> dict[str, Any]:
         # Without the first block, which compiles, unless it is the only block.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
-        rules = getattr(self.experiment.strategy, "may_select", ())
+        rules = facts_of(self.experiment.strategy).may_select
         return {
             **({"may_select": sorted(rules)} if rules else {}),
             "rounds": self.round_number,
