@@ -18,6 +18,7 @@ from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.run.selecting import select_clients, weigh_updates
+from f3ast_tff.run.strategy_facts import facts_of
 
 # Rounds in a row without a selected user after which nobody is expected to come.
 _PATIENCE = 10_000
@@ -52,7 +53,7 @@ class AvailableUsers(FederatedDatasetBase):
             ParameterError: If the method asks for losses or needs another aggregation.
         """
         super().__init__()
-        aggregation = getattr(strategy, "aggregation", "sum")
+        aggregation = facts_of(strategy).aggregation
         if aggregation not in ("sum", "mean") or strategy.needs_losses or strategy.needs_outcome:
             allowed = "must weigh for sum or mean, and ask for no losses"
             raise ParameterError("strategy", type(strategy).__name__, allowed)

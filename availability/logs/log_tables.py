@@ -67,7 +67,7 @@ def read_csv_log(path: Path, separator: str, *, header: bool = True) -> Any:
 def _refuse_open_quotes(frame: Any, first: int) -> None:
     """Refuses an entry of several lines: a stray quotation mark hides all up to the next one."""
     ends = [column.str.contains("[\r\n]").to_numpy(bool) for _, column in frame.items()]
-    rows = np.flatnonzero(np.any(ends, axis=0)) if ends else []
+    rows: Any = np.flatnonzero(np.any(ends, axis=0)) if ends else []
     if len(rows):
         raise ValueError(f"line {first + rows[0]} has a quotation mark that does not end there")
 

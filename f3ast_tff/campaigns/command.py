@@ -155,11 +155,11 @@ def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
     """Adds newly requested outputs to finished runs, as far as still possible."""
     left_out: Counter[str] = Counter()
     for run in finished:
-        if lacks_outputs(run.folder, run.settings):
+        if lacks_outputs(run.folder, run.configuration.run):
             with closing(RunFolder(run.folder, run.identity)) as folder:
                 add_outputs(folder, run.configuration)
         recorded = (read_config(run.folder) or {}).get("settings", {})
-        left_out.update(not_added(run.folder, run.settings, recorded))
+        left_out.update(not_added(run.folder, run.configuration, recorded))
     for what, runs in left_out.items():
         say(f"{name}: {what}: not added to {runs} finished runs")
 
@@ -201,7 +201,7 @@ def _list(campaign: Campaign) -> None:
     for run in campaign.runs:
         done = rounds_done(run)
         state = "finished" if is_finished(run) else f"round {done}" if done else "new"
-        print(f"{run.folder}  {state}, {run.settings['rounds']} rounds")
+        print(f"{run.folder}  {state}, {run.rounds} rounds")
     print(f"{len(campaign.runs)} runs")
 
 
@@ -224,7 +224,7 @@ def _still(left: Sequence[PlannedRun]) -> str:
     if not left:
         return ""
     begun = [done for done in map(rounds_done, left) if done]
-    total = sum(run.settings["rounds"] for run in left)
+    total = sum(run.rounds for run in left)
     return (
         f"{len(left)} runs left, {len(begun)} of them begun, {total - sum(begun)} rounds: "
         "the same command goes on; "

@@ -73,13 +73,13 @@ class Cost:
 
     def seconds(self, run: PlannedRun) -> float:
         """Returns the seconds of a run's remaining rounds; the last round is always evaluated."""
-        rounds, every, done = run.settings["rounds"], run.settings["eval_every"], rounds_done(run)
+        rounds, every, done = run.rounds, run.configuration.run.eval_every, rounds_done(run)
         evaluations = -(-rounds // every) - done // every
         return self.start + (rounds - done) * self.round + evaluations * self.evaluation
 
     def disk(self, run: PlannedRun, checkpoints: int) -> float:
         """Returns the bytes of a run's folder."""
-        grown = max(run.settings["rounds"] - 2, 0)
+        grown = max(run.rounds - 2, 0)
         checkpoint, rest = (size + grown * each for size, each in zip(self.bytes, self.growth))
         return checkpoints * checkpoint + rest
 
@@ -144,9 +144,9 @@ def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
     """
     configuration = resolve_order(order)
     load_framework(configuration)
-    settings, cold = configuration.settings, _short_run(configuration, 2, 1, share)
-    rounds = max(3, min(_ROUNDS, settings["rounds"])) if cold.first <= _LONG_S else 2
-    again = configuration, rounds, settings["eval_every"], share
+    cold, most = _short_run(configuration, 2, 1, share), configuration.training.rounds
+    rounds = max(3, min(_ROUNDS, most)) if cold.first <= _LONG_S else 2
+    again = configuration, rounds, configuration.run.eval_every, share
     compiling = _short_run(*again) if rounds > 2 else cold
     # The same rounds again compile nothing.
     warm = _short_run(*again)
@@ -277,7 +277,7 @@ def _print_costs(
         each, scoring = fmean(c.round for _, c in of_it), fmean(c.evaluation for _, c in of_it)
         hours = sum(cost.seconds(run) for run, cost in of_it) / 3600
         memory = max(cost.memory_mib for _, cost in of_it)
-        kept = sum(cost.disk(run, run.settings["keep_checkpoints"]) for run, cost in of_it) / _MIB
+        kept = sum(c.disk(r, r.configuration.run.keep_checkpoints) for r, c in of_it) / _MIB
         disk += kept
         numbers = f"{each:>8.3g} {scoring:>10.3g} {hours:>7.3g} {memory:>6.0f} {kept:>8.3g}"
         print(f"{name:<{width}} {len(of_it):>5} {numbers}")
@@ -287,7 +287,7 @@ def _print_costs(
     disk += at_a_time * running / _MIB
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     available, free = available_memory_bytes() / _MIB, shutil.disk_usage(there).free / _MIB
-    rounds = sum(run.settings["rounds"] - rounds_done(run) for run in runs)
+    rounds = sum(run.rounds - rounds_done(run) for run in runs)
     took = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
     print(f"{len(runs)} runs left, {at_a_time} at a time: {took}; {rounds} rounds")
     print(f"memory {memory:.0f} MiB, {available:.0f} available; ", end="")

@@ -237,12 +237,10 @@ class Watch:
         self._running: dict[str, PlannedRun] = {}
         # A finished run may have kept no checkpoint.
         self._rounds = {
-            run.name: run.settings["rounds"]
-            if manifest.state(run) == FINISHED
-            else rounds_done(run)
+            run.name: run.rounds if manifest.state(run) == FINISHED else rounds_done(run)
             for run in campaign.runs
         }
-        total = sum(run.settings["rounds"] for run in campaign.runs)
+        total = sum(run.rounds for run in campaign.runs)
         self._progress = CampaignProgress(
             campaign.name,
             num_runs=len(campaign.runs),
@@ -260,7 +258,7 @@ class Watch:
         del self._running[run.name]
         self._manifest.ended(run, outcome)
         if outcome.state == FINISHED:
-            self._rounds[run.name] = run.settings["rounds"]
+            self._rounds[run.name] = run.rounds
         else:
             self._progress.failure(run.name, outcome.error or "")
 

@@ -57,7 +57,12 @@ class PlannedRun:
     @property
     def folder(self) -> Path:
         """The run's folder."""
-        return Path(self.settings["output_dir"]) / self.name
+        return Path(self.configuration.run.output_dir) / self.name
+
+    @property
+    def rounds(self) -> int:
+        """T, the run's number of rounds."""
+        return self.configuration.training.rounds
 
     @property
     def environment(self) -> tuple[str, str]:

@@ -182,8 +182,7 @@ def _run(
 ) -> int:
     from f3ast_tff.run.run_experiment import run_experiment
 
-    settings = configuration.settings
-    progress = ProgressBar(settings["run_name"], settings["rounds"])
+    progress = ProgressBar(configuration.run.run_name, configuration.training.rounds)
     signals.message, signals.say = _AT_START, say
     try:
         with closing(progress):

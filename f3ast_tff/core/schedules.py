@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
 
@@ -110,17 +109,17 @@ class InverseSqrt(Schedule):
         return 1 / math.sqrt((round_number - 1) / self.rounds + 1)
 
 
-def client_schedule(settings: Mapping[str, Any]) -> Schedule:
+def client_schedule(name: str, *, decay: float, rounds: int | None) -> Schedule:
     """Returns the schedule of an experiment's clients.
 
     Args:
-        settings: Settings with `client_lr_schedule`, `client_lr_decay` and `client_lr_rounds`.
+        name: The setting `client_lr_schedule`.
+        decay: The setting `client_lr_decay`.
+        rounds: The setting `client_lr_rounds`.
 
     Raises:
         ParameterError: If a parameter is given that the schedule does not have.
     """
-    name = settings["client_lr_schedule"]
-    decay, rounds = settings["client_lr_decay"], settings["client_lr_rounds"]
     if name != "geometric" and decay != 1:
         allowed = f"only applies with client_lr_schedule geometric; it is {name}"
         raise ParameterError("client_lr_decay", decay, allowed)
@@ -133,4 +132,5 @@ def client_schedule(settings: Mapping[str, Any]) -> Schedule:
         return Schedule()
     if name == "geometric":
         return Geometric(decay)
+    assert rounds is not None
     return {"inverse": Inverse, "inverse_sqrt": InverseSqrt}[name](rounds)

@@ -30,6 +30,7 @@ from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods.parts.own_server import constraint_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
+from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("flwr")
@@ -106,7 +107,8 @@ class AvailabilityStrategy(FlowerStrategy):
             ComponentError: If the strategy lacks a method.
         """
         KINDS["algorithm"].check_object(strategy)
-        self._aggregation = getattr(strategy, "aggregation", "sum")
+        facts = facts_of(strategy)
+        self._aggregation = facts.aggregation
         if self._aggregation not in _AGGREGATIONS:
             allowed = f"weighs for the aggregation {self._aggregation}: must be sum or mean"
             raise ParameterError("strategy", type(strategy).__name__, allowed)
@@ -118,9 +120,8 @@ class AvailabilityStrategy(FlowerStrategy):
         ):
             if not holds:
                 raise ParameterError(name, value, f"must be {allowed}")
-        p = getattr(strategy, "p", None)
-        if isinstance(p, np.ndarray) and len(p) != num_clients:
-            allowed = f"must be {len(p)}, the clients of the strategy"
+        if facts.num_clients not in (None, num_clients):
+            allowed = f"must be {facts.num_clients}, the clients of the strategy"
             raise ParameterError("num_clients", num_clients, allowed)
         self._strategy = strategy
         self._num_clients = num_clients
@@ -308,7 +309,7 @@ class AvailabilityStrategy(FlowerStrategy):
         self, grid: Grid, ids: np.ndarray, nodes: Mapping[int, int], arrays: ArrayRecord, t: int
     ) -> np.ndarray:
         """Asks clients for their loss, `float64 [m]`; NaN for a client that does not answer."""
-        which = getattr(self._strategy, "client_loss", "mean")
+        which = facts_of(self._strategy).client_loss
         config = ConfigRecord({"server-round": t, "client-loss": which})
         content = RecordDict({"arrays": arrays, "config": config})
         asked = self._messages(content, ids, nodes, f"{MessageType.EVALUATE}.{_LOSS}")

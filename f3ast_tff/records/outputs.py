@@ -13,6 +13,8 @@ from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.files.array_files import load_npz, write_npz
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.records.results import CLIENT_SCORES
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.groups import RunConfig
 from f3ast_tff.settings.logger_names import listed
 
 
@@ -102,26 +104,26 @@ def read_client_scores(run_folder: Path) -> dict[int, dict[str, np.ndarray]]:
     return found
 
 
-def lacks_outputs(path: Path, settings: Mapping[str, Any]) -> bool:
+def lacks_outputs(path: Path, run: RunConfig) -> bool:
     """Returns whether `add_outputs` changes the finished run in a folder."""
-    masks = masks_file(path, settings["write_masks"])
-    surplus = _num_checkpoints(path) > settings["keep_checkpoints"]
+    masks = masks_file(path, run.write_masks)
+    surplus = _num_checkpoints(path) > run.keep_checkpoints
     return surplus or (masks is not None and not masks.exists())
 
 
-def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
+def not_added(path: Path, configuration: Configuration, recorded: Mapping[str, Any]) -> list[str]:
     """Returns the outputs that are asked for but cannot be added to a finished run.
 
     `recorded` are the settings in its `config.json`, from its first start. The outputs are flags
     without dashes, such as `"logger=tensorboard"`.
     """
-    before = {**settings, **recorded}
+    before, run = {**configuration.settings, **recorded}, configuration.run
     found = []
-    if settings["client_scores"] and not scores_file(path, settings["rounds"]).exists():
+    if run.client_scores and not scores_file(path, configuration.training.rounds).exists():
         found.append("client_scores")
     known = ("csv", *listed(before["logger"]))
-    found += [f"logger={name}" for name in listed(settings["logger"]) if name not in known]
-    wanted = settings["keep_checkpoints"]
+    found += [f"logger={name}" for name in listed(run.logger) if name not in known]
+    wanted = run.keep_checkpoints
     if wanted > max(_num_checkpoints(path), before["keep_checkpoints"]):
         found.append(f"keep_checkpoints={wanted}")
     return found

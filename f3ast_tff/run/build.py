@@ -49,6 +49,8 @@ class Builder:
         """Builds nothing yet; `folder` is for the engine's files."""
         self._configs = configuration.configs
         self._settings = configuration.settings
+        self._training, self._run = configuration.training, configuration.run
+        self._selection, self._readings = configuration.selection, configuration.readings
         self._folder = folder
 
     def _build(self, kind: str, *arguments: Any) -> Any:
@@ -118,7 +120,7 @@ class Builder:
     @cached_property
     def preprocessing(self) -> Preprocessing:
         """Turns stored features into model inputs."""
-        return self._configs["task"].preprocessing(self._settings["seed"])
+        return self._configs["task"].preprocessing(self._run.seed)
 
     @cached_property
     def model(self) -> Model:
@@ -150,13 +152,13 @@ class Builder:
         Raises:
             ParameterError: If no client takes a step, or a client takes far too many.
         """
-        settings = self._settings
+        training = self._training
         work = LocalTraining(
-            settings["batch_size"],
-            settings["local_epochs"],
-            settings["local_steps"],
-            drop_remainder=settings["last_batch"] == "drop",
-            seed=settings["seed"],
+            training.batch_size,
+            training.local_epochs,
+            training.local_steps,
+            drop_remainder=training.last_batch == "drop",
+            seed=self._run.seed,
         )
         check_steps(self.data.train, work)
         return work
@@ -164,8 +166,8 @@ class Builder:
     @cached_property
     def availability_seed(self) -> int:
         """Seed of availability and of random K_t (reading R13)."""
-        released = self._settings["availability_draws"] == "by_round_only"
-        return _RELEASED_AVAILABILITY_SEED if released else self._settings["seed"]
+        released = self._readings.availability_draws == "by_round_only"
+        return _RELEASED_AVAILABILITY_SEED if released else self._run.seed
 
     @cached_property
     def aggregation(self) -> Aggregation:
@@ -175,7 +177,7 @@ class Builder:
     @cached_property
     def model_bytes(self) -> int:
         """Bytes of one copy of the model."""
-        weights = self.model.initial_weights(self._settings["seed"])
+        weights = self.model.initial_weights(self._run.seed)
         return sum(weight.nbytes for weight in weights)
 
     @cached_property
@@ -188,8 +190,8 @@ class Builder:
     @cached_property
     def world(self) -> StrategyContext:
         """Shares, availability, constraint, data and model, with the constraint on updates."""
-        settings, sizes, work = self._settings, self.data.train.sizes, self.work
-        p = client_share(sizes, work, settings["client_share"])
+        sizes, work, share = self.data.train.sizes, self.work, self._readings.client_share
+        p = client_share(sizes, work, share)
         # Scores and summaries are by it.
         p.flags.writeable = False
         seed = self.availability_seed
@@ -198,7 +200,7 @@ class Builder:
             config = config.for_clients(train.names.tolist())
         labels = [self._label_distribution()] if config.needs_labels else []
         # An objective of equal shares does not change who is there.
-        unit = "examples" if settings["client_share"] == "equal" else settings["client_share"]
+        unit = "examples" if share == "equal" else share
         process = config.build(client_share(sizes, work, unit), seed, *labels)
         KINDS["availability"].check_object(process)
         name = type(process).__name__
@@ -211,8 +213,8 @@ class Builder:
             sizes=sizes,
             availability=process,
             constraint=constraint,
-            rounds=settings["rounds"],
-            seed=settings["seed"],
+            rounds=self._training.rounds,
+            seed=self._run.seed,
             train=self.data.train,
             model=self.model,
             preprocessing=self.preprocessing,
@@ -237,19 +239,19 @@ class Builder:
         Raises:
             ParameterError: If the population changes and a component cannot handle that.
         """
-        settings, world = self._settings, self.asked_world
+        limits, world = self._selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
             self._check_own(strategy)
-        if settings["client_share_of"] != "present" and not settings["selection_separation"]:
+        if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
         from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 
-        if settings["client_share_of"] == "present":
+        if limits.client_share_of == "present":
             present = self._changing_population()
             strategy = OfThosePresent(strategy, present, world.p, world.constraint.mean_k)
-        if settings["selection_separation"]:
-            strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
+        if limits.selection_separation:
+            strategy = Separated(strategy, limits.selection_separation, world.num_clients)
         return strategy
 
     def _check_own(self, strategy: Strategy) -> None:
@@ -308,7 +310,8 @@ class Builder:
         delivery = self._build("delivery", of_delivery)
         ids = np.arange(min(world.constraint.largest_k, world.num_clients))
         name = f"delivery {type(delivery).__name__}: arrivals"
-        check_repeats(name, lambda t: arrivals_of(delivery, t, ids))
+        late = self._configs["delivery"].is_late
+        check_repeats(name, lambda t: arrivals_of(delivery, t, ids, late=late))
         return delivery
 
     @cached_property
@@ -321,12 +324,17 @@ class Builder:
         """
         settings, world = self._settings, self.world
         algorithm, engine = self._configs["algorithm"], self._configs["engine"]
-        late = getattr(self._configs["delivery"], "is_late", False)
-        if late and not getattr(engine, "keeps_late", False):
+        late = self._configs["delivery"].is_late
+        if late and not engine.keeps_late:
             allowed = f"must be in time with engine {settings['engine']}, which keeps no updates"
             raise ParameterError("delivery", settings["delivery"], allowed)
         client = self._build("client_optimizer")
-        schedule = client_schedule(settings)
+        training = self._training
+        schedule = client_schedule(
+            training.client_lr_schedule,
+            decay=training.client_lr_decay,
+            rounds=training.client_lr_rounds,
+        )
         if schedule.is_constant:
             # An optimizer given as an object may have a schedule.
             schedule = client.schedule
@@ -348,7 +356,7 @@ class Builder:
             p=world.p,
             client_loss=algorithm.client_loss,
             cohort_size=min(world.constraint.largest_k, world.num_clients),
-            seed=settings["seed"],
+            seed=self._run.seed,
             tff_clients_at_once=self._configs["task"].tff_clients_at_once,
             folder=self._folder,
             late=late,
@@ -359,7 +367,7 @@ class Builder:
         """Returns all parts that the round loop needs."""
         # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
-        settings, world = self._settings, self.world
+        world = self.world
         looks_ahead = self._configs["delivery"].looks_ahead
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
@@ -368,14 +376,14 @@ class Builder:
         in_log = self._configs["availability"].client_names(world.availability)
         if names is None and in_log:
             names = np.array(in_log, str)
+        weight = self._settings.get("staleness_weight", "constant")
         return Experiment(
             availability=self.masks if looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
             strategy=strategy,
             engine=self.engine,
-            rounds=settings["rounds"],
-            eval_every=settings["eval_every"],
-            checkpoint_every=settings["checkpoint_every"],
+            training=self._training,
+            run=self._run,
             num_clients=world.num_clients,
             model=world.model,
             delivery=delivery,
@@ -384,9 +392,5 @@ class Builder:
             client_names=names,
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
-            checkpoint_seconds=settings["checkpoint_seconds"],
-            client_scores=settings["client_scores"],
-            keep_checkpoints=settings["keep_checkpoints"],
-            write_masks=settings["write_masks"],
-            staleness_weight=settings.get("staleness_weight", "constant"),
+            staleness_weight=weight if self._configs["delivery"].is_late else None,
         )

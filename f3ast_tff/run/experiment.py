@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +13,7 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.selecting import Constraint
+from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Experiment:
         constraint: Constraint on the clients that may take part.
         strategy: Selects clients and weighs their updates.
         engine: Executes the rounds.
-        rounds: T, number of rounds.
-        eval_every: Rounds between evaluations; the last round is always evaluated.
-        checkpoint_every: Rounds between checkpoints; the last round always gets one.
+        training: Settings of local training, with the number of rounds T.
+        run: Settings of evaluations, checkpoints and files. The last round is always evaluated and
+            always gets a checkpoint.
         num_clients: Number of clients N.
         model: The network that the engine trains.
         delivery: Decides which updates arrive.
@@ -36,21 +36,16 @@ class Experiment:
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
-        checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
-        client_scores: Whether each evaluation writes the scores of every client.
-        keep_checkpoints: Number of checkpoints to keep when the run has finished.
-        write_masks: Format of the file of masks, `"csv"`, `"npy"` or `"npz"`; `"none"` for no
-            file.
-        staleness_weight: Factor of late updates' weights, see `staleness_weight`.
+        staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
+            update is late.
     """
 
     availability: Availability
     constraint: Constraint
     strategy: Strategy
     engine: Engine
-    rounds: int
-    eval_every: int
-    checkpoint_every: int
+    training: TrainingConfig
+    run: RunConfig
     num_clients: int
     model: Model | None = None
     delivery: Delivery = field(default_factory=Certain)
@@ -59,8 +54,4 @@ class Experiment:
     client_names: np.ndarray | None = None
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
-    checkpoint_seconds: float = math.inf
-    client_scores: bool = False
-    keep_checkpoints: int = 1
-    write_masks: str = "none"
-    staleness_weight: str = "constant"
+    staleness_weight: str | None = None

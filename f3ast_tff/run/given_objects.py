@@ -19,6 +19,7 @@ from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.run.object_identity import identity_of
+from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields
 from f3ast_tff.settings.kinds import KINDS
@@ -147,10 +148,10 @@ def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
 def _facts(kind: str, value: Any) -> dict[str, Any]:
     """Class attributes of the component, from the object."""
     if kind == "algorithm":
-        return {
-            "aggregation": getattr(value, "aggregation", "sum"),
-            "client_loss": getattr(value, "client_loss", "mean"),
-        }
+        own = facts_of(value)
+        return {"aggregation": own.aggregation, "client_loss": own.client_loss}
+    if kind == "delivery":
+        return {"is_late": getattr(value, "is_late", False)}
     if kind == "availability":
         return _facts_of_availability(value)
     if kind == "model":

@@ -6,13 +6,12 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import CheckpointError, Interrupted
-from f3ast_tff.core.read_only import read_only
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.array_files import write_npz
 from f3ast_tff.files.atomic import atomic_write
@@ -33,15 +32,36 @@ from f3ast_tff.records.metrics_loggers import (
 from f3ast_tff.records.outputs import complete_masks, write_client_scores
 from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.delivering import InFlight, InTime, outcome_for_strategy, troubles
+from f3ast_tff.run.delivering import InTime, outcome_for_strategy, troubles
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.run_result import RunResult
-from f3ast_tff.run.selecting import check_observes, constraint_of, select_clients, state_of
+from f3ast_tff.run.selecting import (
+    check_observes,
+    constraint_of,
+    read_only,
+    select_clients,
+    state_of,
+)
+from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings.kinds import KINDS
+
+if TYPE_CHECKING:
+    from f3ast_tff.run.in_flight import InFlight
 
 _LOG = logging.getLogger("f3ast_tff.run")
 # Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
+
+
+def _updates_of(experiment: Experiment) -> InTime | InFlight:
+    """What is on its way between rounds."""
+    weight = experiment.staleness_weight
+    if weight is None:
+        return InTime()
+    # A run without late updates does without the module.
+    from f3ast_tff.run.in_flight import InFlight
+
+    return InFlight(weight)
 
 
 class _Run:
@@ -57,6 +77,7 @@ class _Run:
         KINDS["algorithm"].check_object(experiment.strategy)
         check_observes(experiment.strategy)
         self.experiment = experiment
+        self.rounds, self.settings = experiment.training.rounds, experiment.run
         self.folder = folder
         self.callbacks = callbacks
         self.loggers = loggers
@@ -64,12 +85,10 @@ class _Run:
         self.trace = RateTrace(
             experiment.strategy,
             num_clients=experiment.num_clients,
-            rounds=experiment.rounds,
-            eval_every=experiment.eval_every,
+            rounds=experiment.training.rounds,
+            eval_every=experiment.run.eval_every,
         )
-        # A user's delivery may lack the attribute; then it is in time.
-        late = getattr(experiment.delivery, "is_late", False)
-        self.updates = InFlight(experiment.staleness_weight) if late else InTime()
+        self.updates = _updates_of(experiment)
         self.rows: list[Row] = []
         self.round_number = 0
         self._warned: set[str] = set()
@@ -135,11 +154,12 @@ class _Run:
                 callback.on_round(t, answers.cohort, outcome)
         end = self.round_number = rounds[-1]
         row = None
-        if end % parts.eval_every == 0 or end == parts.rounds:
+        if end % self.settings.eval_every == 0 or end == self.rounds:
             row = self._evaluate(num_available[-1], block[-1], outcomes[-1])
         waited = time.perf_counter() - self.saved_at
-        due = end % parts.checkpoint_every == 0 or waited >= parts.checkpoint_seconds
-        if due or end == parts.rounds:
+        every, seconds = self.settings.checkpoint_every, self.settings.checkpoint_seconds
+        due = end % every == 0 or waited >= seconds
+        if due or end == self.rounds:
             self.save()
         return len(rounds), row
 
@@ -176,7 +196,7 @@ class _Run:
         self.rows.append(row)
         if self.folder is not None:
             append_csv(self.folder.file("metrics.csv"), row)
-            if self.experiment.client_scores:
+            if self.settings.client_scores:
                 write_client_scores(self.folder.path, self.round_number, scores)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
@@ -201,8 +221,8 @@ class _Run:
         parts, done = self.experiment, self.round_number
         if parts.strategy.needs_losses or parts.strategy.needs_outcome:
             return done + 1
-        stops = [parts.rounds, done + self._block_rounds()]
-        for period in (parts.eval_every, parts.checkpoint_every):
+        stops = [self.rounds, done + self._block_rounds()]
+        for period in (self.settings.eval_every, self.settings.checkpoint_every):
             stops.append((done // period + 1) * period)
         return min(stops)
 
@@ -254,10 +274,10 @@ class _Run:
         parts = self.experiment
         added = complete_masks(
             folder.path,
-            parts.write_masks,
+            self.settings.write_masks,
             only_missing=before is not None,
             availability=parts.availability,
-            rounds=parts.rounds,
+            rounds=self.rounds,
             num_clients=parts.num_clients,
         )
         if before is None:
@@ -271,13 +291,13 @@ class _Run:
             result = RunResult(before, self.rows, selection, finished_before=True)
             if added:
                 folder.seal(before)
-        folder.checkpoints.keep(self.experiment.keep_checkpoints)
+        folder.checkpoints.keep(self.settings.keep_checkpoints)
         return result
 
     def _summary(self) -> dict[str, Any]:
         # Without the first block, which compiles, unless it is the only block.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
-        rules = getattr(self.experiment.strategy, "may_select", ())
+        rules = facts_of(self.experiment.strategy).may_select
         return {
             **({"may_select": sorted(rules)} if rules else {}),
             "rounds": self.round_number,
@@ -324,10 +344,10 @@ def train(
     with closed_on_error(loggers), ExitStack() as stack:
         run = _Run(experiment, folder, callbacks, loggers)
         stack.enter_context(stop.hold())
-        _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)
+        _LOG.info("rounds %d to %d", run.round_number + 1, run.rounds)
         if progress is not None:
             progress.start(run.round_number + 1)
-        while run.round_number < experiment.rounds:
+        while run.round_number < run.rounds:
             if stop.requested():
                 run.save()
                 _LOG.info("interrupted after round %d", run.round_number)

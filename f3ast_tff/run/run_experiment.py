@@ -97,7 +97,7 @@ def run_experiment(
         if opened is not None:
             origin = provenance() if origin is None else origin
             write_config(opened, configuration, origin, experiment.data_sha256, data)
-            loggers = metrics_loggers(settings["logger"], opened.path, settings)
+            loggers = metrics_loggers(configuration.run.logger, opened.path, settings)
         say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         if not result.finished_before:
@@ -129,7 +129,7 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         RunFolderError: If the data have changed since the run.
     """
     settings, config = configuration.settings, folder.config() or {}
-    masks = masks_file(folder.path, settings["write_masks"])
+    masks = masks_file(folder.path, configuration.run.write_masks)
     if masks is not None and not masks.exists():
         from f3ast_tff.run.build import Builder
 
@@ -144,12 +144,12 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         record_masks(
             masks,
             availability=world.availability,
-            rounds=settings["rounds"],
+            rounds=configuration.training.rounds,
             num_clients=world.num_clients,
         )
         folder.seal(without_seal(read_summary(folder.path) or {}))
-    left_out = not_added(folder.path, settings, config.get("settings", {}))
-    folder.checkpoints.keep(settings["keep_checkpoints"])
+    left_out = not_added(folder.path, configuration, config.get("settings", {}))
+    folder.checkpoints.keep(configuration.run.keep_checkpoints)
     return left_out
 
 
@@ -196,7 +196,7 @@ def write_config(
                 f"{folder.path} holds a run on other data: the data of {where} have changed. "
                 f"{ADVICE}"
             )
-        if before["identity"]["rounds"] != configuration.settings["rounds"]:
+        if before["identity"]["rounds"] != configuration.training.rounds:
             from f3ast_tff.run.extension import extend_run
 
             extend_run(folder, configuration.identity)

@@ -9,12 +9,29 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.core.read_only import read_only
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.run.strategy_facts import facts_of
 
 _MAX_NAMED = 5
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Returns a copy that cannot be written to; later changes of the array do not reach it.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.run.selecting import read_only
+        >>> mine = np.array([1, 2])
+        >>> theirs = read_only(mine)
+        >>> mine[0] = 7
+        >>> theirs.tolist(), theirs.flags.writeable
+        ([1, 2], False)
+    """
+    copied = array.copy()
+    copied.flags.writeable = False
+    return copied
 
 
 class Constraint(Protocol):
@@ -114,9 +131,7 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
         >>> sorted(select_clients(strategy, now).tolist())
         [0, 2]
     """
-    p = getattr(strategy, "p", None)
-    n = len(p) if isinstance(p, np.ndarray) else None
-    _check_mask("available", now.available, n)
+    _check_mask("available", now.available, facts_of(strategy).num_clients)
     ids = strategy.select(now)
     if breach := next(_breaches(strategy, now, ids), ""):
         raise refused(strategy, "select", now, f"returned {breach}")
@@ -145,7 +160,7 @@ def _breaches(strategy: Strategy, now: Round, ids: Any) -> Iterator[str]:
         wrong = ids.min() if ids.min() < 0 else ids.max()
         yield f"client {wrong}: must be in 0 .. {len(now.available) - 1}"
     elif len(ids):
-        allowed = getattr(strategy, "may_select", ())
+        allowed = facts_of(strategy).may_select
         away = ids[~now.available[ids]]
         if len(away) and "unavailable" not in allowed:
             yield f"{_listed(away)}, not available in this round"

@@ -20,9 +20,7 @@ _HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _HELP_ON = ("--help=", "-help=")
 _RANGE = re.compile("[0-9]+-[0-9]+")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan", re.IGNORECASE
-)
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.IGNORECASE)
 _WIDTH = 92
 _INDENT = " " * 6
 

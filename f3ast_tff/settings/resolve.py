@@ -145,12 +145,18 @@ class _Resolver:
         for config in configs.values():
             for part in (config, *getattr(config, "parts", ())):
                 part.check(settings)
-        client_schedule(settings)
-        _check_weights(configs["algorithm"], configs["aggregation"])
-        _check_run_name(settings["run_name"])
-        logger_names(settings["logger"])
         chosen = frozenset(self._given)
-        return Configuration(MappingProxyType(configs), settings, self._registry, chosen)
+        found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
+        training = found.training
+        client_schedule(
+            training.client_lr_schedule,
+            decay=training.client_lr_decay,
+            rounds=training.client_lr_rounds,
+        )
+        _check_weights(configs["algorithm"], configs["aggregation"])
+        _check_run_name(found.run.run_name)
+        logger_names(found.run.logger)
+        return found
 
     def run_name(self) -> str:
         named = ("task", "algorithm", "availability", "reading")

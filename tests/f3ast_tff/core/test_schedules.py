@@ -53,7 +53,13 @@ def test_a_decay_of_1_is_constant() -> None:
     ],
 )
 def test_settings(given: dict[str, Any], expected: Schedule) -> None:
-    assert client_schedule(resolve(given).settings) == expected
+    training = resolve(given).training
+    found = client_schedule(
+        training.client_lr_schedule,
+        decay=training.client_lr_decay,
+        rounds=training.client_lr_rounds,
+    )
+    assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.records.metrics import Row
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.delivering import InFlight, Payload
+from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.in_flight import InFlight
 from f3ast_tff.run.round_loop import train
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve

@@ -42,7 +42,7 @@ def configuration(tmp_path: Path, **given: Any) -> Configuration:
 
 def left_out(folder: RunFolder, wanted: Configuration) -> list[str]:
     recorded = (folder.config() or {})["settings"]
-    return not_added(folder.path, wanted.settings, recorded)
+    return not_added(folder.path, wanted, recorded)
 
 
 @pytest.mark.parametrize("form", ["csv", "npy", "npz"])
@@ -50,9 +50,9 @@ def test_masks_are_those_of_the_run(form: str, folder: RunFolder, tmp_path: Path
     before = {path: path.read_bytes() for path in tmp_path.glob("x/*.*")}
     del before[tmp_path / "x/summary.json"]
     wanted = configuration(tmp_path, write_masks=form, keep_checkpoints=2)
-    assert lacks_outputs(folder.path, wanted.settings)
+    assert lacks_outputs(folder.path, wanted.run)
     add_outputs(folder, wanted)
-    assert not lacks_outputs(folder.path, wanted.settings)
+    assert not lacks_outputs(folder.path, wanted.run)
     assert sound_summary(folder.path) is not None
     masks = read_masks(folder.file(f"masks.{form}"))
     assert masks.shape == (ROUNDS, N)
@@ -79,7 +79,7 @@ def test_checkpoints_that_are_too_many_go(
     kept: int, rounds: list[int], folder: RunFolder, tmp_path: Path
 ) -> None:
     wanted = configuration(tmp_path, keep_checkpoints=kept)
-    assert lacks_outputs(folder.path, wanted.settings) is (kept < 2)
+    assert lacks_outputs(folder.path, wanted.run) is (kept < 2)
     add_outputs(folder, wanted)
     names = [path.name for path in sorted(folder.file("checkpoints").iterdir())]
     assert names == [f"round_{t:08d}.npz" for t in rounds]
@@ -95,4 +95,4 @@ def test_what_is_written_as_a_run_goes_by_is_not_added(folder: RunFolder, tmp_pa
     config["settings"]["keep_checkpoints"] = 0
     add_outputs(folder, configuration(tmp_path, keep_checkpoints=0))
     wanted = configuration(tmp_path)
-    assert not_added(folder.path, wanted.settings, config["settings"]) == ["keep_checkpoints=1"]
+    assert not_added(folder.path, wanted, config["settings"]) == ["keep_checkpoints=1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,7 @@ from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.round_loop import train
 from f3ast_tff.run.run_result import RunResult
+from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 from tests.f3ast_tff.delivery.small_world import world
 from tests.fake_engine import FakeEngine, SilentProgress
 
@@ -107,16 +109,19 @@ def run(
         FixedK(clients_per_round=2),
         strategy(),
         engine,
-        ROUNDS,
-        3,
-        checkpoint_every,
+        TrainingConfig(rounds=ROUNDS),
+        RunConfig(
+            eval_every=3,
+            checkpoint_every=checkpoint_every,
+            checkpoint_seconds=math.inf,
+            client_scores=client_scores,
+            keep_checkpoints=keep_checkpoints,
+            write_masks=write_masks,
+        ),
         N,
         delivery=delivery or Certain(),
         payload=Payload(bytes_down=100, bytes_up=10),
         p=P,
-        write_masks=write_masks,
-        client_scores=client_scores,
-        keep_checkpoints=keep_checkpoints,
     )
     if folder is None:
         return train(parts, None, progress, callbacks, loggers), engine, progress

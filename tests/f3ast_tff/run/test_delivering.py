@@ -15,7 +15,8 @@ from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals, Certain
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round
-from f3ast_tff.run.delivering import InFlight, Payload, deliver
+from f3ast_tff.run.delivering import Payload, deliver
+from f3ast_tff.run.in_flight import InFlight
 from tests.f3ast_tff.run.small_run import (
     STRATEGIES,
     Learner,

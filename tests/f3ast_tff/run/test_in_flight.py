@@ -13,7 +13,8 @@ from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.records.delivered import Answers
 from f3ast_tff.records.history import SelectionHistory
-from f3ast_tff.run.delivering import InFlight, Payload
+from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.in_flight import InFlight
 
 N = 5
 LOST = -1

@@ -177,7 +177,8 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
         "client_loss": of_engine.client_loss,
         "engine": digest(engine),
         "loop": (
-            *(experiment.rounds, experiment.eval_every, experiment.checkpoint_every),
+            experiment.training.rounds,
+            *(experiment.run.eval_every, experiment.run.checkpoint_every),
             experiment.staleness_weight,
         ),
     }
