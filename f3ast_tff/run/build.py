@@ -16,6 +16,7 @@ from f3ast_tff.core.local_training import LocalTraining, check_steps, client_sha
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.schedules import client_schedule
+from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
@@ -68,32 +69,34 @@ class Builder:
         except ValueError as error:
             # `FederatedData` raises it: a label out of range, for example.
             raise ParameterError("task", self._settings["task"], str(error)) from error
-        found, wanted = data.train.num_clients, self._settings.get("num_clients")
+        task: TaskConfig = self._configs["task"]
+        found, wanted = data.train.num_clients, task.num_clients
         if wanted is not None and found != wanted:
             allowed = f"must be {found}, the number in this data"
             raise ParameterError("num_clients", wanted, allowed)
-        held = self._drawn_clients("held_out_clients", found, found - 1)
+        held = self._drawn_clients("held_out_clients", task.held_out_clients, found, found - 1)
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
             data = replace(data, train=data.train.take(kept), test=data.train.take(held))
         if self._configs["algorithm"].pooled:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
-        scored = self._drawn_clients("test_clients", there, there)
+        scored = self._drawn_clients("test_clients", task.test_clients, there, there)
         data = data if scored is None else replace(data, test=data.test.take(scored))
         if not len(data.test.labels):
             raise ParameterError("task", self._settings["task"], "has no test examples")
         return data
 
-    def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
+    def _drawn_clients(
+        self, name: str, asked: int | None, there: int, most: int
+    ) -> np.ndarray | None:
         """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
-        asked = self._settings.get(name)
         if asked is None:
             return None
         if asked > most:
             allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
             raise ParameterError(name, asked, allowed)
-        rng = generator(self._settings["data_seed"], name.replace("_", " "))
+        rng = generator(self._configs["task"].data_seed, name.replace("_", " "))
         return np.sort(rng.permutation(there)[:asked])
 
     @cached_property
