@@ -22,10 +22,10 @@ pytestmark = pytest.mark.page
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+def browser() -> Iterator[Chromium]:
     if not (SITE / "index.html").exists():
         pytest.fail("build/site is not there: make docs")
-    with Chromium(tmp_path_factory.mktemp("profile")) as started:
+    with Chromium() as started:
         yield started
 
 

@@ -75,18 +75,19 @@ class Builder:
         except ValueError as error:
             # `FederatedData` raises it: a label out of range, for example.
             raise ParameterError("task", self._settings["task"], str(error)) from error
-        found, wanted = data.train.num_clients, self._settings.get("num_clients")
+        task: TaskConfig = self._configs["task"]
+        found, wanted = data.train.num_clients, task.num_clients
         if wanted is not None and found != wanted:
             allowed = f"must be {found}, the number in this data"
             raise ParameterError("num_clients", wanted, allowed)
-        held = self._drawn_clients("held_out_clients", found, found - 1)
+        held = self._drawn_clients("held_out_clients", task.held_out_clients, found, found - 1)
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
             data = replace(data, train=data.train.take(kept), test=data.train.take(held))
         if self._configs["algorithm"].pooled:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
-        scored = self._drawn_clients("test_clients", there, there)
+        scored = self._drawn_clients("test_clients", task.test_clients, there, there)
         data = data if scored is None else replace(data, test=data.test.take(scored))
         if not len(data.test.labels):
             raise ParameterError("task", self._settings["task"], "has no test examples")
@@ -94,10 +95,9 @@ class Builder:
 
     def _check_size(self) -> None:
         """Refuses generated data that will not fit into memory; says the size of large ones."""
-        task = self._configs["task"]
-        expected = task.expected_bytes() if isinstance(task, TaskConfig) else 0
-        there = available_memory_bytes()
-        many, gib = self._settings.get("num_clients"), expected / 2**30
+        task: TaskConfig = self._configs["task"]
+        expected, there = task.expected_bytes(), available_memory_bytes()
+        many, gib = task.num_clients, expected / 2**30
         if expected > there:
             allowed = (
                 f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
@@ -106,15 +106,16 @@ class Builder:
         if expected > _LARGE:
             _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
 
-    def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
+    def _drawn_clients(
+        self, name: str, asked: int | None, there: int, most: int
+    ) -> np.ndarray | None:
         """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
-        asked = self._settings.get(name)
         if asked is None:
             return None
         if asked > most:
             allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
             raise ParameterError(name, asked, allowed)
-        rng = generator(self._settings["data_seed"], name.replace("_", " "))
+        rng = generator(self._configs["task"].data_seed, name.replace("_", " "))
         return np.sort(rng.permutation(there)[:asked])
 
     @cached_property

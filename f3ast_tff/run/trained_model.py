@@ -15,6 +15,7 @@ from f3ast_tff.models import Model
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.registry import registry_with
 
+_MAX_SHAPES = 4
 # Name of the task of a `FederatedData` object.
 _DATA_OBJECT = "federated_data"
 
@@ -48,6 +49,13 @@ class TrainedModel:
     weights: Sequence[np.ndarray]
     features: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """The model, its shapes of weights and its classes, in a line."""
+        shapes = ", ".join(str(weight.shape) for weight in self.weights[:_MAX_SHAPES])
+        more = ", ..." if len(self.weights) > _MAX_SHAPES else ""
+        name = type(self.config).__name__
+        return f"TrainedModel({name}, classes={self.num_classes}, weights={shapes}{more})"
 
     def probabilities(self, examples: Any) -> np.ndarray:
         """Returns the probabilities of the classes, `float32 [n, C]`, or `[n, length, C]`.

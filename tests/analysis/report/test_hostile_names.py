@@ -58,8 +58,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with Chromium(tmp_path_factory.mktemp("profile")) as started:
+def browser(page: Path) -> Iterator[Chromium]:
+    with Chromium() as started:
         started.open(page)
         yield started
 

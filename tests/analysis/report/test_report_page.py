@@ -53,8 +53,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with Chromium(tmp_path_factory.mktemp("profile")) as started:
+def browser(report: Path) -> Iterator[Chromium]:
+    with Chromium() as started:
         started.open(report)
         yield started
 

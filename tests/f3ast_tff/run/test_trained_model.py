@@ -107,3 +107,11 @@ def test_the_rates_of_a_run_start_a_strategy(tmp_path: Path) -> None:
     strategy = F3AST.start(run.selection["p"], k=10, **own)
     strategy.restore(learnt)
     np.testing.assert_array_equal(strategy.participation_rates(), run.selection["final_rates"])
+
+
+def test_it_is_shown_in_a_line() -> None:
+    trained = simulate(rounds=1, engine="host", num_clients=4, clients_per_round=2).trained
+    assert (
+        repr(trained)
+        == "TrainedModel(SoftmaxRegressionConfig, classes=10, weights=(60, 10), (10,))"
+    )
