@@ -1,6 +1,6 @@
 """F3AST (Ribero, Vikalo, de Veciana) from start to end in NumPy: one file, no framework.
 
-python examples/f3ast_in_numpy.py
+python f3ast_in_numpy.py
 
 Synthetic(1,1), N = 100 clients, home devices, K = 10, one local epoch. Every random number comes
 from a named stream, a function of (seed, stream, round, client). The package uses the same

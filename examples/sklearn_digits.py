@@ -1,6 +1,6 @@
 """F3AST with scikit-learn: SGDClassifier on its digits data, 30 clients of two digits each.
 
-pip install scikit-learn; python examples/sklearn_digits.py
+pip install scikit-learn; python sklearn_digits.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A server aggregation: the weighted mean, clipped to a norm.
 
-f3ast-tff run --plugin=examples/plugins/clipped_mean.py --aggregation=clipped_mean --clip_to=0.5
+f3ast-tff run --plugin=clipped_mean.py --aggregation=clipped_mean --clip_to=0.5
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clients clip their updates to a norm; with noise on the server, client-level privacy.
 
-f3ast-tff run --plugin=examples/plugins/clipped_updates.py --aggregation=clipped_updates
+f3ast-tff run --plugin=clipped_updates.py --aggregation=clipped_updates
 
 McMahan et al. (ICLR 2018). Delta is the sum of w_k v_k over the cohort, |v_k| at most C and w_k at
 most B, plus N(0, (z B C)^2). One client moves the sum by at most B C: weights p_k / r_k, which grow

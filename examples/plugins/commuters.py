@@ -1,6 +1,6 @@
 """An availability process: phones that are on Wi-Fi except when their owner commutes.
 
-f3ast-tff run --plugin=examples/plugins/commuters.py --availability=commuters --commute_rounds=3
+f3ast-tff run --plugin=commuters.py --availability=commuters --commute_rounds=3
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A selection strategy that learns from training losses: it picks the worst-fitted clients.
 
-f3ast-tff run --plugin=examples/plugins/greedy_loss.py --algorithm=greedy_loss --explore=0.2
+f3ast-tff run --plugin=greedy_loss.py --algorithm=greedy_loss --explore=0.2
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A task and a JAX model for it: two moons, turned by another angle for each client.
 
-f3ast-tff run --plugin=examples/plugins/moons.py --task=moons --hidden_units=32
+f3ast-tff run --plugin=moons.py --task=moons --hidden_units=32
 """
 
 from __future__ import annotations

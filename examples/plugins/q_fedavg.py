@@ -1,6 +1,6 @@
 """q-FedAvg: clients with a large loss count for more.
 
-f3ast-tff run --plugin=examples/plugins/q_fedavg.py --algorithm=fedavg --aggregation=q_fedavg
+f3ast-tff run --plugin=q_fedavg.py --algorithm=fedavg --aggregation=q_fedavg
 
 Li et al. (ICLR 2020), Algorithm 2. With F_k the loss of client k at w_t, L = 1 / rate and
 v_k = -L D_k, the server steps by -sum_k F_k^q v_k / sum_k h_k,

@@ -1,6 +1,6 @@
 """An aggregation with a memory: FedVARP with running means of each client's updates.
 
-f3ast-tff run --plugin=examples/plugins/smoothed_varp.py --aggregation=smoothed_varp --smoothing=0.3
+f3ast-tff run --plugin=smoothed_varp.py --aggregation=smoothed_varp --smoothing=0.3
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clients send the largest entries of their updates alone, and keep the rest for later rounds.
 
-f3ast-tff run --plugin=examples/plugins/sparse_updates.py --aggregation=sparse_updates
+f3ast-tff run --plugin=sparse_updates.py --aggregation=sparse_updates
 
 Stich, Cordonnier and Jaggi (NeurIPS 2018), with their error memory: e_k is what client k left out.
 """

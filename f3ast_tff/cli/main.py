@@ -16,10 +16,12 @@ from f3ast_tff.files.signals import Signals
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
 # Each command with its line in the help.
 COMMANDS = {
+    "demo": "half a minute from nothing to a verdict: F3AST and three forms of FedAvg",
     "run": "one experiment, or several: its folder has scores, selections and weights",
     "campaign": "a grid of runs, one of the papers' or your own",
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
+    "example": "writes an example file into this folder, or lists them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
     "export": "a folder of runs as one table, CSV or parquet",
@@ -31,8 +33,8 @@ Federated learning when clients come and go.
 
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-Begin with `f3ast-tff run --rounds=200`: 10 seconds, no data files. `f3ast-tff COMMAND --help` lists
-a command's flags; `run` is the command where none is named. Given again, a command goes on with
+Begin with `f3ast-tff demo`: half a minute, no data files. `f3ast-tff COMMAND --help` lists a
+command's flags; `run` is the command where none is named. Given again, a command goes on with
 what was interrupted.
 """
 
@@ -104,6 +106,10 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         from f3ast_tff.cli.try_method import try_method
 
         return try_method([program, *arguments], signals)
+    if command == "demo":
+        from f3ast_tff.cli.demo import demo
+
+        return demo([program, *arguments], signals)
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
 
 

@@ -1,0 +1,168 @@
+"""Accuracy of clients by how often they are there, as a picture for light and for dark pages.
+
+The clients of each run are ranked by the share of rounds in which they are available, and divided
+into groups of equal size. Runs need their masks and client scores: `--write_masks=npz
+--client_scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+from scipy import stats  # type: ignore[import-untyped]
+
+from f3ast_tff.analysis.curves import save
+from f3ast_tff.analysis.line_styles import literal
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.availability.logs.mask_files import read_masks
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.records.outputs import masks_there, read_client_scores
+
+# Groups of clients, from the rarest to the most present.
+GROUPS = 5
+# As wide as a telephone's page, in inches.
+_SIZE = (3.7, 3.0)
+_COLOURS = {"light": "#24292f", "dark": "#e6edf3"}
+_GRID = {"light": "#d0d7de", "dark": "#3d444d"}
+# Okabe and Ito's, which the colour-blind can distinguish, light enough for dark pages.
+_LINES = {
+    "light": ("#D55E00", "#0072B2", "#6E7781", "#009E73"),
+    "dark": ("#FF8A3D", "#56B4E9", "#A9B1BA", "#2DC79B"),
+}
+_MARKERS = ("^", "o", "s", "D")
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class ByPresence:
+    """Accuracy of groups of clients, for one method.
+
+    Attributes:
+        presence: Mean share of rounds in which the clients of a group are available, in [0, 1],
+            `float64 [GROUPS]`, rising.
+        accuracy: Mean accuracy of a group's clients, by run, in [0, 1], `float64 [R, GROUPS]`.
+    """
+
+    presence: np.ndarray
+    accuracy: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean over runs, `float64 [GROUPS]`."""
+        return self.accuracy.mean(axis=0)
+
+    @property
+    def margin(self) -> np.ndarray:
+        """Half width of the 95% interval over runs, `float64 [GROUPS]`; 0 for one run."""
+        runs = len(self.accuracy)
+        if runs < 2:
+            return np.zeros(self.accuracy.shape[1])
+        error = self.accuracy.std(axis=0, ddof=1) / np.sqrt(runs)
+        return error * float(stats.t.ppf((1 + _LEVEL) / 2, runs - 1))
+
+
+def by_presence(folders: Sequence[Path]) -> ByPresence:
+    """Reads finished runs of one method.
+
+    Args:
+        folders: Folders of runs that differ in their draws, at least one.
+
+    Raises:
+        RunsError: If a run lacks masks or scores of its clients, or a file of them is damaged.
+    """
+    found = [_of_run(folder) for folder in folders]
+    presence, accuracy = (np.stack(each) for each in zip(*found))
+    return ByPresence(presence.mean(axis=0), accuracy)
+
+
+def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Presence and accuracy of a run's groups after its last round."""
+    try:
+        masks, scores = masks_there(folder), read_client_scores(folder)
+        if not masks or not scores:
+            raise RunsError(
+                f"{folder} lacks masks or client scores: --write_masks, --client_scores"
+            )
+        presence, last = read_masks(masks[0]).mean(), scores[max(scores)]
+    except (DataError, OSError, ValueError) as error:
+        raise RunsError(f"damaged run: {error}") from error
+    accuracy = last["accuracy"]
+    if len(accuracy) != len(presence):
+        raise RunsError(f"{folder}: {len(accuracy)} test clients, {len(presence)} train")
+    # A client without test examples has no accuracy.
+    scored = np.flatnonzero(np.isfinite(accuracy))
+    ranked = scored[np.argsort(presence[scored], kind="stable")]
+    groups = np.array_split(ranked, GROUPS)
+    of_presence, of_accuracy = (
+        np.array([each[group].mean() for group in groups]) for each in (presence, accuracy)
+    )
+    return of_presence, of_accuracy
+
+
+def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
+    """Draws a line per method, twice, on transparent ground.
+
+    Args:
+        methods: At most four methods by name, in the order of the legend; the first stands out.
+        title: Text above the lines.
+        path: Picture for light pages; the one for dark pages has `_dark` after its name.
+
+    Returns:
+        Both files.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    written = []
+    for ground, ending in (("light", ""), ("dark", "_dark")):
+        to = path.with_name(f"{path.stem}{ending}{path.suffix}")
+        with rc_context({"savefig.transparent": True}):
+            save(_figure(methods, title, ground), to)
+        written.append(to)
+    return written
+
+
+def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figure:
+    text, size = _COLOURS[ground], 10.0
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    panel = figure.subplots()
+    # The first is drawn last, above the others.
+    for number, (name, found) in reversed([*enumerate(methods.items())]):
+        panel.errorbar(
+            found.presence,
+            found.mean,
+            found.margin,
+            color=_LINES[ground][number],
+            marker=_MARKERS[number],
+            markersize=6,
+            linewidth=2.6 if number == 0 else 1.8,
+            elinewidth=1.0,
+            label=literal(name),
+        )
+    panel.set_title(
+        literal(title), fontsize=size, color=text, loc="left", x=-0.18, fontweight="bold"
+    )
+    panel.set_xlabel("share of rounds in which they are there", fontsize=size, color=text)
+    panel.set_ylabel("accuracy on their data", fontsize=size, color=text)
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    panel.tick_params(colors=text, labelsize=size)
+    panel.grid(color=_GRID[ground], linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.spines[["left", "bottom"]].set_color(text)
+    handles, labels = panel.get_legend_handles_labels()
+    panel.legend(
+        handles[::-1],
+        labels[::-1],
+        loc="lower right",
+        frameon=False,
+        labelcolor=text,
+        fontsize=size,
+    )
+    return figure

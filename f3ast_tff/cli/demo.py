@@ -1,0 +1,148 @@
+"""`f3ast-tff demo`: from nothing to a verdict and a picture, in half a minute."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from f3ast_tff.core.errors import DataError, Interrupted, ParameterError, RunFolderError
+from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.files.progress import say
+from f3ast_tff.files.signals import Signals
+from f3ast_tff.settings import builtin_registry, parameter, parameters_of
+from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+
+if TYPE_CHECKING:
+    from f3ast_tff.campaigns.grid import Campaign
+
+_USAGE = """
+F3AST, FedAvg with and without replacement, and a plain mean, on generated data: which is better,
+and which clients does each neglect? 32 runs of 200 rounds, half a minute of one core.
+
+f3ast-tff demo
+
+Its grid is an example: f3ast-tff example demo.toml. Given again, it goes on.
+"""
+_GRID = Path(__file__).resolve().parents[1] / "examples/demo.toml"
+_WIDTH = 100
+# Names of the methods, by algorithm and sampling.
+_NAMES = {
+    ("f3ast", None): "F3AST",
+    ("fedavg", "without_replacement"): "FedAvg without replacement",
+    ("fedavg", "with_replacement"): "FedAvg with replacement",
+    ("fedavg_all", None): "Plain mean",
+}
+# Methods of the picture, with their names there.
+_DRAWN = {"F3AST": "F3AST", "FedAvg without replacement": "FedAvg", "Plain mean": "plain mean"}
+_INTRODUCTION = """
+100 clients train one model, each with its own data (Synthetic(1,1), no client above 1000 examples).
+They are there as smartphones are: some often, some seldom, all by a daily wave. 10 may train in a
+round. User accuracy is the mean over clients: each counts alike. Every method has the learning
+rates that were best for it on other draws of the data.
+"""
+_NEXT = """
+next:
+  f3ast-tff report --runs={runs} --out=report  # this as a page, with curves
+  f3ast-tff example greedy_loss.py              # writes a method of your own to begin with
+  f3ast-tff try greedy_loss.py                  # is it better than these?
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags of the command."""
+
+    output_dir: str = parameter("runs", "folder of the folder demo, which has the runs")
+    out: str = parameter("", "folder of the pictures; default: the folder demo", is_path=True)
+    processes: int | None = parameter(None, "runs at a time; default: one per core", minimum=1)
+
+
+def demo(argv: Sequence[str], signals: Signals) -> int:
+    """Runs the campaign, prints verdicts and draws the picture; returns the exit code."""
+    words = list(argv[1:])
+    try:
+        if wants_help(words):
+            print(_help())
+            return 0
+        own = {p.name: p for p in parameters_of(Options)}
+        given = parse_flags(words, own)
+        options = Options(**{n: p.checked(given.get(n, p.default)) for n, p in own.items()})
+        return _demo(options, signals)
+    except (DataError, ParameterError, RunFolderError, UsageError) as error:
+        return fail(error, BAD_INPUT)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return fail_of_machine(error)
+    except Interrupted:
+        say("interrupted: the same command goes on")
+        return signals.exit_code
+
+
+def _demo(options: Options, signals: Signals) -> int:
+    from f3ast_tff.analysis.runs import RunsError
+    from f3ast_tff.campaigns import Options as CampaignOptions
+    from f3ast_tff.campaigns.command import run_campaign
+    from f3ast_tff.campaigns.grid import plan
+    from f3ast_tff.campaigns.runs import is_finished
+
+    given, registry = {"output_dir": options.output_dir}, builtin_registry()
+    campaign = plan(_GRID, given, registry=registry)
+    print(_INTRODUCTION.strip(), end="\n\n", flush=True)
+    of_campaign = CampaignOptions(campaign=str(_GRID), processes=options.processes)
+    code = run_campaign(of_campaign, given, registry, signals)
+    if not all(map(is_finished, campaign.runs)):
+        return code or FAILED
+    try:
+        _say_verdicts(campaign)
+        pictures = _draw(campaign, Path(options.out or campaign.folder))
+    except RunsError as error:
+        return fail(error, BAD_INPUT)
+    print(f"picture: {pictures[0]}, for dark pages {pictures[1]}")
+    print(f"runs: {campaign.folder}")
+    print(_NEXT.format(runs=campaign.folder).rstrip())
+    return 0
+
+
+def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
+    """Folders of the runs of each method, in the order of `_NAMES`."""
+    found: dict[str, list[Path]] = {name: [] for name in _NAMES.values()}
+    for run in campaign.runs:
+        key = run.settings["algorithm"], run.settings.get("baseline_sampling")
+        found[_NAMES[key]].append(run.folder)
+    return found
+
+
+def _say_verdicts(campaign: Campaign) -> None:
+    """Prints the sentence of each pair, and what they are about."""
+    from f3ast_tff.analysis.differences import heading, score_of_objective
+    from f3ast_tff.analysis.results_frame import results_of
+    from f3ast_tff.analysis.runs import PERIODS, read_run
+
+    methods = {name: [*map(read_run, each)] for name, each in _by_name(campaign).items()}
+    results = results_of(methods)
+    table = results.differences()
+    print("", *table["sentence"], sep="\n")
+    score = score_of_objective(results.methods.groups)
+    said = heading(results.methods, table, score, PERIODS[0])
+    print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+
+
+def _draw(campaign: Campaign, folder: Path) -> list[Path]:
+    from f3ast_tff.analysis.presence import by_presence, draw_presence
+
+    runs = _by_name(campaign)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {label: by_presence(runs[name]) for name, label in _DRAWN.items()}
+    return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")
+
+
+def _help() -> str:
+    lines = [_USAGE.strip(), ""]
+    for p in parameters_of(Options):
+        default = f"; default: {p.default}" if p.default else ""
+        lines += flag_lines(p.name, f"{p.help}{default}")
+    return "\n".join(lines)

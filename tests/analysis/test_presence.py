@@ -1,0 +1,63 @@
+"""Accuracy of clients by how often they are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from f3ast_tff.analysis.presence import ByPresence, by_presence, draw_presence
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.availability.logs.mask_files import write_masks
+from f3ast_tff.engines.engine import ClientScores
+from f3ast_tff.records.outputs import write_client_scores
+
+
+def run(folder: Path, correct: list[float], rounds_there: list[int]) -> Path:
+    """A run of 10 rounds in which client k is there in the first `rounds_there[k]`."""
+    folder.mkdir()
+    masks = np.arange(10)[:, None] < np.array(rounds_there)
+    write_masks(folder / "masks.npz", masks, masks.shape)
+    none, counts = np.zeros(len(correct)), np.full(len(correct), 10.0)
+    counts[-1] = 0
+    for number, right in ((5, none), (10, np.array(correct))):
+        write_client_scores(folder, number, ClientScores(none, right, counts))
+    return folder
+
+
+def test_clients_are_ranked_by_presence_and_those_without_scores_left_out(tmp_path: Path) -> None:
+    """Clients 4, 3, .. 0 are there in 1, 2, .. 5 rounds; the last has no test examples.
+
+    Accuracies of the ranked groups are .5, .4, .3, .2, .1 in one run and .1 more in the other.
+    """
+    correct, there = [1.0, 2.0, 3.0, 4.0, 5.0, 0.0], [5, 4, 3, 2, 1, 9]
+    folders = [
+        run(tmp_path / "a", correct, there),
+        run(tmp_path / "b", [each + 1 for each in correct], there),
+    ]
+    found = by_presence(folders)
+    np.testing.assert_allclose(found.presence, [0.1, 0.2, 0.3, 0.4, 0.5])
+    np.testing.assert_allclose(found.mean, [0.55, 0.45, 0.35, 0.25, 0.15])
+    # t(0.975) with one degree of freedom, 12.706, times the standard error .05.
+    np.testing.assert_allclose(found.margin, 0.6353, atol=1e-4)
+    assert by_presence(folders[:1]).margin.tolist() == [0] * 5
+
+
+def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunsError, match="lacks masks or client scores"):
+        by_presence([tmp_path])
+    folder = run(tmp_path / "a", [1.0] * 6, [1] * 6)
+    (folder / "masks.npz").write_bytes(b"no")
+    with pytest.raises(RunsError, match="damaged run: .*masks.npz"):
+        by_presence([folder])
+
+
+def test_both_pictures_are_transparent_and_the_same_each_time(tmp_path: Path) -> None:
+    levels = np.linspace(0.1, 0.9, 5)
+    methods = {name: ByPresence(levels, np.stack([levels, levels / 2])) for name in ("A", "$B")}
+    first = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
+    again = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.svg", "p_dark.svg"]
+    assert first == again and first[0] != first[1]
+    assert not any("fill: #ffffff" in text for text in first)

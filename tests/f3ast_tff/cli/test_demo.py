@@ -1,0 +1,71 @@
+"""`f3ast-tff demo`, with fewer draws and rounds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
+from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.cli import demo
+from f3ast_tff.cli.main import main
+
+
+def test_its_draws_are_enough_for_a_verdict_and_each_method_has_a_name() -> None:
+    campaign = plan(demo._GRID, {})
+    runs = demo._by_name(campaign)
+    assert {len(each) for each in runs.values()} == {8} and FEWEST_DRAWS <= 8
+    assert demo._DRAWN.keys() <= runs.keys()
+
+
+def test_from_nothing_to_a_picture_and_finished_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = tmp_path / "demo.toml"
+    text = demo._GRID.read_text()
+    for before, after in (("rounds = 200", "rounds = 4"), ("= 50", "= 4"), ('"0-7"', '"0-1"')):
+        assert before in text
+        text = text.replace(before, after)
+    grid.write_text(text)
+    monkeypatch.setattr(demo, "_GRID", grid)
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for before in (0, 7):
+        assert main(["f3ast-tff", "demo", "--processes=1"]) == 0
+        out = capsys.readouterr().out
+        assert f"8 of 8 runs finished ({before} of them before)" in out
+        said.append(out.partition("manifest.json")[2])
+        shutil.rmtree(next((tmp_path / "runs/demo/runs").iterdir()))
+    assert said[0] == said[1]
+    # A sentence for each of 6 pairs; two draws are too few.
+    assert said[0].count("2 draws of the data, 5 are needed.") == 6
+    for name in ("presence.svg", "presence_dark.svg"):
+        assert (tmp_path / "runs/demo" / name).read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rounds=3"], "rounds"),
+        (["--processes=0"], "--processes=0: must be at least 1"),
+        (["here"], "here"),
+    ],
+)
+def test_refused(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["f3ast-tff", "demo", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "demo", "--help"]) == 0
+    assert "--output_dir" in capsys.readouterr().out

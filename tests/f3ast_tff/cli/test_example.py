@@ -1,0 +1,76 @@
+"""`f3ast-tff example`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.cli import example
+from f3ast_tff.cli.main import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def kept() -> dict[str, Path]:
+    """Files of `examples/` that are used by themselves."""
+    found = [
+        path
+        for folder in ("examples", "examples/plugins")
+        for path in (ROOT / folder).iterdir()
+        if path.suffix in (".toml", ".csv", ".py")
+    ]
+    return {path.name: path for path in found}
+
+
+def test_all_are_listed_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "example"]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    named = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+    assert named.keys() == kept().keys()
+    assert all(about.endswith(".") for about in named.values())
+
+
+@pytest.mark.parametrize("name", kept())
+def test_one_is_written_with_commands_that_use_it_here(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The second call finds the file as it is.
+    for _ in range(2):
+        assert main(["f3ast-tff", "example", name]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == kept()[name].read_bytes()
+    commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert any(name in line for line in commands)
+    for words in map(shlex.split, commands):
+        assert words[0] in ("python", "pip") or words[1] in COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mine"], "did you mean mine.toml? It must be one of demo.toml, mine.toml"),
+        (["mine.toml", "online.csv"], "give one name"),
+        (["--all"], "give one name"),
+        (["mine.toml"], "--example=mine.toml: a file of this name, but not this one, is here"),
+    ],
+)
+def test_refused(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("mine")
+    assert main(["f3ast-tff", "example", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert (tmp_path / "mine.toml").read_text() == "mine"
+
+
+def test_an_example_names_itself_without_a_folder() -> None:
+    for path in example.examples().values():
+        assert "examples/" not in path.read_text(), path.name
