@@ -34,30 +34,21 @@ QUICK = -q -x -m "not slow and not page and not ray and not tff" -n $(TEST_PROCE
   --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
-DEMO_ROUNDS ?= 500
-DEMO_DRAWS ?= 0 1 2
-DEMO_DIR ?= runs/demo
-DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
+DEMO_DIR ?= runs
 
 
 help:  ## List the targets
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-demo: $(STAMP)  ## Train five algorithms, three draws each, and plot them (DEMO_ROUNDS, DEMO_DIR)
-	@for a in $(DEMO_ALGORITHMS); do for draw in $(DEMO_DRAWS); do \
-	  $(PY) run_experiments.py --task=synthetic --algorithm=$$a --availability=home_devices \
-	    --rounds=$(DEMO_ROUNDS) --data_seed=$$draw --seed=$$draw --output_dir=$(DEMO_DIR)/runs \
-	    --run_name=$$a-draw$$draw || exit 1; \
-	done; done
+demo: $(STAMP)  ## f3ast-tff demo, then the engines checked against each other (DEMO_DIR)
+	@$(PY) run_experiments.py demo --output_dir=$(DEMO_DIR)
 	@for engine in fused $$(grep -q '^lock' $(STAMP) && echo tff); do \
 	  $(PY) run_experiments.py --task=synthetic --algorithm=f3ast --availability=home_devices \
 	    --engine=$$engine --rounds=30 --eval_every=5 \
-	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
+	    --output_dir=$(DEMO_DIR)/demo_engines --run_name=$$engine || exit 1; \
 	done
-	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png \
-	  --baseline=fedavg
-	@tff=$(DEMO_DIR)/engines/tff; [ -d $$tff ] || tff=examples/recorded_tff_run; \
-	  $(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $$tff
+	@tff=$(DEMO_DIR)/demo_engines/tff; [ -d $$tff ] || tff=examples/recorded_tff_run; \
+	  $(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/demo_engines/fused $$tff
 
 test: style  ## Lint, and run the tests not marked slow
 	@$(MAKE) --no-print-directory -j 2 types fast-tests

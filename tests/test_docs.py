@@ -136,7 +136,7 @@ def test_the_python_of_the_front_page_runs(
     (code,) = python_of("README.md")
     monkeypatch.chdir(tmp_path)
     exec(code.replace("rounds=200", "rounds=2"), {})
-    assert "test_sample_accuracy" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("over 5 draws") == 1
     assert (tmp_path / "accuracy.png").is_file()
 
 
@@ -150,19 +150,26 @@ def commands_of(page: str) -> list[list[str]]:
 def test_the_commands_of_the_front_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Commands run in the page's order with 2 rounds each; an estimate lists its runs."""
+    """Commands run in the page's order, in an empty folder; a method is tried with 2 rounds."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
     commands = commands_of("README.md")
-    names = [words[1] for words in commands]
-    assert set(names) == {"run", "campaign", "report", "availability", "advise"}
+    assert [words[1] for words in commands] == [
+        "demo",
+        "report",
+        "example",
+        "try",
+        "example",
+        "advise",
+    ]
+    said = []
     for words in commands:
-        given = ["--list" if word == "--estimate" else word for word in words]
-        if words[1] in ("run", "campaign"):
-            given = [word for word in given if not word.startswith("--rounds=")] + ["--rounds=2"]
-        assert main(given) == 0, words
-        capsys.readouterr()
+        few = ["--rounds=2"] if words[1] == "try" else []
+        assert main([*words, *few]) == 0, words
+        said.append(capsys.readouterr().out)
     assert (tmp_path / "report/report.html").is_file()
+    verdicts = (ROOT / "README.md").read_text().partition("such as\n\n```\n")[2].partition("```")[0]
+    assert verdicts.count("draws.\n") == 3
+    assert all(line in said[0] for line in verdicts.splitlines())
 
 
 def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import f3ast_tff
 from f3ast_tff.analysis.leaderboard.boards import ranked_studies
+from f3ast_tff.cli import example
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of the checkout, with the package that each is installed as.
@@ -56,6 +57,8 @@ def missing_modules(wheel: Path, source: Path) -> set[str]:
         f"{package}/{path.relative_to(source / folder).as_posix()}"
         for folder, package in INSTALLED_AS.items()
         for path in (source / folder).rglob("*.py")
+        # Examples are files to be written, not modules.
+        if "examples" not in path.parts
     } - modules(wheel)
 
 
@@ -70,6 +73,12 @@ def test_the_wheel_claims_one_name(wheel: Path) -> None:
 def test_a_release_has_one_version(file: str, line: str) -> None:
     lines = (ROOT / file).read_text().splitlines()
     assert any(each.startswith(line.format(f3ast_tff.__version__)) for each in lines)
+
+
+def test_the_wheel_holds_the_examples_that_the_command_writes(wheel: Path) -> None:
+    start = "f3ast_tff/examples/"
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith(start)}
+    assert {PurePosixPath(name).name for name in held} == example.examples().keys()
 
 
 def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:

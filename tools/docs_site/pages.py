@@ -40,6 +40,11 @@ _LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)]*)?\)")
 _PARAMETERS = re.compile(r"<!-- parameters: (\w+) ([\w ]+) -->")
 _PICTURES = "<!-- pictures of all availability processes -->"
 _THUMBNAILS = "<!-- thumbnails of all availability processes -->"
+# A picture with a form for dark pages, as GitHub takes it.
+_TWO_FORMS = re.compile(
+    r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">'
+    r'\s*<img src="([^"]+)" width="[0-9]+" alt="([^"]*)">\s*</picture>'
+)
 _BLOCK = re.compile(r"^```math\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # A letter or a Greek letter's name with an index, such as p_k, outside code, links and headings.
 _SYMBOL = re.compile(
@@ -128,6 +133,7 @@ def _page(uri: str, markdown: str) -> str:
         target = _page_of(posixpath.normpath(posixpath.join(here, found[1])))
         return f"]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{found[2] or ''})"
 
+    markdown = _TWO_FORMS.sub(r"![\3](\2#only-light) ![\3](\1#only-dark)", markdown)
     return _LINK.sub(link, markdown)
 
 
