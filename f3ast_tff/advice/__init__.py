@@ -54,9 +54,9 @@ def advise(
     n = log.masks.shape[1]
     table = log.masks.table()
     shares = np.full(n, 1 / n) if p is None else np.asarray(p, np.float64)
-    if shares.shape != (n,) or not (
-        np.isfinite(shares).all() and (shares / shares.max() > 0).all()
-    ):
+    usable = shares.shape == (n,) and np.isfinite(shares).all() and (shares > 0).all()
+    # A share far below another is 0 beside it.
+    if not usable or not (shares / shares.max() > 0).all():
         allowed = f"must be {n} numbers above 0, one for each client of the log"
         raise ParameterError("shares", f"shape {shares.shape}", allowed)
     if ks is None:
