@@ -46,8 +46,8 @@ rates that were best for it on other draws of the data.
 _NEXT = """
 next:
   f3ast-tff report --runs={runs} --out=report  # this as a page, with curves
-  f3ast-tff example greedy_loss.py  # writes a method of your own to begin with
-  f3ast-tff try greedy_loss.py  # is it better?
+  f3ast-tff example  # lists files to begin with: a method, a log, a grid
+  f3ast-tff try my_method.py  # is a method of your own better?
 """
 
 
