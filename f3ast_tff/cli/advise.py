@@ -24,7 +24,7 @@ from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 from f3ast_tff.settings.registry import registry_with
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
     words = ["--no_trial" if word == "--no-trial" else word for word in argv[1:]]
     try:
         if wants_help(words):
-            print(_help())
+            print(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a log must be named first: f3ast-tff advise LOG; see --help")
@@ -358,11 +358,3 @@ def _share(line: int, text: str) -> float:
     if not 0 < found < math.inf:
         raise ValueError(f"line {line} has {text.strip()!r}, must be a number above 0")
     return found
-
-
-def _help() -> str:
-    lines = [USAGE.strip(), ""]
-    for p in parameters_of(Options):
-        default = f"; default: {p.default}" if p.default else ""
-        lines += flag_lines(p.name, f"{p.help}{default}")
-    return "\n".join(lines)

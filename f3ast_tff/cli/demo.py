@@ -13,7 +13,7 @@ from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import builtin_registry, parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 
 if TYPE_CHECKING:
     from f3ast_tff.campaigns.grid import Campaign
@@ -65,7 +65,7 @@ def demo(argv: Sequence[str], signals: Signals) -> int:
     words = list(argv[1:])
     try:
         if wants_help(words):
-            print(_help())
+            print(help_of(_USAGE, parameters_of(Options)))
             return 0
         own = {p.name: p for p in parameters_of(Options)}
         given = parse_flags(words, own)
@@ -138,11 +138,3 @@ def _draw(campaign: Campaign, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {label: by_presence(runs[name]) for name, label in _DRAWN.items()}
     return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")
-
-
-def _help() -> str:
-    lines = [_USAGE.strip(), ""]
-    for p in parameters_of(Options):
-        default = f"; default: {p.default}" if p.default else ""
-        lines += flag_lines(p.name, f"{p.help}{default}")
-    return "\n".join(lines)

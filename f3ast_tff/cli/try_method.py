@@ -20,7 +20,7 @@ from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 from f3ast_tff.settings.registry import Registry, registry_with
 
 USAGE = """
@@ -60,7 +60,7 @@ def try_method(argv: Sequence[str], signals: Signals) -> int:
     words = list(argv[1:])
     try:
         if wants_help(words):
-            print(_help())
+            print(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a plug-in must be named first: f3ast-tff try FILE.py; see --help")
@@ -145,11 +145,3 @@ def _try(
     print(f"\n{made.verdict(judged, chosen)}")
     print(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
     return 0
-
-
-def _help() -> str:
-    lines = [USAGE.strip(), ""]
-    for p in parameters_of(Options):
-        default = f"; default: {p.default}" if p.default else ""
-        lines += flag_lines(p.name, f"{p.help}{default}")
-    return "\n".join(lines)

@@ -178,3 +178,12 @@ def flag_lines(name: str, text: str) -> list[str]:
     """Returns the lines of a flag in a help page."""
     lines = textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
     return [f"  --{name}", *lines]
+
+
+def help_of(usage: str, parameters: Sequence[Parameter]) -> str:
+    """Returns the help of a command: its usage, then a flag a parameter with its default."""
+    lines = [usage.strip(), ""]
+    for each in parameters:
+        default = f"; default: {each.default}" if each.default else ""
+        lines += flag_lines(each.name, f"{each.help}{default}")
+    return "\n".join(lines)
