@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
-from f3ast_tff.availability.together import Together
+from f3ast_tff.availability.joint_availability import JointAvailability
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 
@@ -134,11 +134,11 @@ class AvailabilityConfig:
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     @classmethod
-    def measured(cls, known: Any) -> Together | None:
+    def measured(cls, known: Any) -> JointAvailability | None:
         """Returns a measure of joint availability, if there is a log of the clients.
 
         Args:
-            known: All settings, resolved when asked for (`settings.parameter.Known`).
+            known: All settings, resolved when asked for (`settings.parameter.ResolvedSettings`).
 
         Returns:
             The measure; `None` if `positively_correlated` declares the case.
@@ -155,7 +155,7 @@ class AvailabilityConfig:
         """Returns whether, by default, p_k are shares among the present clients of a round.
 
         Args:
-            known: All settings, resolved when asked for (`settings.parameter.Known`).
+            known: All settings, resolved when asked for (`settings.parameter.ResolvedSettings`).
         """
         return False
 

@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.availability.joint_availability import JointAvailability, measured_and_said
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
 from f3ast_tff.availability.logs.mask_files import PackedMasks, masks_digest, packed_masks
 from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import file_state
 from f3ast_tff.settings import REQUIRED, parameter, register
 
 
 class Table:
-    """Round t takes row (t - 1) mod T; `measure_together` measures whether clients correlate.
+    """Round t takes row (t - 1) mod T. Correlation is measured (`measure_joint_availability`).
 
     Examples:
         >>> import numpy as np
@@ -62,7 +62,7 @@ class Table:
         return Table(self.log.of_clients(names)) if names else self
 
     @cached_property
-    def together(self) -> Together:
+    def together(self) -> JointAvailability:
         """Measure of joint availability of the clients; logs the objective that follows."""
         return measured_and_said(self.masks, "masks")
 
@@ -101,7 +101,7 @@ def _read(
 
 
 @lru_cache(maxsize=16)
-def _measured(path: Path, *arguments: Any) -> Together:
+def _measured(path: Path, *arguments: Any) -> JointAvailability:
     """The measure, logged once per file."""
     return measured_and_said(_read(path, *arguments).masks, str(path))
 
@@ -152,7 +152,7 @@ class TableConfig(AvailabilityConfig):
         return path, *(known[f"table_{name}"] for name in names), *file_state(path)
 
     @classmethod
-    def measured(cls, known: Any) -> Together | None:
+    def measured(cls, known: Any) -> JointAvailability | None:
         try:
             return _measured(*cls._arguments(known))
         except (DataError, ParameterError):

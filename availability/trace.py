@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.draws import gather, smallest_integers
+from f3ast_tff.availability.joint_availability import JointAvailability, measured_and_said
 from f3ast_tff.availability.logs.device_traces import DAY, MAX_STATES, DeviceTraces
 from f3ast_tff.availability.logs.mask_files import PackedMasks
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, read_traces
 from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.files.data_files import file_state, read_json
@@ -211,7 +211,7 @@ class TraceConfig(AvailabilityConfig):
         return _read(path, self.trace_states, self.trace_eligible, *file_state(path))
 
     @classmethod
-    def measured(cls, known: Any) -> Together | None:
+    def measured(cls, known: Any) -> JointAvailability | None:
         """Measures all devices, without shifts.
 
         Clients that share a device are measured themselves, as they come and go together.
@@ -312,7 +312,7 @@ def _read(path: Path, states: str, eligible: str, *_: int) -> DeviceTraces:
 
 
 @lru_cache(maxsize=16)
-def _measured(config: TraceConfig, num_clients: int | None, *_: int) -> Together:
+def _measured(config: TraceConfig, num_clients: int | None, *_: int) -> JointAvailability:
     """The measure, logged once per file."""
     return measured_and_said(config.masks(num_clients), config.trace_file)
 

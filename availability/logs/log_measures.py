@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.availability.joint_availability import (
+    JointAvailability,
+    measure_joint_availability,
+    shown_clients,
+)
 from f3ast_tff.availability.preview import Absences
-from f3ast_tff.availability.together import Together, measure_together, shown_clients
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class LogMeasures:
     by_hour: np.ndarray | None
     lag_one: float
     lag_day: float
-    together: Together
+    together: JointAvailability
 
     @property
     def num_rounds(self) -> int:
@@ -69,7 +73,7 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
         by_hour=by_hour,
         lag_one=_lagged(masks, 1),
         lag_day=_lagged(masks, rounds_per_day) if by_hour is not None else np.nan,
-        together=measure_together(masks),
+        together=measure_joint_availability(masks),
     )
 
 

@@ -50,7 +50,7 @@ class GreedyLoss(BaseStrategy):
         known = outcome.delivered & np.isfinite(outcome.losses)
         self.last_losses[outcome.ids[known]] = outcome.losses[known]
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the arrays that a checkpoint holds."""
         return {"last_losses": self.last_losses}
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.saved_state import Remembers
+from f3ast_tff.core.saved_state import SavedState
 
 _LEAST = 1e-150
 _LEAST_SCALE = 2.0**-64
@@ -87,7 +87,7 @@ def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray
     return np.square(root_numerators(p, objective) / r)
 
 
-class ParticipationRates(Remembers):
+class ParticipationRates(SavedState):
     """Exponentially smoothed participation rates r_k(t), one per client (or a cluster of clients).
 
     `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). All rates share the decay, which is kept as
@@ -211,7 +211,7 @@ class ParticipationRates(Remembers):
         rates = unscaled * self._scale
         return np.clip(rates, _LEAST, 1.0, out=rates)
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns `unscaled_rates` and `rate_scale`, whose product is r(t).
 
         With a falling step also `rate_updates`, the number of rounds so far.
@@ -220,7 +220,7 @@ class ParticipationRates(Remembers):
         return {**kept, "rate_updates": self._rounds} if self.falling else kept
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns the `remembered` arrays, and `rates`, r(t), for readers."""
+        """Returns the `saved_arrays` arrays, and `rates`, r(t), for readers."""
         return {"rates": self.values, **super().state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

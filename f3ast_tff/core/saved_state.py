@@ -9,19 +9,19 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError
 
 
-class Remembers:
-    """Saves and restores what `remembered` and `remembering` name.
+class SavedState:
+    """Saves and restores what `saved_arrays` and `saved_parts` name.
 
     Attributes:
         saved_as: Word for the state in errors, as in "saved rates lack rate_scale".
 
     Examples:
         >>> import numpy as np
-        >>> from f3ast_tff.core.saved_state import Remembers
-        >>> class Counts(Remembers):
+        >>> from f3ast_tff.core.saved_state import SavedState
+        >>> class Counts(SavedState):
         ...     def __init__(self):
         ...         self.counts = np.zeros(3, int)
-        ...     def remembered(self):
+        ...     def saved_arrays(self):
         ...         return {"counts": self.counts}
         >>> before, after = Counts(), Counts()
         >>> before.counts[1] += 5
@@ -32,30 +32,30 @@ class Remembers:
 
     saved_as: ClassVar[str] = "arrays"
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the arrays that rounds change, by their names in a checkpoint.
 
         `restore` writes into these arrays; a number is an array without dimensions.
         """
         return {}
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the parts that have a state of their own, by the prefix of its names."""
         return {}
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns copies of the `remembered` arrays, and the state of the parts.
+        """Returns copies of the `saved_arrays` arrays, and the state of the parts.
 
         Raises:
-            ComponentError: If `remembered` makes an array, into which `restore` could not write.
+            ComponentError: If `saved_arrays` makes an array, into which `restore` could not write.
         """
-        own, again = self.remembered(), self.remembered()
+        own, again = self.saved_arrays(), self.saved_arrays()
         for name, array in own.items():
             if array.size and not np.may_share_memory(array, again[name]):
-                what = f"remembered() makes a new array for {name}, must return the one it keeps"
+                what = f"saved_arrays() makes a new array for {name}, must return the one it keeps"
                 raise ComponentError(f"{type(self).__name__}: {what}")
         state = {name: array.copy() for name, array in own.items()}
-        for prefix, part in self.remembering().items():
+        for prefix, part in self.saved_parts().items():
             state |= {prefix + name: array for name, array in part.state().items()}
         return state
 
@@ -65,7 +65,7 @@ class Remembers:
         Raises:
             ValueError: If a part is missing or unknown, or has another number of clients.
         """
-        own, parts = self.remembered(), self.remembering()
+        own, parts = self.saved_arrays(), self.saved_parts()
         missing = sorted(set(own) - set(state))
         if missing:
             raise ValueError(f"saved {self.saved_as} lack {', '.join(missing)}")

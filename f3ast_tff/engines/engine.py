@@ -63,7 +63,7 @@ class RoundOutcome:
 
 
 @dataclass(frozen=True)
-class Flight:
+class LateCohort:
     """Late updates of a round: updates that start, and updates that enter the aggregate.
 
     Attributes:
@@ -167,7 +167,7 @@ class EngineParts:
         seed: Seed of the initial weights.
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1 for all.
         folder: Folder for the engine's files, if any.
-        late: Whether updates may be late; if so, each round has a `Flight`.
+        late: Whether updates may be late; if so, each round has a `LateCohort`.
 
     Examples:
         >>> import numpy as np
@@ -293,7 +293,7 @@ class Engine(Protocol):
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         """Executes rounds in order, from the current model.
 
@@ -302,7 +302,7 @@ class Engine(Protocol):
             cohorts: A cohort per round. If it is empty, the model stays (`EMPTY_ROUND`), unless a
                 memory `steps`.
             by_client: Whether outcomes hold losses and arrivals per client.
-            flights: A flight per round if updates may be late (`EngineParts.late`). Then a round
+            late_cohorts: One per round if updates may be late (`EngineParts.late`). Then a round
                 trains the asked clients and keeps their updates. Its cohort and its outcome are of
                 the clients whose updates enter, from this round or an earlier round.
 

@@ -210,7 +210,7 @@ class CAFed(FollowsAvailability):
         error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
         return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the estimates of availability and losses."""
         return {"availability_": self.knowledge, "losses_": self.loss_estimates}
 

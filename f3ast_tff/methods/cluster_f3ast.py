@@ -94,6 +94,6 @@ class ClusterF3AST(BaseStrategy):
     def participation_rates(self) -> np.ndarray:
         return self.rates.at(self.clusters)
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the rates of the clusters."""
         return {"": self.rates}

@@ -163,7 +163,7 @@ class F3AST(BaseStrategy):
     def participation_rates(self) -> np.ndarray:
         return self.rates.values
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the rates, the whole state of F3AST."""
         asked = self.selected_rates
         return {"": self.rates, **({} if asked is None else {"selected_": asked})}

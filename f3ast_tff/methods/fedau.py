@@ -86,7 +86,7 @@ class FedAU(AllAvailable):
         """Returns 1 / omega_k, in (0, 1]; see `BaseStrategy.participation_rates`."""
         return 1 / self._mean
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the three arrays of numbers per client."""
         return {
             "mean_interval": self._mean,

@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.algorithm import StrategyContext
-from f3ast_tff.methods.parts.late import Taken
+from f3ast_tff.methods.parts.late import Admitted
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
@@ -41,10 +41,10 @@ class InTime(BaseStrategy):
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         return self.strategy.weigh(now, ids, delivered)
 
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """Returns the server's choice among arrived updates; see `taken_by`."""
+    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
+        """Returns the server's choice among arrived updates; see `admitted_by`."""
         enters = now.number - asked_in <= self.most_rounds
-        return Taken(enters, ~enters)
+        return Admitted(enters, ~enters)
 
 
 @register(

@@ -12,7 +12,7 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
-from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Taken, staleness_weight
+from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Admitted, staleness_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.component import component_of
@@ -56,10 +56,10 @@ class FedBuff(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         return self._uniform.select(now)
 
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
+    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
         """The server waits for M updates."""
         full = len(asked_in) >= self.buffer
-        return Taken(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
+        return Admitted(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Counts a step of the server if any update enters."""
@@ -77,7 +77,7 @@ class FedBuff(BaseStrategy):
         """Returns the factor of the server's rate for updates of staleness up to `longest`."""
         return 1.0
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the rounds in which the server has stepped."""
         return {"stepped": self._stepped}
 

@@ -86,7 +86,7 @@ class LongestAbsent(BaseStrategy):
         """Round in which each client last took part, 0 for never, `int64 [N]`; a new array."""
         return self._last.copy()
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the round of each client's last participation."""
         return {"last_participation": self._last}
 
@@ -142,7 +142,7 @@ class Switching(BaseStrategy):
     def _phase(self, now: Round) -> Strategy:
         return self.then if now.number >= self.switch_round else self.first
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the second phase's strategy."""
         return {"": self.then}
 

@@ -145,7 +145,7 @@ class OortLoss(BaseStrategy):
         self._last[ids] = round_number
         self._utility[ids] = self._found[ids]
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the utility and the round of the last participation of each client."""
         return {"utility": self._utility, "last_participation": self._last}
 

@@ -36,7 +36,7 @@ class FollowsAvailability(TakesAvailable):
     def _known_in(self, now: Round) -> AvailabilityKnowledge:
         return self.knowledge.after(now.number, now.available)
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the knowledge of availability."""
         return {"": self.knowledge}
 

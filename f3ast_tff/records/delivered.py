@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -18,7 +18,7 @@ class LateRound:
         ids: Selected clients, then clients of earlier rounds with an arrived update, `int64 [m]`.
         entered: Whether the update of each client enters the aggregate, `bool [m]`.
         asked_in: Round in which each client was asked, `int64 [m]`.
-        flight: Input of the engine: the clients that train and the updates that enter.
+        late_cohort: Input of the engine: the clients that train and the updates that enter.
         lost: Number of clients, selected now or before, whose updates are lost since this round.
         in_flight: Number of updates that the engine keeps after the round.
     """
@@ -26,7 +26,7 @@ class LateRound:
     ids: np.ndarray
     entered: np.ndarray
     asked_in: np.ndarray
-    flight: Flight
+    late_cohort: LateCohort
     lost: int
     in_flight: int
 
@@ -36,7 +36,7 @@ class LateRound:
 
 
 @dataclass(frozen=True)
-class Answers:
+class RoundDelivery:
     """A cohort, and the updates that arrived.
 
     Attributes:

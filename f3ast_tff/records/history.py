@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from f3ast_tff.methods.parts.strategy import Strategy, participation_rates
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 
 # Largest number of rounds with recorded rates; these take at most 8 MB.
 MAX_ROUNDS = 200
@@ -76,10 +76,14 @@ class SelectionHistory:
         self.total = Totals(0, 0, 0.0)
 
     def append(
-        self, num_available: int, answers: Answers, num_dropped: int, rejected: bool
+        self, num_available: int, delivered_round: RoundDelivery, num_dropped: int, rejected: bool
     ) -> None:
         """Adds a round."""
-        asked, delivered, entering = answers.asked, answers.delivered, answers.cohort
+        asked, delivered, entering = (
+            delivered_round.asked,
+            delivered_round.delivered,
+            delivered_round.cohort,
+        )
         # The clients selected in the round come first.
         now = int(np.count_nonzero(delivered))
         weights = np.zeros(len(asked))
@@ -94,16 +98,16 @@ class SelectionHistory:
             "delivered": delivered,
             "weights": weights,
             "weight_sum": weights[delivered].sum(),
-            "round_seconds": answers.seconds,
-            "bytes_down": answers.bytes_down,
-            "bytes_up": answers.bytes_up,
+            "round_seconds": delivered_round.seconds,
+            "bytes_down": delivered_round.bytes_down,
+            "bytes_up": delivered_round.bytes_up,
         }
-        if answers.late is not None:
+        if delivered_round.late is not None:
             record["late_clients"] = entering.ids[now:]
-            record["late_asked_in"] = answers.late.flight.asked_in[now:]
+            record["late_asked_in"] = delivered_round.late.late_cohort.asked_in[now:]
             record["late_weights"] = entering.weights[now:]
-            record["late_lost"] = answers.late.lost
-            record["in_flight"] = answers.late.in_flight
+            record["late_lost"] = delivered_round.late.lost
+            record["in_flight"] = delivered_round.late.in_flight
             record["weight_sum"] += entering.weights[now:].sum()
         self._add(record)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from f3ast_tff.engines.engine import ClientScores, RoundOutcome
 from f3ast_tff.files.atomic import atomic_write, naming
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import Totals
 
 COLUMNS = (
@@ -45,7 +45,7 @@ def metrics_row(
     round_number: int,
     scores: ClientScores,
     outcome: RoundOutcome,
-    answers: Answers,
+    delivered_round: RoundDelivery,
     num_available: int,
     total: Totals,
     wall_seconds: float,
@@ -57,10 +57,10 @@ def metrics_row(
     in rounds; NaN without such updates.
     """
     late = {}
-    if answers.late is not None:
-        staleness = answers.late.staleness(round_number)
+    if delivered_round.late is not None:
+        staleness = delivered_round.late.staleness(round_number)
         found = (staleness.mean(), staleness.max()) if len(staleness) else (math.nan, math.nan)
-        values = (float(found[0]), float(found[1]), answers.late.in_flight)
+        values = (float(found[0]), float(found[1]), delivered_round.late.in_flight)
         late = dict(zip(LATE_COLUMNS, values))
     return {
         "round": round_number,
@@ -70,8 +70,8 @@ def metrics_row(
         "test_user_accuracy": scores.user_mean(scores.correct),
         "test_user_loss": scores.user_mean(scores.loss),
         "num_available": num_available,
-        "num_selected": len(answers.asked),
-        "num_delivered": len(answers.cohort),
+        "num_selected": len(delivered_round.asked),
+        "num_delivered": len(delivered_round.cohort),
         "bytes_down": total.bytes_down,
         "bytes_up": total.bytes_up,
         "simulated_seconds": total.seconds,

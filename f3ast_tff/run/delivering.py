@@ -12,7 +12,7 @@ from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.run.selecting import read_only, weigh_selected
 
 
@@ -36,7 +36,7 @@ def deliver(
     now: Round,
     ids: np.ndarray,
     scored: Sequence[np.ndarray] = (),
-) -> Answers:
+) -> RoundDelivery:
     """Determines which updates arrive, and lets the strategy weigh these.
 
     `scored` holds ids of the clients that were asked for their losses; they received the model too.
@@ -47,7 +47,7 @@ def deliver(
     """
     arrivals = arrivals_of(delivery, now.number, ids, late=False)
     delivered = arrivals.delivered & (not arrivals.failed)
-    return Answers(
+    return RoundDelivery(
         asked=ids,
         delivered=delivered,
         cohort=weigh_selected(strategy, now, ids, delivered),
@@ -94,20 +94,20 @@ def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray, *, late: bool) -> A
     return arrivals
 
 
-def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
+def troubles(delivered_round: RoundDelivery, outcome: RoundOutcome) -> dict[str, str]:
     """Returns the problems of a round, by kind: no update arrived, or a value is not finite."""
-    dropped, delivered = outcome.num_dropped, len(answers.cohort)
+    dropped, delivered = outcome.num_dropped, len(delivered_round.cohort)
     found: dict[str, str] = {}
-    if delivered == 0 and answers.late is not None:
+    if delivered == 0 and delivered_round.late is not None:
         # No problem: the server waits for updates.
         return found
     if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
-        asked = len(answers.asked)
+        asked = len(delivered_round.asked)
         kind, why = "nobody", "no client available"
         if asked:
             kind, why = "lost", f"no update of {asked} clients was delivered"
-        if answers.failed:
+        if delivered_round.failed:
             kind, why = "failed", f"failed, too few updates of {asked} clients arrived"
         found[kind] = f"{why}, {done}"
     elif dropped:
@@ -117,13 +117,13 @@ def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
     return found
 
 
-def outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
+def outcome_for_strategy(delivered_round: RoundDelivery, outcome: RoundOutcome) -> Outcome:
     """Returns the outcome per client: whether its update counts, and its loss, NaN if lost."""
-    ids, delivered = answers.asked, answers.delivered.copy()
-    if answers.late is not None:
-        ids, delivered = answers.late.ids, answers.late.entered.copy()
+    ids, delivered = delivered_round.asked, delivered_round.delivered.copy()
+    if delivered_round.late is not None:
+        ids, delivered = delivered_round.late.ids, delivered_round.late.entered.copy()
     losses = np.full(len(ids), np.nan)
-    if len(answers.cohort):
+    if len(delivered_round.cohort):
         assert outcome.delivered is not None and outcome.client_losses is not None
         losses[delivered] = outcome.client_losses
         delivered[delivered] = outcome.delivered
@@ -147,11 +147,11 @@ class InTime:
         now: Round,
         ids: np.ndarray,
         scored: Sequence[np.ndarray] = (),
-    ) -> Answers:
+    ) -> RoundDelivery:
         """See the function `deliver`."""
         return deliver(delivery, strategy, payload, now, ids, scored)
 
-    def engine_inputs(self, block: Sequence[Answers]) -> dict[str, Any]:
+    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
         """Returns further arguments of `Engine.run_rounds`: none."""
         return {}
 

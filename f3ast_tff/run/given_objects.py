@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability import Table
+from f3ast_tff.availability.joint_availability import (
+    JointAvailability,
+    measured_and_said,
+    shown_clients,
+)
 from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
-from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.run.strategy_facts import facts_of
@@ -165,7 +169,7 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
 def _facts_of_availability(value: Any) -> dict[str, Any]:
     """Facts that a process declares; missing facts are measured, as for masks."""
 
-    def measured(known: Any) -> Together | None:
+    def measured(known: Any) -> JointAvailability | None:
         if isinstance(value, Table):
             return value.together
         return measured_and_said(_first_rounds(value), type(value).__name__)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from f3ast_tff.delivery import Arrivals, Delivery
-from f3ast_tff.engines.engine import Flight
-from f3ast_tff.methods.parts.late import Taken, staleness_weight, taken_by
+from f3ast_tff.engines.engine import LateCohort
+from f3ast_tff.methods.parts.late import Admitted, admitted_by, staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
-from f3ast_tff.records.delivered import Answers, LateRound
+from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import Payload, arrivals_of, distinct_clients
 from f3ast_tff.run.selecting import read_only, refused, weigh_selected
 
@@ -84,11 +84,11 @@ class InFlight:
         now: Round,
         ids: np.ndarray,
         scored: Sequence[np.ndarray] = (),
-    ) -> Answers:
+    ) -> RoundDelivery:
         """See the function `deliver`; the cohort holds the updates that enter in this round.
 
         Raises:
-            ComponentError: See `deliver`; also if the strategy's `taken` returns no `Taken`.
+            ComponentError: See `deliver`; also if the strategy's `taken` returns no `Admitted`.
         """
         t = now.number
         arrivals = arrivals_of(delivery, t, ids, late=True)
@@ -119,14 +119,14 @@ class InFlight:
             ids=weighed.ids,
             entered=entered,
             asked_in=weighed.asked_in,
-            flight=Flight(
+            late_cohort=LateCohort(
                 started.ids, slots=started.slots, entering=took.slots, asked_in=took.asked_in
             ),
             lost=int(np.count_nonzero(dropped | lost)),
             in_flight=len(np.unique(kept.slots[kept.slots != _NOWHERE])),
         )
         arrived = entries.ids[there & (entries.arrives_in == t)]
-        return Answers(
+        return RoundDelivery(
             asked=ids,
             delivered=enters[: len(ids)],
             cohort=Cohort(cohort.ids, cohort.weights * factor, cohort.step),
@@ -160,20 +160,26 @@ class InFlight:
         strategy: Strategy, now: Round, entries: Entries, there: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns whether each entry enters and whether it is dropped, both `bool [m]`."""
-        taken: Any = taken_by(strategy, now, entries.asked_in[there])
+        taken: Any = admitted_by(strategy, now, entries.asked_in[there])
         found = []
-        for part in taken if isinstance(taken, Taken) else ():
+        for part in taken if isinstance(taken, Admitted) else ():
             if getattr(part, "dtype", None) == np.bool_ and len(part) == np.sum(there):
                 found.append(np.zeros(len(there), bool))
                 found[-1][there] = part
         if len(found) != 2:
-            reason = f"must return Taken, two arrays of bool [{np.sum(there)}]"
-            raise refused(strategy, "taken", now, reason)
+            reason = f"must return Admitted, two arrays of bool [{np.sum(there)}]"
+            raise refused(strategy, "admit", now, reason)
         return found[0], found[1] & ~found[0]
 
-    def engine_inputs(self, block: Sequence[Answers]) -> dict[str, Any]:
-        """Returns further arguments of `Engine.run_rounds`: the flights of these rounds."""
-        return {"flights": [answers.late.flight for answers in block if answers.late is not None]}
+    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
+        """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
+        return {
+            "late_cohorts": [
+                delivered_round.late.late_cohort
+                for delivered_round in block
+                if delivered_round.late is not None
+            ]
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the entries for a checkpoint."""

@@ -19,7 +19,7 @@ from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.methods.parts.strategy import Losses, Round
 from f3ast_tff.records.checkpoint import Checkpoint
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
 from f3ast_tff.records.metrics import Row, append_csv, metrics_row, summarise, write_csv
 from f3ast_tff.records.metrics_loggers import (
@@ -147,11 +147,11 @@ class _Run:
             block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
-        for t, available, answers, outcome in zip(rounds, num_available, block, outcomes):
-            self.history.append(available, answers, outcome.num_dropped, outcome.rejected)
-            self._warn(t, troubles(answers, outcome))
+        for t, available, delivered_round, outcome in zip(rounds, num_available, block, outcomes):
+            self.history.append(available, delivered_round, outcome.num_dropped, outcome.rejected)
+            self._warn(t, troubles(delivered_round, outcome))
             for callback in self.callbacks:
-                callback.on_round(t, answers.cohort, outcome)
+                callback.on_round(t, delivered_round.cohort, outcome)
         end = self.round_number = rounds[-1]
         row = None
         if end % self.settings.eval_every == 0 or end == self.rounds:
@@ -170,8 +170,8 @@ class _Run:
                 self._warned.add(kind)
                 logging.warning("round %d: %s (said once; the summary counts them)", t, what)
 
-    def _execute(self, first_round: int, block: Sequence[Answers]) -> list[RoundOutcome]:
-        cohorts = [answers.cohort for answers in block]
+    def _execute(self, first_round: int, block: Sequence[RoundDelivery]) -> list[RoundOutcome]:
+        cohorts = [delivered_round.cohort for delivered_round in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
         more = self.updates.engine_inputs(block)
@@ -182,13 +182,15 @@ class _Run:
             strategy.observe(first_round, outcome_for_strategy(block[0], outcomes[0]))
         return outcomes
 
-    def _evaluate(self, num_available: int, answers: Answers, outcome: RoundOutcome) -> Row:
+    def _evaluate(
+        self, num_available: int, delivered_round: RoundDelivery, outcome: RoundOutcome
+    ) -> Row:
         scores = self.experiment.engine.evaluate()
         row = metrics_row(
             self.round_number,
             scores=scores,
             outcome=outcome,
-            answers=answers,
+            delivered_round=delivered_round,
             num_available=num_available,
             total=self.history.total,
             wall_seconds=self.wall_seconds,

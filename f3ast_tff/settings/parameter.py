@@ -29,7 +29,7 @@ _NO_CONTROLS = "must not hold control characters"
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-class Known(Protocol):
+class ResolvedSettings(Protocol):
     """The settings of one experiment, each resolved on first use."""
 
     def __getitem__(self, name: str) -> Any:
@@ -85,7 +85,7 @@ class Derived:
     """A default that follows from other settings.
 
     Attributes:
-        compute: Function from `Known`, the other settings, to the value.
+        compute: Function from `ResolvedSettings`, the other settings, to the value.
         words: The rule in words, for `--help`.
         from_rounds: Whether the value follows from the number of rounds.
 
@@ -96,7 +96,7 @@ class Derived:
         50
     """
 
-    compute: Callable[[Known], Any]
+    compute: Callable[[ResolvedSettings], Any]
     words: str
     from_rounds: bool = False
 

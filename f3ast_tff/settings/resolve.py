@@ -81,7 +81,7 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Resolver:
-    """The `Known` of one experiment; each value is resolved once, on first use."""
+    """The `ResolvedSettings` of one experiment; each value is resolved once, on first use."""
 
     def __init__(self, given: Mapping[str, Any], registry: Registry) -> None:
         self._given = given

@@ -15,7 +15,7 @@ from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
     ExampleScores,
-    Flight,
+    LateCohort,
     RoundOutcome,
     empty_round,
     refuse_foreign_state,
@@ -81,25 +81,28 @@ class HostEngine:
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         """See `Engine.run_rounds`."""
-        rounds = enumerate(zip(cohorts, flights or repeat(None)), start=first_round)
+        rounds = enumerate(zip(cohorts, late_cohorts or repeat(None)), start=first_round)
         # Updates that are not finite are found and dropped.
         with np.errstate(all="ignore"):
-            return [self._round(t, cohort, flight, by_client) for t, (cohort, flight) in rounds]
+            return [
+                self._round(t, cohort, late_cohort, by_client)
+                for t, (cohort, late_cohort) in rounds
+            ]
 
     def _round(
-        self, t: int, cohort: Cohort, flight: Flight | None, by_client: bool
+        self, t: int, cohort: Cohort, late_cohort: LateCohort | None, by_client: bool
     ) -> RoundOutcome:
         state, memory, now = self._state, self._memory, self._now(t)
-        if self._late is not None and flight is not None and len(flight.asked):
+        if self._late is not None and late_cohort is not None and len(late_cohort.asked):
             start = LocalStart(state.model)
-            self._late.keep(flight, self._work.train(t, flight.asked, start))
+            self._late.keep(late_cohort, self._work.train(t, late_cohort.asked, start))
         if len(cohort) == 0 and memory is None:
             return empty_round(by_client)
         # Line 6: clients train from the model, by the rules of a memory if any.
-        each = self._each_once(cohort, flight)
+        each = self._each_once(cohort, late_cohort)
         starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
         came = self._updates(t, each, starts)
         sent = self._sent(t, each, came, starts, now)
@@ -110,7 +113,7 @@ class HostEngine:
         aggregation = self._parts.aggregation
         delta = delta_of(sent, aggregation, memory, now)
         delta = direction(aggregation, delta, self._like)
-        factor = 1.0 if flight is None else cohort.step
+        factor = 1.0 if late_cohort is None else cohort.step
         after = stepped(state, delta, self._parts.server_optimizer, factor)
         fine = bool(np.isfinite(delta).all() and np.isfinite(after.model).all())
         outcome = each.outcome(came, finite, delta, by_client)
@@ -143,18 +146,18 @@ class HostEngine:
         rate = self._parts.client_optimizer.rate(t)
         return None if self._memory is None else self._memory.now(t, rate, self._state.model)
 
-    def _each_once(self, cohort: Cohort, flight: Flight | None) -> _Each:
+    def _each_once(self, cohort: Cohort, late_cohort: LateCohort | None) -> _Each:
         """The cohort's clients, each once, in the order of their ids or slots."""
         parts, sizes = self._parts, self._parts.data.train.sizes
-        keys = cohort.ids if flight is None else flight.entering
+        keys = cohort.ids if late_cohort is None else late_cohort.entering
         keys, place, which, times = np.unique(
             keys.astype(np.int64), return_index=True, return_inverse=True, return_counts=True
         )
         which = which.reshape(-1)
         ids = cohort.ids[place].astype(np.int64)
         rates = None
-        if flight is not None:
-            asked_in = flight.asked_in[place].tolist()
+        if late_cohort is not None:
+            asked_in = late_cohort.asked_in[place].tolist()
             rates = np.array([parts.client_optimizer.rate(t) for t in asked_in], np.float32)
         return _Each(
             ids=ids,
@@ -163,7 +166,7 @@ class HostEngine:
             visits=times * parts.work.num_visits(sizes[ids]),
             times=times,
             which=which,
-            slots=None if flight is None else keys,
+            slots=None if late_cohort is None else keys,
             rates=rates,
         )
 

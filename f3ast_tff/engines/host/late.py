@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.engines.host.local_work import LocalResult
 
 _PREFIX = "late_"
@@ -18,17 +18,17 @@ class LateUpdates:
         self._updates = np.zeros((0, num_weights), np.float32)
         self._losses = np.zeros(0)
 
-    def keep(self, flight: Flight, trained: LocalResult) -> None:
+    def keep(self, late_cohort: LateCohort, trained: LocalResult) -> None:
         """Keeps the updates of a round's asked clients in their slots; rows are added if needed."""
-        missing = max(0, int(flight.slots.max(initial=-1)) + 1 - len(self._losses))
+        missing = max(0, int(late_cohort.slots.max(initial=-1)) + 1 - len(self._losses))
         if missing:
             # At least doubled, so that rows are rarely copied.
             missing = max(missing, len(self._losses))
             room = np.zeros((missing, self._updates.shape[1]), np.float32)
             self._updates = np.concatenate([self._updates, room])
             self._losses = np.concatenate([self._losses, np.zeros(missing)])
-        self._updates[flight.slots] = trained.updates
-        self._losses[flight.slots] = trained.losses
+        self._updates[late_cohort.slots] = trained.updates
+        self._losses[late_cohort.slots] = trained.losses
 
     def of(self, slots: np.ndarray) -> LocalResult:
         """Returns the updates in these slots, `int64 [m]`."""

@@ -16,7 +16,7 @@ from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
     ExampleScores,
-    Flight,
+    LateCohort,
     RoundOutcome,
     empty_round,
     refuse_foreign_state,
@@ -28,7 +28,7 @@ from f3ast_tff.engines.jax.programs import FusedScorer, programs_of
 from f3ast_tff.engines.jax.round import ByLane
 from f3ast_tff.engines.jax.server_step import (
     DeviceOutcome,
-    Remembered,
+    MemoryInputs,
     ServerState,
     evaluated_weights,
 )
@@ -87,7 +87,7 @@ class FusedEngine:
         self._matmul_precision = "highest" if on_cpu else matmul_precision
         put, initial = self._clients.put, parts.model.initial_weights(parts.seed)
         _check_logits(parts, initial)
-        self._tables, in_memory = self._remember(initial)
+        self._tables, in_memory = self._start_memory(initial)
         sgd = one_kernel.fastest(
             self._clients.sgd, parts.work.batch_size, on_cpu and self._clients.form.steps is None
         )
@@ -101,7 +101,7 @@ class FusedEngine:
         self._train = FusedScorer(self._programs, features, labels, at_once)
         self._test = FusedScorer(self._programs, put(test.features), put(test.labels), at_once)
 
-    def _remember(
+    def _start_memory(
         self, initial: Sequence[np.ndarray]
     ) -> tuple[ClientTables | None, dict[str, Any]]:
         """Initial memory of the clients and of the server."""
@@ -121,7 +121,7 @@ class FusedEngine:
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
         packed = self._packed(rounds, cohorts)
@@ -163,8 +163,8 @@ class FusedEngine:
     ) -> Queued | None:
         if len(cohort) == 0 and self._needs_clients:
             return None
-        remembered = self._remembered(round_number, packed.client)
-        inputs = self._clients.inputs(round_number, packed, remembered)
+        memory_inputs = self._memory_inputs(round_number, packed.client)
+        inputs = self._clients.inputs(round_number, packed, memory_inputs)
         num_clients = np.float32(len(cohort))
         places = (cohort.ids, packed.member)
         return self._run(
@@ -181,14 +181,14 @@ class FusedEngine:
             self._tables.take_back(client, tables)
         return Queued(outcome, by_lane, places)
 
-    def _remembered(self, round_number: int, client: np.ndarray | None) -> Remembered | None:
+    def _memory_inputs(self, round_number: int, client: np.ndarray | None) -> MemoryInputs | None:
         p = self._parts.p
         if self._parts.aggregation.memory is None or p is None:
             return None
         share: Any = ()
         if client is not None and self._tables is not None:
             share = p[np.maximum(client, 0)].astype(np.float32)
-        return Remembered(
+        return MemoryInputs(
             kept={},
             share=share,
             round_number=np.int32(round_number),
@@ -231,9 +231,9 @@ class FusedEngine:
     def state(self) -> dict[str, np.ndarray]:
         leaves = jax.tree_util.tree_leaves(self._state._replace(memory={}))
         own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
-        return {k: np.asarray(v) for k, v in {**own, **self._remembered_values()}.items()}
+        return {k: np.asarray(v) for k, v in {**own, **self._memory_values()}.items()}
 
-    def _remembered_values(self) -> dict[str, Any]:
+    def _memory_values(self) -> dict[str, Any]:
         server = self._state.memory
         kept = {} if self._tables is None else self._tables.values
         return {
@@ -246,7 +246,7 @@ class FusedEngine:
         of_model = self._state._replace(memory={})
         leaves, structure = jax.tree_util.tree_flatten(of_model)
         own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
-        refuse_foreign_state(state, {**own, **self._remembered_values()})
+        refuse_foreign_state(state, {**own, **self._memory_values()})
         memory = {name: state[f"server_{name}"] for name in self._state.memory}
         restored = jax.tree_util.tree_unflatten(structure, [state[name] for name in own])
         self._state = self._clients.put(restored._replace(memory=memory))

@@ -13,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.engines.jax.client_tables import room_on
 from f3ast_tff.engines.jax.local_sgd import LocalStart, Trained
 from f3ast_tff.engines.jax.packing import PackedCohort, round_up
@@ -25,7 +25,7 @@ from f3ast_tff.engines.jax.round import (
     summed_nothing,
     with_wave,
 )
-from f3ast_tff.engines.jax.server_step import ClientsKept, DeviceOutcome, Remembered, ServerState
+from f3ast_tff.engines.jax.server_step import ClientsKept, DeviceOutcome, MemoryInputs, ServerState
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Optimizer
 
@@ -61,7 +61,7 @@ class Arrived(NamedTuple):
         num_clients: Number of places in the cohort.
         learning_rate: Client learning rate of this round.
         step: Factor of the server's learning rate.
-        remembered: Extra inputs of a memory, if any; of shape `[m, 1]`, not `[waves, lanes]`.
+        memory_inputs: Extra inputs of a memory, if any; of shape `[m, 1]`, not `[waves, lanes]`.
     """
 
     number: Any
@@ -73,7 +73,7 @@ class Arrived(NamedTuple):
     num_clients: Any
     learning_rate: Any
     step: Any
-    remembered: Remembered | None
+    memory_inputs: MemoryInputs | None
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class LateRound:
         rules, clients = self.fused.client_rules(
             state,
             arrived.learning_rate,
-            arrived.remembered,
+            arrived.memory_inputs,
             arrived.steps,
             rates=arrived.rates,
             weights=arrived.weight[:, None],
@@ -167,7 +167,7 @@ class LateRound:
             totals,
             arrived.num_clients,
             learning_rate=arrived.learning_rate,
-            remembered=arrived.remembered,
+            memory_inputs=arrived.memory_inputs,
             clients=clients,
             step=arrived.step,
         )
@@ -193,13 +193,13 @@ class LateMemory:
 
         return LateUpdates(zeros((rows, self._num_weights)), zeros((rows,)), zeros((rows,)))
 
-    def reserve(self, flight: Flight) -> None:
+    def reserve(self, late_cohort: LateCohort) -> None:
         """Makes room for the updates that start in a round.
 
         Raises:
             ParameterError: If the device has no room.
         """
-        rows, needed = len(self.kept.loss), int(flight.slots.max(initial=-1)) + 1
+        rows, needed = len(self.kept.loss), int(late_cohort.slots.max(initial=-1)) + 1
         if needed <= rows:
             return
         more = max(rows, needed - rows)
@@ -241,7 +241,7 @@ def slots_by_lane(packed: PackedCohort, slots: np.ndarray) -> np.ndarray:
 
 def pack_arrived(
     cohort: Cohort,
-    flight: Flight,
+    late_cohort: LateCohort,
     *,
     work: LocalTraining,
     sizes: np.ndarray,
@@ -254,7 +254,7 @@ def pack_arrived(
 
     Args:
         cohort: Clients whose updates enter, and the weights of these updates.
-        flight: Slots of the updates, and rounds in which the clients were asked.
+        late_cohort: Slots of the updates, and rounds in which the clients were asked.
         work: Local training of a client.
         sizes: Training examples of each client, `int [N]`.
         optimizer: Optimizer of the local steps.
@@ -265,12 +265,12 @@ def pack_arrived(
         client. Both are -1 for padding, `int32 [m, 1]`.
     """
     slots, place, which, times = np.unique(
-        flight.entering, return_index=True, return_inverse=True, return_counts=True
+        late_cohort.entering, return_index=True, return_inverse=True, return_counts=True
     )
     number = len(slots)
     most = round_up(number, _FEWEST)
     ids = cohort.ids[place].astype(np.int64)
-    rates = [optimizer.rate(int(t)) for t in flight.asked_in[place]]
+    rates = [optimizer.rate(int(t)) for t in late_cohort.asked_in[place]]
 
     def padded(values: Any, dtype: Any, pad: int = 0) -> np.ndarray:
         found = np.full(most, pad, dtype)
@@ -287,6 +287,6 @@ def pack_arrived(
         num_clients=np.float32(len(cohort)),
         learning_rate=np.float32(optimizer.rate(round_number)),
         step=np.float32(cohort.step),
-        remembered=None,
+        memory_inputs=None,
     )
     return arrived, padded(place, np.int32, -1)[:, None], padded(ids, np.int32, -1)[:, None]

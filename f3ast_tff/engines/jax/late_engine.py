@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome
+from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.late import LateMemory, pack_arrived, slots_by_lane
 from f3ast_tff.engines.jax.packing import PackedCohort
@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class LateFusedEngine(FusedEngine):
-    """A `FusedEngine` with a `Flight` per round.
+    """A `FusedEngine` with a `LateCohort` per round.
 
     A round first trains the asked clients, from its model, and keeps their updates in slots. Then
     the updates of its cohort, from any round, are added up in the order of their slots, and the
@@ -34,28 +34,33 @@ class LateFusedEngine(FusedEngine):
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
-        asked = [Cohort(flight.asked, np.zeros(len(flight.asked))) for flight in flights]
+        asked = [
+            Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
+            for late_cohort in late_cohorts
+        ]
         queued: list[Queued | None] = []
         packings = self._packed(rounds, asked)
-        for t, cohort, flight, packed in zip(rounds, cohorts, flights, packings, strict=True):
-            if len(flight.asked):
-                self._start(t, flight, packed)
-            queued.append(self._enter(t, cohort, flight, by_client))
+        for t, cohort, late_cohort, packed in zip(
+            rounds, cohorts, late_cohorts, packings, strict=True
+        ):
+            if len(late_cohort.asked):
+                self._start(t, late_cohort, packed)
+            queued.append(self._enter(t, cohort, late_cohort, by_client))
         return self._outcomes(queued, by_client)
 
-    def _start(self, round_number: int, flight: Flight, packed: PackedCohort) -> None:
+    def _start(self, round_number: int, late_cohort: LateCohort, packed: PackedCohort) -> None:
         """Trains the asked clients and keeps their updates in slots."""
         late = self._late
-        late.reserve(flight)
+        late.reserve(late_cohort)
         inputs = self._clients.inputs(round_number, packed)
-        slots = slots_by_lane(packed, flight.slots)
+        slots = slots_by_lane(packed, late_cohort.slots)
         late.kept = self._programs.late.start(self._state, inputs, slots, kept=late.kept)
 
     def _enter(
-        self, round_number: int, cohort: Cohort, flight: Flight, by_client: bool
+        self, round_number: int, cohort: Cohort, late_cohort: LateCohort, by_client: bool
     ) -> Queued | None:
         """Adds up late updates and makes the server's step."""
         if len(cohort) == 0 and self._needs_clients:
@@ -63,14 +68,14 @@ class LateFusedEngine(FusedEngine):
         parts = self._parts
         arrived, member, client = pack_arrived(
             cohort,
-            flight,
+            late_cohort,
             work=parts.work,
             sizes=parts.data.train.sizes,
             optimizer=parts.client_optimizer,
             round_number=round_number,
         )
-        arrived = arrived._replace(remembered=self._remembered(round_number, client))
-        places = (flight.entering, member)
+        arrived = arrived._replace(memory_inputs=self._memory_inputs(round_number, client))
+        places = (late_cohort.entering, member)
         return self._run(
             self._programs.late.enter,
             client,

@@ -144,12 +144,12 @@ class RoundPrograms:
 
 def _gathered(inputs: Any, tables: dict[str, Any], row: Any) -> Any:
     """The inputs of a round with the memory of its clients, if any."""
-    if not tables or inputs.remembered is None:
+    if not tables or inputs.memory_inputs is None:
         return inputs
     from f3ast_tff.engines.jax.client_tables import ClientTables
 
     kept = ClientTables.gather(tables, row)
-    return inputs._replace(remembered=inputs.remembered._replace(kept=kept))
+    return inputs._replace(memory_inputs=inputs.memory_inputs._replace(kept=kept))
 
 
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:

@@ -18,7 +18,7 @@ from f3ast_tff.engines.jax.packing import PackedWork, Waves
 from f3ast_tff.engines.jax.server_step import (
     ClientsKept,
     DeviceOutcome,
-    Remembered,
+    MemoryInputs,
     ServerState,
     ServerStep,
     Totals,
@@ -79,14 +79,14 @@ class RoundInputs(NamedTuple):
         labels: Training labels of all clients, `[n]`.
         work: Steps of the clients that train, a whole cohort or a part.
         learning_rate: Rate of the clients; used if it changes from round to round.
-        remembered: Inputs of a memory, if any.
+        memory_inputs: Inputs of a memory, if any.
     """
 
     features: Any
     labels: Any
     work: PackedWork
     learning_rate: Any
-    remembered: Remembered | None = None
+    memory_inputs: MemoryInputs | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class FusedRound:
             totals,
             num_clients,
             learning_rate=inputs.learning_rate,
-            remembered=inputs.remembered,
+            memory_inputs=inputs.memory_inputs,
             clients=clients,
         )
         return state, outcome, by_lane, clients
@@ -136,7 +136,7 @@ class FusedRound:
         work, memory = inputs.work, self.aggregation.memory
         train_wave = self.wave_training(inputs)
         rules, clients = self.client_rules(
-            state, inputs.learning_rate, inputs.remembered, work.steps, weights=work.weight
+            state, inputs.learning_rate, inputs.memory_inputs, work.steps, weights=work.weight
         )
 
         def wave(w: Any, so_far: Summed) -> Summed:
@@ -175,7 +175,7 @@ class FusedRound:
         self,
         state: ServerState,
         learning_rate: Any,
-        remembered: Remembered | None,
+        memory_inputs: MemoryInputs | None,
         steps: Any,
         rates: Any = None,
         weights: Any = None,
@@ -185,20 +185,20 @@ class FusedRound:
         Args:
             state: State before the round.
             learning_rate: Client learning rate of the round.
-            remembered: Inputs of the memory.
+            memory_inputs: Inputs of the memory.
             steps: Local steps of each lane's client, `[waves, lanes]`.
             rates: See `ClientRound`.
             weights: See `ClientRound`.
         """
         memory = self.aggregation.memory
-        if memory is None or remembered is None or not memory.by_client:
+        if memory is None or memory_inputs is None or not memory.by_client:
             return None, None
         from f3ast_tff.engines.jax.client_round import ClientRound
 
-        now = self.finish.context(state, learning_rate, remembered)
-        rules = ClientRound(memory, state, now, remembered.share, steps, rates, weights)
+        now = self.finish.context(state, learning_rate, memory_inputs)
+        rules = ClientRound(memory, state, now, memory_inputs.share, steps, rates, weights)
         unsent = jnp.zeros(steps.shape, bool)
-        return rules, ClientsKept(remembered.kept, unsent, state.memory)
+        return rules, ClientsKept(memory_inputs.kept, unsent, state.memory)
 
     def wave_training(self, inputs: RoundInputs) -> Callable[[Any, LocalStart], Trained]:
         """Returns the local training of a wave, as a function of its number."""

@@ -77,7 +77,7 @@ class ClientsKept(NamedTuple):
     server: Values
 
 
-class Remembered(NamedTuple):
+class MemoryInputs(NamedTuple):
     """Extra inputs of a round with a memory.
 
     Attributes:
@@ -107,16 +107,16 @@ class ServerStep:
     aggregation: Aggregation
 
     def context(
-        self, state: ServerState, learning_rate: Any, remembered: Remembered
+        self, state: ServerState, learning_rate: Any, memory_inputs: MemoryInputs
     ) -> RoundContext:
         """Returns the values common to all clients of a round with a memory."""
         return RoundContext(
             xp=jnp,
-            round_number=remembered.round_number,
+            round_number=memory_inputs.round_number,
             learning_rate=learning_rate,
             server_rate=jnp.float32(self.optimizer.learning_rate),
             model=ravel_pytree(state.weights)[0],
-            num_clients=remembered.num_clients,
+            num_clients=memory_inputs.num_clients,
         )
 
     def __call__(
@@ -126,7 +126,7 @@ class ServerStep:
         num_clients: Any,
         *,
         learning_rate: Any,
-        remembered: Remembered | None = None,
+        memory_inputs: MemoryInputs | None = None,
         clients: ClientsKept | None = None,
         step: Any = None,
         combined: Any = None,
@@ -138,7 +138,7 @@ class ServerStep:
             totals: Sums over the whole cohort.
             num_clients: Number of clients that train, scalar.
             learning_rate: Rate of the clients.
-            remembered: Inputs of a memory, if any.
+            memory_inputs: Inputs of a memory, if any.
             clients: Memory of the cohort's clients; given with a memory of clients.
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
             combined: Delta of `Aggregation.combine`, `[num_weights]`, in place of the sum.
@@ -149,10 +149,10 @@ class ServerStep:
             stays; see `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory
-        if memory is None or remembered is None:
+        if memory is None or memory_inputs is None:
             state, outcome = self._plain(state, totals, num_clients, step, combined)
             return state, outcome, None
-        now = self.context(state, learning_rate, remembered)
+        now = self.context(state, learning_rate, memory_inputs)
         now = now._replace(cohort=CohortSums(totals.weight, totals.steps))
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
@@ -195,7 +195,7 @@ class ServerStep:
                 server = with_average(
                     server,
                     name,
-                    share=remembered.share,
+                    share=memory_inputs.share,
                     before=clients.kept[name],
                     after=settled[name],
                     changed=changed,

@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
-from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome, empty_round
+from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome, empty_round
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued, on_host
 from f3ast_tff.engines.jax.trainer import merged
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -33,7 +33,7 @@ class SplitFusedEngine(FusedEngine):
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
         return [self._split(t, cohort, by_client) for t, cohort in zip(rounds, cohorts)]
@@ -41,7 +41,7 @@ class SplitFusedEngine(FusedEngine):
     def _split(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         if len(cohort) == 0 and self._needs_clients:
             return empty_round(by_client)
-        remembered = self._remembered(round_number, None)
+        memory_inputs = self._memory_inputs(round_number, None)
         weights = self.weights()
         parts = self._workers.train(weights, round_number, cohort, by_client) if len(cohort) else []
         totals = self._clients.put(merged([part.sums for part in parts], weights))
@@ -50,7 +50,7 @@ class SplitFusedEngine(FusedEngine):
             totals,
             num_clients=np.float32(len(cohort)),
             learning_rate=np.float32(self._parts.client_optimizer.rate(round_number)),
-            remembered=remembered,
+            memory_inputs=memory_inputs,
         )
         done = on_host(Queued(jax.device_get(outcome)))
         return _with_clients(done, cohort, parts) if by_client else done

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome, empty_round
+from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome, empty_round
 from f3ast_tff.engines.host.sums import Sent, check_stack, combined
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued, on_host
 from f3ast_tff.engines.jax.packing import PackedCohort
@@ -33,7 +33,7 @@ class StackedFusedEngine(FusedEngine):
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
         return [
@@ -46,8 +46,8 @@ class StackedFusedEngine(FusedEngine):
     ) -> RoundOutcome:
         if len(cohort) == 0 and self._needs_clients:
             return empty_round(by_client)
-        client, remembered = packed.client, self._remembered(round_number, packed.client)
-        inputs = self._clients.inputs(round_number, packed, remembered)
+        client, memory_inputs = packed.client, self._memory_inputs(round_number, packed.client)
+        inputs = self._clients.inputs(round_number, packed, memory_inputs)
         tables, row = ({}, None) if self._tables is None else self._tables.lent(client)
         programs = self._programs.stacked
         totals, by_lane, clients, stack = programs.train(self._state, inputs, tables, row)
@@ -67,7 +67,7 @@ class StackedFusedEngine(FusedEngine):
             row=row,
             num_clients=np.float32(len(cohort)),
             learning_rate=inputs.learning_rate,
-            remembered=remembered,
+            memory_inputs=memory_inputs,
             clients=clients,
             combined=combined(self._parts.aggregation, sent),
         )

@@ -15,7 +15,7 @@ from f3ast_tff.engines.jax.local_sgd import LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
-from f3ast_tff.engines.jax.server_step import Remembered, ServerState, Totals
+from f3ast_tff.engines.jax.server_step import MemoryInputs, ServerState, Totals
 from f3ast_tff.methods.parts.strategy import Cohort
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ class ClientsOnDevice:
         )
 
     def inputs(
-        self, round_number: int, packed: PackedCohort, remembered: Remembered | None = None
+        self, round_number: int, packed: PackedCohort, memory_inputs: MemoryInputs | None = None
     ) -> RoundInputs:
         """Returns the inputs of a packed cohort's round."""
         rate = np.float32(self._parts.client_optimizer.rate(round_number))
-        return RoundInputs(self.features, self.labels, packed.work, rate, remembered)
+        return RoundInputs(self.features, self.labels, packed.work, rate, memory_inputs)
 
 
 class FusedTrainer:

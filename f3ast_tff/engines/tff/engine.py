@@ -23,7 +23,7 @@ from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
     ExampleScores,
-    Flight,
+    LateCohort,
     RoundOutcome,
     empty_round,
     refuse_foreign_state,
@@ -42,7 +42,7 @@ _NONE = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True)
-class Came:
+class EnteringUpdates:
     """Updates of a cohort that enter in a round; see `Delivered` for most fields.
 
     Attributes:
@@ -152,7 +152,7 @@ class TffEngine:
         first_round: int,
         cohorts: Sequence[Cohort],
         by_client: bool = False,
-        flights: Sequence[Flight] = (),
+        late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         """Executes the rounds; workers share them, if any.
 
@@ -160,10 +160,10 @@ class TffEngine:
             EngineError: If a worker has died; the model is that of the last completed round.
         """
         outcomes = []
-        each = zip(cohorts, flights or repeat(None))
-        for t, (cohort, flight) in enumerate(each, start=first_round):
+        each = zip(cohorts, late_cohorts or repeat(None))
+        for t, (cohort, late_cohort) in enumerate(each, start=first_round):
             try:
-                outcomes.append(self._run_round(t, cohort, by_client, flight))
+                outcomes.append(self._run_round(t, cohort, by_client, late_cohort))
             except EngineError as error:
                 if self._workers is not None:
                     raise
@@ -171,7 +171,7 @@ class TffEngine:
         return outcomes
 
     def _run_round(
-        self, round_number: int, cohort: Cohort, by_client: bool, flight: Flight | None
+        self, round_number: int, cohort: Cohort, by_client: bool, late_cohort: LateCohort | None
     ) -> RoundOutcome:
         memory, state, now = self._memory, self._state_at(round_number), None
         if memory is not None:
@@ -179,33 +179,33 @@ class TffEngine:
             now = memory.now(round_number, rate, model_of(state))
         elif len(cohort) == 0:
             return empty_round(by_client)
-        output, came = self._train(round_number, state, cohort, now, flight)
+        output, entering = self._train(round_number, state, cohort, now, late_cohort)
         metrics, model = output.metrics, model_of(output.state)
         fine = bool(np.isfinite(model).all()) and not metrics["finalizer"]["update_non_finite"]
         outcome = RoundOutcome(
-            train_loss=came.train_loss,
+            train_loss=entering.train_loss,
             update_norm=float(metrics["aggregator"]["update_norm"]),
-            num_dropped=int(np.count_nonzero(~came.finite)),
-            client_losses=np.where(came.finite, came.losses, np.nan) if by_client else None,
-            delivered=came.finite if by_client else None,
+            num_dropped=int(np.count_nonzero(~entering.finite)),
+            client_losses=np.where(entering.finite, entering.losses, np.nan) if by_client else None,
+            delivered=entering.finite if by_client else None,
         )
         if memory is None or now is None:
             # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
-            if not fine or not came.finite.any():
+            if not fine or not entering.finite.any():
                 return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
             self._state = output.state
             return outcome
-        weights = cohort.weights if came.weights is None else came.weights
-        now = memory.after_training(now, weights, came.steps, came.finite)
+        weights = cohort.weights if entering.weights is None else entering.weights
+        now = memory.after_training(now, weights, entering.steps, entering.finite)
         delivered = Delivered(
             ids=cohort.ids,
-            finite=came.finite,
-            updates=came.updates,
-            steps=came.steps,
+            finite=entering.finite,
+            updates=entering.updates,
+            steps=entering.steps,
             delta=np.asarray(metrics["aggregator"].get("delta", _NONE)),
             model=model,
             fine=fine,
-            rates=came.rates,
+            rates=entering.rates,
         )
         advanced = memory.advance(delivered, now)
         state = output.state if advanced.moves else self._state
@@ -226,11 +226,11 @@ class TffEngine:
         state: Any,
         cohort: Cohort,
         now: RoundContext | None,
-        flight: Flight | None,
-    ) -> tuple[Any, Came]:
+        late_cohort: LateCohort | None,
+    ) -> tuple[Any, EnteringUpdates]:
         """Trains the cohort and steps the server; returns TFF's output and the updates.
 
-        `flight` is for `LateTffEngine`.
+        `late_cohort` is for `LateTffEngine`.
         """
         memory, starts, steps = self._memory, None, self._steps(cohort)
         if memory is not None and now is not None:
@@ -250,7 +250,7 @@ class TffEngine:
         no_loss = output.metrics["finalizer"]["update_non_finite"] or np.isnan(client_losses).all()
         losses, finite = in_order_of(cohort.ids, ids, client_losses, delivered)
         updates = np.asarray(metrics.get("updates", _NONE))
-        return output, Came(
+        return output, EnteringUpdates(
             train_loss=float("nan") if no_loss else float(trained["loss"]),
             losses=losses,
             finite=finite,

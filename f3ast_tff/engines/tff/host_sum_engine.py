@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.engine import EngineParts, ExampleScores, Flight
+from f3ast_tff.engines.engine import EngineParts, ExampleScores, LateCohort
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
-from f3ast_tff.engines.tff.engine import Came, TffEngine, aggregating
+from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, Memory, RoundContext
@@ -74,23 +74,25 @@ class HostSumTffEngine(TffEngine):
         state: Any,
         cohort: Cohort,
         now: RoundContext | None,
-        flight: Flight | None,
-    ) -> tuple[Any, Came]:
-        _, came = super()._train(round_number, state, cohort, now, flight)
+        late_cohort: LateCohort | None,
+    ) -> tuple[Any, EnteringUpdates]:
+        _, entering = super()._train(round_number, state, cohort, now, late_cohort)
         memory, parts = self._memory, self._parts
-        starts = [] if memory is None or now is None else memory.starts(cohort.ids, came.steps, now)
+        starts = (
+            [] if memory is None or now is None else memory.starts(cohort.ids, entering.steps, now)
+        )
         num_weights = sum(weight.size for weight in self.weights())
         # Without clients TFF returns no updates of the model's length.
-        updates = came.updates.reshape(len(cohort), num_weights)
+        updates = entering.updates.reshape(len(cohort), num_weights)
         weights = cohort.weights.astype(np.float32)
-        sent = Sent(cohort.ids, came.steps, updates, weights, came.finite, starts)
+        sent = Sent(cohort.ids, entering.steps, updates, weights, entering.finite, starts)
         if memory is not None and now is not None:
-            sent = self._with_messages(round_number, sent, starts, came.losses, now)
-            now = memory.after_training(now, sent.weights, came.steps, sent.finite)
+            sent = self._with_messages(round_number, sent, starts, entering.losses, now)
+            now = memory.after_training(now, sent.weights, entering.steps, sent.finite)
         with np.errstate(all="ignore"):
             delta = delta_of(sent, parts.aggregation, memory, now)
-        came = replace(came, finite=sent.finite, weights=sent.weights)
-        return self._stepped(state, delta, np.float32(1)), came
+        entering = replace(entering, finite=sent.finite, weights=sent.weights)
+        return self._stepped(state, delta, np.float32(1)), entering
 
     def _with_messages(
         self,

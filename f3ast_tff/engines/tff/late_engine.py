@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome
+from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.host.sums import Sent, combined
-from f3ast_tff.engines.tff.engine import Came, model_of
+from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import RoundContext
@@ -18,7 +18,7 @@ _PREFIX = "late_"
 
 
 class LateTffEngine(HostSumTffEngine):
-    """A `HostSumTffEngine` with a `Flight` per round.
+    """A `HostSumTffEngine` with a `LateCohort` per round.
 
     A round is two rounds of TFF. In the first the asked clients train, each update is returned, and
     the server's step is discarded. The second has no clients; it steps along the sum of the
@@ -38,23 +38,23 @@ class LateTffEngine(HostSumTffEngine):
         return Reporting(parts.aggregation)
 
     def _run_round(
-        self, round_number: int, cohort: Cohort, by_client: bool, flight: Flight | None
+        self, round_number: int, cohort: Cohort, by_client: bool, late_cohort: LateCohort | None
     ) -> RoundOutcome:
-        if flight is not None and len(flight.asked):
-            asked = Cohort(flight.asked, np.zeros(len(flight.asked)))
+        if late_cohort is not None and len(late_cohort.asked):
+            asked = Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
             output, _ = self._execute(self._state_at(round_number), round_number, asked)
-            self._keep(flight, output.metrics["client_work"])
-        return super()._run_round(round_number, cohort, by_client, flight)
+            self._keep(late_cohort, output.metrics["client_work"])
+        return super()._run_round(round_number, cohort, by_client, late_cohort)
 
-    def _keep(self, flight: Flight, metrics: Any) -> None:
+    def _keep(self, late_cohort: LateCohort, metrics: Any) -> None:
         losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
         found = (np.asarray(metrics["updates"]), losses, np.asarray(metrics["delivered"]) > 0)
-        rows = int(flight.slots.max()) + 1
+        rows = int(late_cohort.slots.max()) + 1
         for i, new in enumerate(found):
             missing = max(0, rows - len(self._late[i]))
             room = np.zeros((missing, *new.shape[1:]), self._late[i].dtype)
             self._late[i] = np.concatenate([self._late[i], room])
-            self._late[i][flight.slots] = new
+            self._late[i][late_cohort.slots] = new
 
     def _train(
         self,
@@ -62,15 +62,15 @@ class LateTffEngine(HostSumTffEngine):
         state: Any,
         cohort: Cohort,
         now: RoundContext | None,
-        flight: Flight | None,
-    ) -> tuple[Any, Came]:
+        late_cohort: LateCohort | None,
+    ) -> tuple[Any, EnteringUpdates]:
         """Adds up the updates of a cohort, in the order of their slots, and makes the step."""
-        assert flight is not None
+        assert late_cohort is not None
         parts, memory = self._parts, self._memory
-        updates, losses, finite = (rows[flight.entering] for rows in self._late)
+        updates, losses, finite = (rows[late_cohort.entering] for rows in self._late)
         weights = cohort.weights.astype(np.float32)
         steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
-        rates = np.array([parts.client_optimizer.rate(int(t)) for t in flight.asked_in])
+        rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])
         correction: Any = np.float32(0)
         if memory is not None and now is not None:
             mean = memory.mean(mean, now)
@@ -85,7 +85,7 @@ class LateTffEngine(HostSumTffEngine):
             sent, weights, finite = taken.updates, taken.weights, taken.finite
             now = memory.after_training(now, weights, steps, finite)
         delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
-        order = np.argsort(flight.entering, kind="stable")
+        order = np.argsort(late_cohort.entering, kind="stable")
         for place in order[finite[order]]:
             delta, weight = delta + weights[place] * sent[place], weight + weights[place]
         if mean and (weight != 0 or memory is None):
@@ -93,14 +93,16 @@ class LateTffEngine(HostSumTffEngine):
             with np.errstate(divide="ignore", invalid="ignore"):
                 delta = delta / weight
         if parts.aggregation.stacks:
-            delta = combined(parts.aggregation, Sent(flight.entering, steps, sent, weights, finite))
+            delta = combined(
+                parts.aggregation, Sent(late_cohort.entering, steps, sent, weights, finite)
+            )
         if memory is not None and now is not None:
             delta, correction = memory.aggregated(delta, now), memory.correction(now)
         visits = parts.work.num_visits(parts.data.train.sizes[cohort.ids.astype(int)])
         count = np.where(finite & ~np.isnan(losses), visits, 0)
         known = count > 0
         total = float(np.sum(losses[known] * count[known]))
-        return self._stepped(state, delta + correction, np.float32(cohort.step)), Came(
+        return self._stepped(state, delta + correction, np.float32(cohort.step)), EnteringUpdates(
             train_loss=total / float(count.sum()) if known.any() else float("nan"),
             losses=losses,
             finite=finite,

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.saved_state import Remembers
+from f3ast_tff.core.saved_state import SavedState
 
 
-class KnownAvailability(Remembers):
+class KnownAvailability(SavedState):
     """The oracle of CA-Fed's Sec. V-A: the true parameters, unchanged by observations."""
 
     def __init__(self, pi: np.ndarray, eigenvalue: np.ndarray | None = None) -> None:
@@ -71,7 +71,7 @@ def _checked(name: str, values: np.ndarray, least: float) -> np.ndarray:
     return checked
 
 
-class EstimatedAvailability(Remembers):
+class EstimatedAvailability(SavedState):
     """The Bayesian estimators of CA-Fed's Sec. IV-B, fed with the mask of each round.
 
     pi_k is the share of rounds in which client k was available. The chances to stay active and
@@ -170,7 +170,7 @@ class EstimatedAvailability(Remembers):
         happened, cases = (self._seen[n] + self._history[n] for n in (name, of))
         return (happened + 1) / (cases + 2)
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the counts without the history, and the last round."""
         return self._seen
 

@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.strategy import Round, Strategy
 STALENESS_WEIGHTS = ("constant", "root", "inverse")
 
 
-class Taken(NamedTuple):
+class Admitted(NamedTuple):
     """The server's choice among the arrived updates; unchosen updates wait for a later round.
 
     Attributes:
@@ -22,13 +22,13 @@ class Taken(NamedTuple):
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.methods import Round, RoundConstraint
-        >>> from f3ast_tff.methods.parts.late import Taken, taken_by
+        >>> from f3ast_tff.methods.parts.late import Admitted, admitted_by
         >>> class Fresh:
-        ...     def taken(self, now, asked_in):
+        ...     def admit(self, now, asked_in):
         ...         fresh = now.number - asked_in < 3
-        ...         return Taken(enters=fresh, dropped=~fresh)
+        ...         return Admitted(enters=fresh, dropped=~fresh)
         >>> now = Round(9, np.ones(4, bool), RoundConstraint(2))
-        >>> taken_by(Fresh(), now, np.array([9, 8, 5])).dropped.tolist()
+        >>> admitted_by(Fresh(), now, np.array([9, 8, 5])).dropped.tolist()
         [False, False, True]
     """
 
@@ -36,7 +36,7 @@ class Taken(NamedTuple):
     dropped: np.ndarray
 
 
-def taken_by(strategy: Strategy, now: Round, asked_in: np.ndarray) -> Taken:
+def admitted_by(strategy: Strategy, now: Round, asked_in: np.ndarray) -> Admitted:
     """Returns a strategy's choice by its method `taken`; without that method, every update.
 
     Args:
@@ -44,10 +44,10 @@ def taken_by(strategy: Strategy, now: Round, asked_in: np.ndarray) -> Taken:
         now: The round.
         asked_in: Round in which the client of each update was asked, `int64 [m]`.
     """
-    choose = getattr(strategy, "taken", None)
+    choose = getattr(strategy, "admit", None)
     if choose is None:
-        return Taken(np.ones(len(asked_in), bool), np.zeros(len(asked_in), bool))
-    found: Taken = choose(now, asked_in)
+        return Admitted(np.ones(len(asked_in), bool), np.zeros(len(asked_in), bool))
+    found: Admitted = choose(now, asked_in)
     return found
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.core.saved_state import Remembers
+from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.models import SoftmaxRegression
 
 
-class LossEstimates(Remembers):
+class LossEstimates(SavedState):
     """Estimates of F_k, F*_k and Gamma' from the losses that clients report (CA-Fed, Sec. IV-B).
 
     F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for clients that report, eq. (17); for all
@@ -84,7 +84,7 @@ class LossEstimates(Remembers):
         """Gamma', the largest gap of all clients, eq. (19), cut at 0, as Gamma' is defined."""
         return max(0.0, float(np.max(self.gap)))
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns the estimates and minima, and whether any client has reported."""
         return {"values": self.values, "minima": self.minima, "started": self._started}
 

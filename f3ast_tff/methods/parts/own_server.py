@@ -53,7 +53,7 @@ def constraint_from(name: str, k: Any) -> Any:
 
 
 class OwnServer(dict[str, Any]):
-    """Settings from which defaults follow, by name; stands for `settings.parameter.Known`."""
+    """Settings from which defaults follow, by name; stands for `ResolvedSettings`."""
 
     def __init__(self, availability: Any, rounds: int | None) -> None:
         """Takes the availability process and T (`None`: no end)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.core.saved_state import Remembers
+from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.settings.registry import builtin_registry
 
 _Started = TypeVar("_Started", bound="BaseStrategy")
@@ -35,7 +35,7 @@ def asked_once(losses: Losses) -> Losses:
     """
     answers: dict[bytes, np.ndarray] = {}
 
-    def remembered(ids: np.ndarray) -> np.ndarray:
+    def cached(ids: np.ndarray) -> np.ndarray:
         key = ids.tobytes()
         if key not in answers:
             found: Any = losses(ids)
@@ -47,7 +47,7 @@ def asked_once(losses: Losses) -> Losses:
             answers[key] = found
         return answers[key]
 
-    return remembered
+    return cached
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Outcome:
         >>> strategy, arrived = FedAU(np.full(3, 1 / 3)), np.array([True, False])
         >>> for t in (1, 2):  # Client 1 is selected, and its update lost.
         ...     strategy.observe(t, Outcome(np.array([0, 1]), arrived, np.array([0.7, np.nan])))
-        >>> strategy.remembered()["interval_rounds"].tolist()
+        >>> strategy.saved_arrays()["interval_rounds"].tolist()
         [0, 2, 2]
     """
 
@@ -219,7 +219,7 @@ class Strategy(Protocol):
         ...
 
 
-class BaseStrategy(Remembers, Strategy):
+class BaseStrategy(SavedState, Strategy):
     """Base of strategies: equal weights, no state; a subclass defines at least `select`.
 
     Attributes:

@@ -9,12 +9,12 @@ import numpy as np
 
 from f3ast_tff.availability.round_clients import Population, present_clients
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.saved_state import Remembers
-from f3ast_tff.methods.parts.late import Taken, taken_by
+from f3ast_tff.core.saved_state import SavedState
+from f3ast_tff.methods.parts.late import Admitted, admitted_by
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 
 
-class Wrapped(Remembers, Strategy):
+class Wrapped(SavedState, Strategy):
     """Delegates to another strategy; a subclass overrides parts.
 
     Attributes:
@@ -41,9 +41,9 @@ class Wrapped(Remembers, Strategy):
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         return self.strategy.weigh(now, ids, delivered)
 
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """Returns the strategy's choice among arrived updates; see `taken_by`."""
-        return taken_by(self.strategy, now, asked_in)
+    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
+        """Returns the strategy's choice among arrived updates; see `admitted_by`."""
+        return admitted_by(self.strategy, now, asked_in)
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         self.strategy.observe(round_number, outcome)
@@ -53,7 +53,7 @@ class Wrapped(Remembers, Strategy):
         tell = getattr(self.strategy, "participation_rates", None)
         return None if tell is None else tell()
 
-    def remembering(self) -> dict[str, Any]:
+    def saved_parts(self) -> dict[str, Any]:
         """Returns the strategy."""
         return {"": self.strategy}
 
@@ -93,7 +93,7 @@ class Separated(Wrapped):
     def _rested(self, now: Round) -> Round:
         return replace(now, available=now.available & (self._free <= now.number))
 
-    def remembered(self) -> dict[str, np.ndarray]:
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Returns each client's first free round."""
         return {"free_from": self._free}
 

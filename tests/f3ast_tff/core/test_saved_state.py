@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.rates import ParticipationRates
-from f3ast_tff.core.saved_state import Remembers
+from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
@@ -68,10 +68,10 @@ def test_without_a_state_only_the_empty_one_is_restored(stateless: Any) -> None:
 def test_an_array_that_is_made_anew_is_refused() -> None:
     """`restore` would write into a copy."""
 
-    class Points(Remembers):
+    class Points(SavedState):
         pointer = 3
 
-        def remembered(self) -> dict[str, np.ndarray]:
+        def saved_arrays(self) -> dict[str, np.ndarray]:
             return {"pointer": np.array([self.pointer])}
 
     with pytest.raises(ComponentError, match="Points: remembered.. makes a new array for pointer"):

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
@@ -33,17 +33,17 @@ Asked = Sequence[tuple[int, int]]
 Entering = Sequence[tuple[int, int, int, float]]
 
 
-def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> tuple[Cohort, Flight]:
+def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> tuple[Cohort, LateCohort]:
     ids, slots = np.array(asked, np.int64).reshape(-1, 2).T
     columns = np.array(entering, float).reshape(-1, 4).T
     of, from_slots, asked_in = columns[:3].astype(np.int64)
-    return Cohort(of, columns[3], step), Flight(ids, slots, from_slots, asked_in)
+    return Cohort(of, columns[3], step), LateCohort(ids, slots, from_slots, asked_in)
 
 
 def biases(
     make_engine: Callable[..., Any],
     name: str,
-    rounds: Sequence[tuple[Cohort, Flight]],
+    rounds: Sequence[tuple[Cohort, LateCohort]],
     aggregation: Aggregation | None = None,
     server: Optimizer = SERVER,
     client: Optimizer = CLIENT,
@@ -52,8 +52,8 @@ def biases(
     parts = (labelled([0], [1]), LocalTraining(4), server, aggregation or WeightedSum())
     engine = make_engine(name, *parts, client=client, p=P2, cohort_size=2, late=True)
     found = []
-    for t, (cohort, flight) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], flights=[flight])
+    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
         kernel, (first, second) = engine.weights()
         assert not kernel.any() and first == pytest.approx(-second, rel=1e-5, abs=1e-6)
         found.append(float(first))
@@ -169,8 +169,8 @@ def test_a_late_update_that_is_not_finite_is_dropped(
     ]
     before = engine.weights()
     done = []
-    for t, (cohort, flight) in enumerate(rounds, start=1):
-        done += engine.run_rounds(t, [cohort], by_client=True, flights=[flight])
+    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
+        done += engine.run_rounds(t, [cohort], by_client=True, late_cohorts=[late_cohort])
         if t == 2:
             for one, other in zip(engine.weights(), before):
                 np.testing.assert_array_equal(one, other)
@@ -182,7 +182,7 @@ def test_a_late_update_that_is_not_finite_is_dropped(
     assert all(np.isfinite(weight).all() for weight in engine.weights())
 
 
-def many_rounds() -> list[tuple[Cohort, Flight]]:
+def many_rounds() -> list[tuple[Cohort, LateCohort]]:
     """Six clients in turn; each enters two rounds after it is asked."""
     found = []
     for t in range(1, 9):
@@ -202,8 +202,8 @@ def test_resumed_with_updates_under_way(
 
     def run(engine: Any, first: int, last: int) -> None:
         for t in range(first, last + 1):
-            cohort, flight = rounds[t - 1]
-            engine.run_rounds(t, [cohort], flights=[flight])
+            cohort, late_cohort = rounds[t - 1]
+            engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
 
     whole, resumed = (
         make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=1, late=True) for _ in "ab"
@@ -227,8 +227,8 @@ def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..
         late_round([(1, 40)], []),
         late_round([], [(0, 0, 1, 1.0), (1, 40, 2, 0.5)]),
     ]
-    cohorts, flights = zip(*rounds)
-    engine.run_rounds(1, cohorts, flights=flights)
+    cohorts, late_cohorts = zip(*rounds)
+    engine.run_rounds(1, cohorts, late_cohorts=late_cohorts)
     assert engine.weights()[1][0] == pytest.approx(0.125, abs=1e-6)
 
 
@@ -252,8 +252,8 @@ def test_fednova_counts_the_steps_of_updates_that_enter(
         late_round([], [(0, 2, 2, 0.5), (2, 3, 2, 0.5)]),
     ]
     found = []
-    for t, (cohort, flight) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], flights=[flight])
+    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
         found.append(float(engine.weights()[1][0]))
     second = -1 / 4 - 1 / (1 + np.exp(0.5)) / 2
     a = 7 / 4 * (1 / 16 + 3 / 8 * second)

@@ -297,8 +297,8 @@ def test_late_messages(name: str, kind: str, make_engine: Callable[..., Any]) ->
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), aggregation)
     engine = make_engine(name, *parts, client=Sgd(0.5), p=np.full(2, 0.5), cohort_size=2, late=True)
     found = []
-    for t, (cohort, flight) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], flights=[flight])
+    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
         found.append(float(engine.weights()[1][0]))
     size = 1 / 4 if kind == "robust" else 1 / 8
     assert found == pytest.approx([0, size, 0], abs=1e-6)

@@ -10,7 +10,7 @@ import pytest
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fadas import Fadas, FadasConfig
 from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff, FedBuffConfig
-from f3ast_tff.methods.parts.late import taken_by
+from f3ast_tff.methods.parts.late import admitted_by
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from tests.f3ast_tff.methods.small_world import small_world
 
@@ -19,7 +19,7 @@ def round_with(t: int, asked_in: list[int], strategy: Strategy) -> Cohort:
     """Plays round t with available updates of these rounds, each from a different client."""
     now = Round(t, np.ones(4, bool), RoundConstraint(4))
     asked = np.array(asked_in, np.int64)
-    enters = taken_by(strategy, now, asked).enters
+    enters = admitted_by(strategy, now, asked).enters
     return strategy.weigh(replace(now, asked_in=asked), np.arange(len(asked)), enters)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import SelectionHistory
 
 
@@ -16,12 +16,12 @@ def asked(
     weights: list[float],
     delivered: list[bool] | None = None,
     seconds: float = math.nan,
-) -> Answers:
+) -> RoundDelivery:
     """Asked clients, with weights of the delivered ones, by default all; 10 bytes each way."""
     came = np.array([True] * len(ids) if delivered is None else delivered, bool)
     every = np.array(ids, np.int64)
     cohort = Cohort(every[came], np.array(weights, np.float64))
-    return Answers(every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort))
+    return RoundDelivery(every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort))
 
 
 def four_rounds() -> SelectionHistory:

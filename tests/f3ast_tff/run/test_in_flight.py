@@ -8,10 +8,10 @@ import pytest
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
-from f3ast_tff.methods.parts.late import Taken
+from f3ast_tff.methods.parts.late import Admitted
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated
-from f3ast_tff.records.delivered import Answers
+from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import SelectionHistory
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.in_flight import InFlight
@@ -37,7 +37,7 @@ class Delays:
 class Told(BaseStrategy):
     """Weighs by ids + 1; accepts the given updates, by default all."""
 
-    def __init__(self, *taken: Taken) -> None:
+    def __init__(self, *taken: Admitted) -> None:
         self.taken_in = list(taken)
         self.weighed: list[tuple[list[int], list[int]]] = []
 
@@ -51,7 +51,7 @@ class Told(BaseStrategy):
 
 
 class Choosy(Told):
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
+    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
         return self.taken_in.pop(0)
 
 
@@ -61,16 +61,16 @@ def now(t: int) -> Round:
 
 def play(
     flying: InFlight, strategy: BaseStrategy, t: int, ids: list[int], tau: list[int]
-) -> Answers:
+) -> RoundDelivery:
     asked = np.array(ids, np.int64)
     return flying.deliver(Delays(tau), strategy, Payload(100, 10), now(t), asked)
 
 
-def took(answers: Answers) -> list[tuple[int, int, int]]:
+def took(delivered_round: RoundDelivery) -> list[tuple[int, int, int]]:
     """Client, slot and round of asking of each update that enters."""
-    assert answers.late is not None
-    flight = answers.late.flight
-    columns = (answers.cohort.ids, flight.entering, flight.asked_in)
+    assert delivered_round.late is not None
+    late_cohort = delivered_round.late.late_cohort
+    columns = (delivered_round.cohort.ids, late_cohort.entering, late_cohort.asked_in)
     return list(zip(*(column.tolist() for column in columns)))
 
 
@@ -85,11 +85,11 @@ def test_updates_enter_when_they_arrive_by_hand() -> None:
     flying, strategy, history = InFlight(), Told(), SelectionHistory()
     first = play(flying, strategy, 1, [0, 1, 2], [0, 2, 1])
     assert took(first) == [(0, 0, 1)]
-    assert first.late is not None and first.late.flight.slots.tolist() == [0, 1, 2]
+    assert first.late is not None and first.late.late_cohort.slots.tolist() == [0, 1, 2]
     assert first.late.in_flight == 2 and (first.bytes_down, first.bytes_up) == (300, 10)
     assert flying.free(np.ones(N, bool), 2).tolist() == [True, False, False, True, True]
     second = play(flying, strategy, 2, [3], [1])
-    assert second.late is not None and second.late.flight.slots.tolist() == [0]
+    assert second.late is not None and second.late.late_cohort.slots.tolist() == [0]
     assert took(second) == [(2, 2, 1)] and strategy.weighed[1] == ([3, 2], [2, 1])
     assert second.late.staleness(2).tolist() == [1] and second.bytes_up == 10
     assert second.delivered.tolist() == [False]
@@ -97,8 +97,8 @@ def test_updates_enter_when_they_arrive_by_hand() -> None:
     assert took(third) == [(1, 1, 1), (3, 0, 2)] and third.bytes_up == 20
     assert third.late is not None and third.late.staleness(3).tolist() == [2, 1]
     assert third.late.in_flight == 0 and third.cohort.weights.tolist() == [2.0, 4.0]
-    for answers in (first, second, third):
-        history.append(N, answers, 0, False)
+    for delivered_round in (first, second, third):
+        history.append(N, delivered_round, 0, False)
     record = history.arrays()
     assert record["num_selected"].tolist() == [3, 1, 0]
     assert record["num_delivered"].tolist() == [1, 1, 2] and history.num_lost == 0
@@ -115,7 +115,7 @@ def test_lost_updates_are_not_trained_and_given_up_later() -> None:
     """Lost at tau above 2: the client is busy for two rounds without a slot, and counts then."""
     flying, strategy = InFlight(), Told()
     first = play(flying, strategy, 1, [4, 0], [LOST, 1])
-    assert first.late is not None and first.late.flight.asked.tolist() == [0]
+    assert first.late is not None and first.late.late_cohort.asked.tolist() == [0]
     assert first.late.lost == 0 and first.late.in_flight == 1
     second = play(flying, strategy, 2, [], [])
     assert second.late is not None and second.late.lost == 0
@@ -136,9 +136,9 @@ def test_staleness_weights() -> None:
 
 def test_a_server_may_wait_or_drop() -> None:
     """Client 0 waits in round 1 and is free in round 2; then it enters, and client 1 is dropped."""
-    wait = Taken(np.array([False, False]), np.array([False, False]))
+    wait = Admitted(np.array([False, False]), np.array([False, False]))
     flying = InFlight()
-    strategy = Choosy(wait, Taken(np.array([True, False]), np.array([False, True])))
+    strategy = Choosy(wait, Admitted(np.array([True, False]), np.array([False, True])))
     play(flying, strategy, 1, [0, 1], [0, 0])
     assert flying.free(np.ones(N, bool), 2).all()
     second = play(flying, strategy, 2, [], [])
@@ -149,7 +149,7 @@ def test_a_server_may_wait_or_drop() -> None:
 def test_a_client_drawn_twice_trains_once() -> None:
     flying = InFlight()
     first = play(flying, Told(), 1, [2, 3, 2], [0, 1, 0])
-    assert first.late is not None and first.late.flight.asked.tolist() == [2, 3]
+    assert first.late is not None and first.late.late_cohort.asked.tolist() == [2, 3]
     assert took(first) == [(2, 0, 1), (2, 0, 1)] and first.late.in_flight == 1
     assert (first.bytes_down, first.bytes_up) == (200, 10)
 
@@ -173,7 +173,7 @@ def test_a_client_rests_from_the_round_that_it_was_selected_in() -> None:
 
 def test_wrong_answers_are_named() -> None:
     flying = InFlight()
-    with pytest.raises(ComponentError, match=r"taken in round 1 must return Taken.*bool \[1\]"):
-        play(flying, Choosy(Taken(np.ones(2, bool), np.zeros(2, bool))), 1, [0], [0])
+    with pytest.raises(ComponentError, match=r"taken in round 1 must return Admitted.*bool \[1\]"):
+        play(flying, Choosy(Admitted(np.ones(2, bool), np.zeros(2, bool))), 1, [0], [0])
     with pytest.raises(ComponentError, match="has rounds"):
         play(InFlight(), Told(), 1, [0], [-3])

@@ -17,7 +17,7 @@ from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
-from f3ast_tff.engines.jax.server_step import Remembered, ServerState
+from f3ast_tff.engines.jax.server_step import MemoryInputs, ServerState
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -126,8 +126,8 @@ def lowered(
     named: dict[str, Any] = {"by_client": by_client, "tables": {}, "row": None}
     if memory is not None:
         share = np.ones(packed.client.shape, np.float32)
-        remembered = abstract(Remembered({}, share, np.int32(1), np.int32(3)))
-        inputs = inputs._replace(remembered=remembered)
+        memory_inputs = abstract(MemoryInputs({}, share, np.int32(1), np.int32(3)))
+        inputs = inputs._replace(memory_inputs=memory_inputs)
         tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
         named.update(tables=abstract(tables), row=abstract(packed.client))
     exported = export.export(programs.round, platforms=["cuda"])

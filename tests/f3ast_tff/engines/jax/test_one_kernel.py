@@ -14,7 +14,7 @@ from benchmarks.tiny import engine_parts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
-from f3ast_tff.engines.engine import Flight
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.choosing import fused_engine
 from f3ast_tff.engines.jax.engine import FusedEngine
@@ -96,7 +96,7 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
 ) -> None:
     p, late = np.full(len(SIZES), 1 / len(SIZES)), name == "late"
     aggregation = WeightedSum() if late else EVERY[name]
-    flight = Flight(COHORT.ids, np.arange(4), np.arange(4), np.ones(4, np.int64))
+    late_cohort = LateCohort(COHORT.ids, np.arange(4), np.arange(4), np.ones(4, np.int64))
     calls, alone = [], one_kernel.OneKernelSgd._alone
 
     def counted(sgd: LocalSgd, client: Any) -> Any:
@@ -110,7 +110,7 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
             monkeypatch.setattr(one_kernel, "_TRIED", set())
         fused = engine(6, 3, 4, aggregation=aggregation, p=p, cohort_size=4, late=late)
         for t in (1, 2):
-            fused.run_rounds(t, [COHORT], flights=[flight] if late else ())
+            fused.run_rounds(t, [COHORT], late_cohorts=[late_cohort] if late else ())
         runs.append(fused.weights())
         # A loop over the clients is traced once.
         assert len(calls) == 1

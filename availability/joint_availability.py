@@ -26,7 +26,7 @@ _MAX_CLIENTS = 1000
 
 
 @dataclass(frozen=True)
-class Together:
+class JointAvailability:
     """Measure of joint availability.
 
     Attributes:
@@ -70,7 +70,7 @@ def shown_clients(num_clients: int) -> np.ndarray:
     return np.unique(np.linspace(0, num_clients - 1, shown).astype(np.int64))
 
 
-def measure_together(masks: np.ndarray) -> Together:
+def measure_joint_availability(masks: np.ndarray) -> JointAvailability:
     """Measures whether the availability of a client makes another more likely to be available.
 
     The log is cut into 8 parts. For each part, the correlations of the pairs that are positive over
@@ -92,7 +92,7 @@ def measure_together(masks: np.ndarray) -> Together:
     # A client that is always or never available correlates with no client.
     x = x[:, spread > 0] / spread[spread > 0]
     if len(x) < _FEWEST_ROUNDS:
-        return Together(np.nan, np.nan, np.nan)
+        return JointAvailability(np.nan, np.nan, np.nan)
     parts = np.array_split(x, _BLOCKS)
     products = [part.T @ part for part in parts]
     found = np.empty(_BLOCKS)
@@ -107,10 +107,10 @@ def measure_together(masks: np.ndarray) -> Together:
         here = part - level
         found[b] = (here.T @ here)[pairs > 0].sum() / len(part) / max(n * (n - 1), 1)
     mean, reach = found.mean(), _QUANTILE * found.std(ddof=1) / np.sqrt(_BLOCKS)
-    return Together(float(mean), float(mean - reach), float(mean + reach))
+    return JointAvailability(float(mean), float(mean - reach), float(mean + reach))
 
 
-def measured_and_said(masks: PackedMasks, name: str) -> Together:
+def measured_and_said(masks: PackedMasks, name: str) -> JointAvailability:
     """Measures masks and logs the objective that follows.
 
     Args:
@@ -118,6 +118,6 @@ def measured_and_said(masks: PackedMasks, name: str) -> Together:
         name: Name in the message.
     """
     shown = shown_clients(masks.shape[1])
-    found = measure_together(np.array([mask[shown] for mask in masks]))
+    found = measure_joint_availability(np.array([mask[shown] for mask in masks]))
     _LOGGER.warning("%s: %s, so availability_objective=%s", name, found, found.objective)
     return found
