@@ -173,7 +173,7 @@ def test_a_client_rests_from_the_round_that_it_was_selected_in() -> None:
 
 def test_wrong_answers_are_named() -> None:
     flying = InFlight()
-    with pytest.raises(ComponentError, match=r"taken in round 1 must return Admitted.*bool \[1\]"):
+    with pytest.raises(ComponentError, match=r"admit in round 1 must return Admitted.*bool \[1\]"):
         play(flying, Choosy(Admitted(np.ones(2, bool), np.zeros(2, bool))), 1, [0], [0])
     with pytest.raises(ComponentError, match="has rounds"):
         play(InFlight(), Told(), 1, [0], [-3])
