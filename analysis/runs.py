@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
 from f3ast_tff.files.messages import is_plain, one_line
 from f3ast_tff.records.metrics import count_of_last_10_percent
@@ -298,8 +299,10 @@ def described(config: Any) -> dict[str, Any]:
         if isinstance(value, str) and not is_plain(value):
             raise ValueError(f"setting {name} holds control characters")
     try:
-        plugins = config["plugins"]
-        files, digest = config["input_files"], config.get("data_sha256")
+        plugins = {str(p["name"]): str(p["sha256"]) for p in config["plugins"]}
+        # Data given as an object are a draw of the data, not another experiment.
+        data = plugins.pop(f"task {DATA_OBJECT}", None)
+        files, digest = config["input_files"], config.get("data_sha256") or data
         version = config.get("packages", {}).get("f3ast-tff")
         return {
             "settings": _checked(settings),
@@ -309,9 +312,11 @@ def described(config: Any) -> dict[str, Any]:
             },
             "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
-            "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
+            "plugins": plugins,
             # Plug-ins with components of methods only, in which compared methods may differ.
-            "method_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
+            "method_plugins": frozenset(
+                str(p["name"]) for p in config["plugins"] if {*p["kinds"]} <= _OWN
+            ),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
             "version": None if version is None else one_line(str(version)),

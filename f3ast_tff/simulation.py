@@ -307,8 +307,8 @@ def compare(
     """Compares methods.
 
     Args:
-        methods: Methods by name. Each is a result of `simulate`, an `algorithm` of `simulate` to
-            run, or a mapping of settings to run.
+        methods: Methods by name. Each is a result of `simulate` or a list of them, an `algorithm`
+            of `simulate` to run, or a mapping of settings to run.
         seeds: Seeds of the methods to run, see `simulate`.
         folder: Folder for a folder of runs per method, by its name; `None` writes no files.
         **settings: Settings of all methods to run.
@@ -332,7 +332,7 @@ def compare(
     each = None if seeds is None else list(seeds)
     found: dict[str, Any] = {}
     for name, given in methods.items():
-        if isinstance(given, (Simulation, Results)):
+        if isinstance(given, (Simulation, Results)) or _simulations(given):
             found[name] = given
         else:
             own = given if isinstance(given, Mapping) else {"algorithm": given}
@@ -341,6 +341,11 @@ def compare(
             place = {} if folder is None else {"folder": Path(folder) / name}
             found[name] = simulate(**{"seeds": each, **settings, **place, **own})
     return _results(found)
+
+
+def _simulations(given: Any) -> bool:
+    """Whether this is a list of results of `simulate`."""
+    return isinstance(given, list) and all(isinstance(each, Simulation) for each in given)
 
 
 def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -> Results:

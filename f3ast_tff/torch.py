@@ -151,14 +151,16 @@ class TorchModel(TrainingFunction):
         offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
         starts = [] if pull is None else [each.detach().clone() for each in parameters]
         step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
-        total, visits = torch.zeros((), device=self.device), 0
+        losses: list[torch.Tensor] = []
         corrects = bool(offsets or starts or self.weight_decay or sgd.clip_norm is not None)
-        known = np.where(examples.labels < 0, _IGNORED, examples.labels).astype(np.int64)
-        for batch in work.batches:
+        pads = examples.labels < 0
+        known = np.where(pads, _IGNORED, examples.labels).astype(np.int64)
+        padded, batches = bool(pads.any()), work.batches
+        for batch in batches:
             x, y = (torch.from_numpy(each[batch]) for each in (examples.features, known))
             logits = module(x.to(self.device)).flatten(0, -2)
             loss = nn.functional.cross_entropy(logits, y.to(self.device).flatten())
-            if not (known[batch] >= 0).any():
+            if padded and pads[batch].all():
                 # The mean over no label is no number.
                 loss = logits.sum() * 0
             step.zero_grad()
@@ -170,12 +172,14 @@ class TorchModel(TrainingFunction):
             if sgd.clip_norm is not None:
                 _clip(parameters, sgd.clip_norm)
             step.step()
-            total, visits = total + loss.detach() * len(batch), visits + len(batch)
+            losses.append(loss.detach())
         found = self._sent(module)
         with torch.no_grad():
             for buffer, before in zip(module.buffers(), kept):
                 buffer.copy_(before)
-        return Trained(found, float(total) / max(visits, 1))
+        sizes = [len(batch) for batch in batches]
+        mean = np.average(torch.stack(losses).cpu().numpy(), weights=sizes) if losses else 0.0
+        return Trained(found, float(mean))
 
     def _correct(self, parameters: list[nn.Parameter], offsets: list[torch.Tensor]) -> None:
         """Adds weight decay and offsets to the gradients."""

@@ -110,6 +110,10 @@ class ClientExamples:
         return str(k if self.names is None else self.names[k])
 
 
+# Name of the task of data given as an object.
+DATA_OBJECT = "federated_data"
+
+
 @dataclass(frozen=True)
 class FederatedData:
     """The data of a task.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
+from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.models import Model
 from f3ast_tff.settings import Registry
@@ -17,7 +18,6 @@ from f3ast_tff.settings.registry import registry_with
 
 _MAX_SHAPES = 4
 # Name of the task of a `FederatedData` object.
-_DATA_OBJECT = "federated_data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def saved_model(
         registry = registry_with([each["source"] for each in config["plugins"] if each["source"]])
         model = _config(registry, "model", settings)
         # Data given as an object are inputs as they are.
-        own = settings["task"] == _DATA_OBJECT
+        own = settings["task"] == DATA_OBJECT
         preprocessing = (
             AsStored()
             if own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import FederatedData, compare, load_run, simulate
+from f3ast_tff import FederatedData, Simulation, compare, load_run, simulate
 from f3ast_tff.analysis.run_groups import group_runs
-from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.runs import RunsError, load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.core.randomness import generator
@@ -387,3 +388,23 @@ def test_reprs_are_short() -> None:
     assert "<th>algorithm</th><td>F3AST</td>" in result._repr_html_()
     assert repr(data()).startswith("FederatedData(train=ClientExamples(N=8, examples=72, shape=(")
     assert "<td>72</td>" in data()._repr_html_()
+
+
+def test_data_objects_are_draws_if_methods_share_them() -> None:
+    """The data of a draw are equal for both methods, or their runs are not paired."""
+
+    def drawn(draw: int) -> FederatedData:
+        points = data()
+        moved = points.train.features + np.float32(draw)
+        return replace(points, train=replace(points.train, features=moved))
+
+    def run(method: str, draw: int, of: int) -> Simulation:
+        few: dict[str, Any] = {"rounds": 2, "eval_every": 2, "constraint": 3}
+        return simulate(drawn(of), method, seed=draw, data_seed=draw, **few)
+
+    base = [run("fedavg", draw, draw) for draw in range(3)]
+    found = compare({"base": base, "mine": [run("f3ast", draw, draw) for draw in range(3)]})
+    assert found.differences(baseline="base")["draws"].tolist() == [3]
+    others = compare({"base": base, "mine": [run("f3ast", draw, draw + 1) for draw in range(3)]})
+    with pytest.raises(RunsError, match="data files"):
+        others.differences(baseline="base")
