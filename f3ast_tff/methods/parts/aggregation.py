@@ -132,7 +132,7 @@ class Aggregation:
             raise ParameterError("aggregation", name, allowed)
         memory = aggregation.memory
         if settings.get("private") is not None:
-            from f3ast_tff.methods.parts.personal import check_private
+            from f3ast_tff.methods.parts.private_setting import check_private
 
             check_private(settings, name, memory)
         if aggregation.stacks:
