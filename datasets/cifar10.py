@@ -120,6 +120,7 @@ class CIFAR10OneClass(DownloadedTaskConfig):
 
     model: ClassVar[str] = "fedlaavg_cnn"
     num_classes: ClassVar[int | None] = 10
+    tests_same_clients: ClassVar[bool | None] = True
     # FedLaAvg Sec. 5.1: batches of 5; Table 3: about 10,000 rounds at best. The learning rate is
     # the default of its authors' code.
     published: ClassVar[Mapping[str, Any]] = {

@@ -53,6 +53,7 @@ class CIFAR100(ResplitTaskConfig):
 
     model: ClassVar[str] = "resnet18"
     num_classes: ClassVar[int | None] = 100
+    tests_same_clients: ClassVar[bool | None] = False
     # App. C: the optimal values of Reddi et al. (2021), Table 8. Yogi and Adagrad take Adam's.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 500,

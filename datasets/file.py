@@ -60,6 +60,7 @@ class FileTask(TaskConfig):
     )
 
     def check(self, settings: Mapping[str, Any]) -> None:
+        super().check(settings)
         if self.data_split is not None and self.test_fraction != FileTask.test_fraction:
             allowed = f"must not be given with data_split={self.data_split}"
             raise ParameterError("test_fraction", self.test_fraction, allowed)

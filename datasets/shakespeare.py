@@ -71,6 +71,7 @@ class Shakespeare(ResplitTaskConfig):
     """
 
     model: ClassVar[str] = "character_lstm"
+    tests_same_clients: ClassVar[bool | None] = True
     num_classes: ClassVar[int | None] = 90
     # The same as for `cifar100`.
     published: ClassVar[Mapping[str, Any]] = {

@@ -46,6 +46,8 @@ PUBLISHED: Mapping[str, Any] = MappingProxyType(
 class AlphaBetaTaskConfig(TaskConfig):
     """Base of the tasks that Synthetic(alpha, beta) generates."""
 
+    tests_same_clients: ClassVar[bool | None] = True
+
     synthetic_alpha: float = parameter(
         Published(1.0),
         "spread of clients' model means (moves no label, see docs/results.md)",
@@ -109,6 +111,7 @@ class Synthetic(AlphaBetaTaskConfig):
         return synthetic_of_sizes(sizes, self.synthetic_alpha, self.synthetic_beta, rng)
 
     def check(self, settings: Mapping[str, Any]) -> None:
+        super().check(settings)
         if self.data_generator == "legacy" and self.data_seed >= 2**32:
             allowed = f"must be at most {2**32 - 1} with data_generator=legacy"
             raise ParameterError("data_seed", self.data_seed, allowed)
@@ -166,6 +169,7 @@ class SyntheticLinear(TaskConfig):
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     generates_data: ClassVar[bool] = True
+    tests_same_clients: ClassVar[bool | None] = True
 
     def build(self) -> FederatedData:
         """Reads or draws the data.

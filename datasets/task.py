@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.core.randomness import MAX_SEED
+from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.settings import Derived, Published, parameter
 
 from .source import SourceFile, default_data_dir
 
+_LOGGER = logging.getLogger(__name__)
+# Bytes of generated data whose size is said.
+_LARGE = 2**31
+# Rule of private leaves for the test examples.
+PRIVATE_NEEDS = (
+    "needs test examples of the clients that train, and {} tests others: give own_test, a share of "
+    "each client's examples that is left out of training"
+)
 # Server learning rates and Adam's epsilon for tasks whose papers publish none; chosen here.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
     {"server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01}, "epsilon": 0.001}
@@ -34,6 +44,8 @@ class TaskConfig:
             default, -1 for all; small if a client's training takes much memory.
         generates_data: Whether `data_seed` draws the data, not only the split: a claim about such
             a task needs several draws.
+        tests_same_clients: Whether test client k is training client k; `None` if the names of
+            clients in the data tell.
         num_classes: Number of classes, from which the report gets the loss of a guess; `None` if
             it depends on settings or files.
 
@@ -56,6 +68,7 @@ class TaskConfig:
     published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     tff_clients_at_once: ClassVar[int] = -1
     generates_data: ClassVar[bool] = False
+    tests_same_clients: ClassVar[bool | None] = None
     num_classes: ClassVar[int | None] = None
 
     num_clients: int = parameter(Published(), "number of clients N", minimum=1, maximum=10**7)
@@ -70,6 +83,13 @@ class TaskConfig:
         "leave this many training clients out, drawn once, and score them, not the test clients: "
         "to choose settings without looking at the test data",
         minimum=1,
+    )
+    own_test: float | None = parameter(
+        None,
+        "score each training client on this share of its own examples, drawn once and left out of "
+        "training, instead of the test clients",
+        above=0,
+        below=1,
     )
 
     def build(self) -> FederatedData:
@@ -91,6 +111,42 @@ class TaskConfig:
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
+        if self.own_test is not None:
+            for name in ("test_clients", "held_out_clients"):
+                if settings[name] is not None:
+                    allowed = "must not be given with own_test, which scores the clients that train"
+                    raise ParameterError(name, settings[name], allowed)
+        elif settings.get("private") is not None and self.tests_same_clients is False:
+            raise ParameterError("private", settings["private"], PRIVATE_NEEDS.format("the task"))
+
+    def with_own_test(self, data: FederatedData) -> FederatedData:
+        """Returns the data, with the test examples of `own_test` if it is given.
+
+        Raises:
+            ParameterError: If no client can spare an example.
+        """
+        if self.own_test is None:
+            return data
+        from f3ast_tff.core.own_test import with_own_test
+
+        train, test = with_own_test(data.train, self.own_test, self.data_seed)
+        return replace(data, train=train, test=test)
+
+    def check_size(self) -> None:
+        """Refuses generated data that will not fit into memory; says the size of large ones.
+
+        Raises:
+            ParameterError: If the data need more memory than there is.
+        """
+        expected, there = self.expected_bytes(), available_memory_bytes()
+        many, gib = self.num_clients, expected / 2**30
+        if expected > there:
+            allowed = (
+                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
+            )
+            raise ParameterError("num_clients", many, allowed)
+        if expected > _LARGE:
+            _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
 
 
 @dataclass(frozen=True)
@@ -131,6 +187,7 @@ class DirichletTaskConfig(DownloadedTaskConfig):
     """Base of tasks with classes shared out over clients by Dirichlet(s) (CA-Fed, Sec. V-A)."""
 
     num_classes: ClassVar[int | None] = 10
+    tests_same_clients: ClassVar[bool | None] = True
 
     dirichlet_s: float = parameter(
         0.5, "concentration of the label allocation: small for few classes per client", above=0

@@ -228,9 +228,9 @@ def simulate(
         seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
             is also `data_seed`, another draw of the data, unless `data_seed` is given or the task
             is an object.
-        **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
-            also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
-            `server_optimizer`, by name or as objects.
+        **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`,
+            `private=("head",)`); also `model`, `aggregation`, `constraint`, `delivery`,
+            `client_optimizer` and `server_optimizer`, by name or as objects.
 
     Returns:
         The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
@@ -269,6 +269,8 @@ def simulate(
             run = simulate(availability=availability, folder=place, seed=seed, **given)
             found.append(run)
         return _results({"": found})
+    if not isinstance(private := settings.get("private"), (str, type(None))):
+        settings["private"] = ",".join(map(str, private)) or None
     _check_files(folder, settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}

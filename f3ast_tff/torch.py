@@ -122,6 +122,13 @@ class TorchModel(TrainingFunction):
         sent = list(module.buffers()) if self.buffers == "sent" else []
         return [*module.parameters(), *(each for each in sent if each.is_floating_point())]
 
+    def leaf_names(self) -> list[str]:
+        """Returns PyTorch's name of each tensor that is sent, such as `fc.weight`."""
+        sent = [*self.module.named_parameters()]
+        if self.buffers == "sent":
+            sent += [each for each in self.module.named_buffers() if each[1].is_floating_point()]
+        return [name for name, _ in sent]
+
     def _initial(self, seed: int) -> list[np.ndarray]:
         return self._start if self._make is None else self._sent(_seeded(self._make, seed))
 

@@ -168,6 +168,8 @@ class EngineParts:
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1 for all.
         folder: Folder for the engine's files, if any.
         late: Whether updates may be late; if so, each round has a `LateCohort`.
+        test_owners: Training client of each test client, `int [C]`, for a memory with
+            `own_model`s; by default test client k is training client k.
 
     Examples:
         >>> import numpy as np
@@ -198,6 +200,7 @@ class EngineParts:
     tff_clients_at_once: int = -1
     folder: Path | None = None
     late: bool = False
+    test_owners: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         memory = self.aggregation.memory
@@ -312,7 +315,10 @@ class Engine(Protocol):
         ...
 
     def evaluate(self) -> ClientScores:
-        """Scores the model that the method evaluates on the test examples of every client."""
+        """Scores the model that the method evaluates on the test examples of every client.
+
+        With `Memory.own_model` each client's examples are scored under its own model.
+        """
         ...
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:

@@ -64,6 +64,11 @@ class CharacterLSTM:
         ]
         return weights
 
+    def leaf_names(self) -> list[str]:
+        """Returns the name of each array of weights, see `Model`."""
+        lstms = [f"lstm{i}.{leaf}" for i in (1, 2) for leaf in ("kernel", "recurrent", "bias")]
+        return ["embedding", *lstms, "head.kernel", "head.bias"]
+
     def apply(self, weights: Any, inputs: Any) -> Any:
         """Returns logits `[batch, length, vocabulary]` of integer ids `[batch, length]`."""
         from f3ast_tff.models.jax_layers.lstm import lstm

@@ -18,6 +18,9 @@ class Model(Protocol):
     Its loss is cross-entropy, averaged over a batch's labels that count (negative labels do not),
     plus `penalty`.
 
+    A method `leaf_names` may name the arrays of `initial_weights`, such as `head.bias`, for the
+    setting `private`.
+
     Attributes:
         examples_at_once: Number of examples scored at once in evaluation; bounds memory.
 

@@ -77,6 +77,13 @@ class PureModel:
             raise ParameterError("model", self._name, "init must return weights")
         return [self._checked(leaf, tree_util.keystr(path)) for path, leaf in leaves]
 
+    def leaf_names(self) -> list[str]:
+        """Returns the path of each leaf in the pytree, its keys joined by dots."""
+        from jax import tree_util
+
+        paths = tree_util.tree_flatten_with_path(self._init(0))[0]
+        return [".".join(map(_said, path)) for path, _ in paths]
+
     def tree(self, weights: Sequence[Any]) -> Any:
         """Returns the pytree of the leaves."""
         return self._structure.unflatten(weights)
@@ -123,3 +130,9 @@ class PureModel:
             return np.asarray(leaf, np.float32)
         allowed = f"weights{path} must be an array of floating-point numbers, not {found}"
         raise ParameterError("model", self._name, allowed)
+
+
+def _said(key: Any) -> str:
+    """A key of a path: the name or place of an entry."""
+    found = (getattr(key, each, None) for each in ("key", "name", "idx"))
+    return next((str(each) for each in found if each is not None), str(key))

@@ -74,6 +74,25 @@ class ResNet18:
         shapes += [(channels,), (channels,), (channels, self.num_classes), (self.num_classes,)]
         return shapes
 
+    def leaf_names(self) -> list[str]:
+        """Returns the name of each array of weights, see `Model`; `norm` stands for all norms."""
+
+        def norm(name: str) -> list[str]:
+            return [f"{name}.scale", f"{name}.offset"]
+
+        names, channels = ["stem.kernel", *norm("stem.norm")], STAGES[0]
+        for stage, filters in enumerate(STAGES):
+            for block in range(BLOCKS_PER_STAGE):
+                here = f"stage{stage + 1}.block{block + 1}"
+                if stage or block:
+                    names += norm(f"{here}.norm1")
+                names += [f"{here}.conv1.kernel", *norm(f"{here}.norm2")]
+                if channels != filters:
+                    names += [f"{here}.shortcut.kernel", *norm(f"{here}.shortcut.norm")]
+                names += [f"{here}.conv2.kernel"]
+                channels = filters
+        return [*names, *norm("norm"), "head.kernel", "head.bias"]
+
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns 62 arrays `float32`: kernels He normal (the last N(0, 0.01^2)), norms identity.
 

@@ -74,6 +74,12 @@ class SmallCNN:
                 weights.append(initializers.uniform(rng, part_shape, limit))
         return weights
 
+    def leaf_names(self) -> list[str]:
+        """Returns the name of each array of weights, see `Model`."""
+        layers = [f"conv{i}" for i in range(1, len(self.filters) + 1)]
+        layers += [f"dense{i}" for i in range(1, len(self.hidden) + 1)]
+        return [f"{layer}.{leaf}" for layer in (*layers, "head") for leaf in ("kernel", "bias")]
+
     def apply(self, weights: Any, inputs: Any) -> Any:
         """Returns logits `[batch, num_classes]` of images `[batch, rows, columns, channels]`."""
         from jax.nn import relu

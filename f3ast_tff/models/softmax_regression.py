@@ -67,6 +67,10 @@ class SoftmaxRegression:
             kernel = initializers.glorot_uniform(generator(seed, "initial weights"), shape)
         return [kernel, np.zeros(self.num_classes, np.float32)]
 
+    def leaf_names(self) -> list[str]:
+        """Returns the name of each array of weights, see `Model`."""
+        return ["head.kernel", "head.bias"]
+
     def apply(self, weights: Any, inputs: Any) -> Any:
         """Returns logits `[batch, num_classes]`, in the framework of the arrays."""
         return inputs.reshape(len(inputs), self.num_features) @ weights[0] + weights[1]

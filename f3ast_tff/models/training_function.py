@@ -112,6 +112,8 @@ class TrainingFunction:
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
         labels_sequences: See `ModelConfig`.
         examples_at_once: See `Model`.
+        leaves: Names of the weights' arrays, in order, for settings that name some of them, such
+            as `private`; empty for no names.
         identity: Text that stands for the functions; change it with them. With it a run that
             breaks off can be resumed.
 
@@ -139,6 +141,7 @@ class TrainingFunction:
     labels_sequences: bool = False
     examples_at_once: int = 8192
     identity: str | None = None
+    leaves: tuple[str, ...] = ()
 
     engines: ClassVar[tuple[str, ...]] = ("host",)
     in_numpy: ClassVar[bool] = True
@@ -158,6 +161,10 @@ class TrainingFunction:
         Raises:
             ParameterError: If `train` would pass over the optimizer.
         """
+
+    def leaf_names(self) -> list[str]:
+        """Returns the name of each array of weights; none without `leaves`."""
+        return list(self.leaves)
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns `initial(seed)`, `float32`.

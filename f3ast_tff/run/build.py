@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
-from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
@@ -34,11 +32,11 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
-_LOGGER = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from f3ast_tff.run.private_leaves import PrivateLeaves
+
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-# Bytes of generated data whose size is said.
-_LARGE = 2**31
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
@@ -67,7 +65,7 @@ class Builder:
             ParameterError: If the data contradicts itself, or has too few clients.
             DataError: If a file is missing or damaged.
         """
-        self._check_size()
+        self._configs["task"].check_size()
         try:
             data = self._build("task")
         except ParameterError:
@@ -84,6 +82,7 @@ class Builder:
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
             data = replace(data, train=data.train.take(kept), test=data.train.take(held))
+        data = task.with_own_test(data)
         if self._configs["algorithm"].pooled:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
@@ -92,19 +91,6 @@ class Builder:
         if not len(data.test.labels):
             raise ParameterError("task", self._settings["task"], "has no test examples")
         return data
-
-    def _check_size(self) -> None:
-        """Refuses generated data that will not fit into memory; says the size of large ones."""
-        task: TaskConfig = self._configs["task"]
-        expected, there = task.expected_bytes(), available_memory_bytes()
-        many, gib = task.num_clients, expected / 2**30
-        if expected > there:
-            allowed = (
-                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
-            )
-            raise ParameterError("num_clients", many, allowed)
-        if expected > _LARGE:
-            _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
 
     def _drawn_clients(
         self, name: str, asked: int | None, there: int, most: int
@@ -173,13 +159,28 @@ class Builder:
     @cached_property
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
-        return self._build("aggregation")
+        aggregation: Aggregation = self._build("aggregation")
+        if self._private is None:
+            return aggregation
+        return self._private.around(aggregation)
+
+    @cached_property
+    def _private(self) -> PrivateLeaves | None:
+        """The leaves of the model that stay with the clients, if any."""
+        text = self._training.private
+        if text is None:
+            return None
+        from f3ast_tff.run.private_leaves import private_leaves
+
+        weights = self.model.initial_weights(self._run.seed)
+        return private_leaves(text, self._configs["task"], self.data, self.model, weights)
 
     @cached_property
     def model_bytes(self) -> int:
-        """Bytes of one copy of the model."""
+        """Bytes of one copy of the model, without leaves that stay with the clients."""
         weights = self.model.initial_weights(self._run.seed)
-        return sum(weight.nbytes for weight in weights)
+        private = 0 if self._private is None else self._private.num_bytes
+        return sum(weight.nbytes for weight in weights) - private
 
     @cached_property
     def payload(self) -> Payload:
@@ -361,6 +362,7 @@ class Builder:
             tff_clients_at_once=self._configs["task"].tff_clients_at_once,
             folder=self._folder,
             late=late,
+            test_owners=None if self._private is None else self._private.test_owners,
         )
         return engine.build(parts)
 

@@ -57,6 +57,12 @@ class TrainingConfig:
         units="rounds",
         method_specific=True,
     )
+    private: str | None = parameter(
+        None,
+        "leaves of the model that stay with each client and are not sent: a comma list of names, "
+        "such as head or norm, or of numbers",
+        method_specific=True,
+    )
 
 
 def _population(known: Any) -> str:

@@ -214,16 +214,36 @@ class HostEngine:
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
-        test = self._parts.data.test
-        scores = self._scores(self._scored(), test)
+        test, owners = self._parts.data.test, self._parts.test_owners
+        scores = self._own_scores(self._scored(), test, clients=owners)
         return ClientScores.of_examples(scores, test.sizes)
+
+    def _own_scores(
+        self,
+        model: np.ndarray,
+        examples: ClientExamples,
+        rows: np.ndarray | None = None,
+        clients: np.ndarray | None = None,
+    ) -> ExampleScores:
+        """Scores rows under a model, or each under its client's own."""
+        memory = self._memory
+        if memory is None or not memory.rules.has_own_models:
+            return self._scores(model, examples, rows)
+        from f3ast_tff.engines.own_models import scores_by_owner
+
+        return scores_by_owner(
+            examples,
+            lambda k, mine: self._scores(memory.own_model(k, model), examples, mine),
+            rows=rows,
+            clients=clients,
+        )
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
         train = self._parts.data.train
 
         def score(rows: np.ndarray) -> ExampleScores:
-            return self._scores(self._state.model, train, rows)
+            return self._own_scores(self._state.model, train, rows)
 
         return client_losses(self, self._parts, ids, round_number, score)
 

@@ -21,13 +21,13 @@ _SHARE_OF_DEVICE, _SHARE_OF_CPU = 0.7, 0.4
 
 
 class ClientTables:
-    """`Memory.vectors` and `Memory.numbers` of N clients, one row per client.
+    """`Memory.vectors`, `numbers` and `parts` of N clients, one row per client.
 
     On a device the program of a round changes the tables in place, by donation. In host memory the
     rows of a cohort travel to the device and back in every round, as tables of the cohort.
 
     Attributes:
-        values: Tables by name, `float32 [N, num_weights]` or `float32 [N]`.
+        values: Tables by name, `float32 [N, num_weights]`, `[N, length]` or `[N]`.
         on_device: Whether the tables are JAX arrays.
     """
 
@@ -73,6 +73,10 @@ class ClientTables:
             )
             for name, table in values.items()
         }
+
+    def kept(self, k: int) -> dict[str, Any]:
+        """Returns the values of one client."""
+        return {name: table[k] for name, table in self.values.items()}
 
     def lent(self, client: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
         """Returns tables for a program, and the row of each client in them.

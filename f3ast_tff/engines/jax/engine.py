@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
@@ -96,10 +97,22 @@ class FusedEngine:
         weights = put(initial)
         self._state = ServerState(weights, put(fused_round.server.init(weights)), put(in_memory))
         self._programs = programs_of(fused_round, self._matmul_precision)
-        at_once, test = parts.model.examples_at_once, parts.data.test
+        train, test = parts.data.train, parts.data.test
         features, labels = self._clients.features, self._clients.labels
-        self._train = FusedScorer(self._programs, features, labels, at_once)
-        self._test = FusedScorer(self._programs, put(test.features), put(test.labels), at_once)
+        self._train = FusedScorer(self._programs, features, labels, self._at_once(train))
+        features, labels = put(test.features), put(test.labels)
+        self._test = FusedScorer(self._programs, features, labels, self._at_once(test))
+
+    @property
+    def _has_own_models(self) -> bool:
+        memory = self._parts.aggregation.memory
+        return memory is not None and memory.has_own_models
+
+    def _at_once(self, examples: ClientExamples) -> int:
+        """Largest number of examples that are scored at once."""
+        most = self._parts.model.examples_at_once
+        # Under models of their own at most those of one client.
+        return min(most, max(1, int(examples.sizes.max()))) if self._has_own_models else most
 
     def _start_memory(
         self, initial: Sequence[np.ndarray]
@@ -196,15 +209,38 @@ class FusedEngine:
         )
 
     def evaluate(self) -> ClientScores:
-        test = self._parts.data.test
-        scores = self._test.rows(self._scored(), np.arange(len(test.labels)))
+        test, owners = self._parts.data.test, self._parts.test_owners
+        rows = np.arange(len(test.labels))
+        scores = self._scores(self._test, self._scored(), test, rows, clients=owners)
         return ClientScores.of_examples(scores, test.sizes)
+
+    def _scores(
+        self,
+        scorer: FusedScorer,
+        weights: Any,
+        examples: ClientExamples,
+        rows: np.ndarray,
+        clients: np.ndarray | None = None,
+    ) -> ExampleScores:
+        """Scores rows under a model, or each under its client's own."""
+        tables = self._tables
+        if tables is None or not self._has_own_models:
+            return scorer.rows(weights, rows)
+        from f3ast_tff.engines.own_models import scores_by_owner
+
+        server, own_model = self._state.memory, self._programs.own_model
+        return scores_by_owner(
+            examples,
+            lambda k, mine: scorer.rows(own_model(weights, server, tables.kept(k)), mine),
+            rows=rows,
+            clients=clients,
+        )
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         from f3ast_tff.engines.client_loss import client_losses
 
         def score(rows: np.ndarray) -> ExampleScores:
-            return self._train.rows(self._state.weights, rows)
+            return self._scores(self._train, self._state.weights, self._parts.data.train, rows)
 
         return client_losses(self, self._parts, ids, round_number, score)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.engine import ExampleScores
@@ -17,6 +18,7 @@ from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
+from f3ast_tff.methods.parts.memory import Values
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.jax.late import Arrived, LateUpdates
@@ -74,6 +76,21 @@ class RoundPrograms:
         self.round = self._with_tables(fused_round, **fused_round.sgd.jit_options)
         self.finish = self._jitted(fused_round.finish)
         self.score = self._jitted(score)
+
+    @cached_property
+    def own_model(self) -> Any:
+        """Function of the scored model, the server's values and a client's to the client's model.
+
+        See `Memory.own_model`.
+        """
+        memory = self._round.aggregation.memory
+        assert memory is not None
+
+        def own_model(weights: Tree, server: Values, kept: Values) -> Tree:
+            model, unravel = ravel_pytree(weights)
+            return unravel(memory.own_model(kept, server, model, jnp))
+
+        return self._jitted(own_model)
 
     @cached_property
     def late(self) -> LatePrograms:

@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.client_loss import client_losses
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import in_order_of
@@ -290,12 +291,37 @@ class TffEngine:
         return self._state._replace(client_work=hparams)
 
     def evaluate(self) -> ClientScores:
-        return self._scorer.clients(self.scored_weights(), self._parts.data.test)
+        test, owners = self._parts.data.test, self._parts.test_owners
+        memory = self._memory
+        if memory is None or not memory.rules.has_own_models:
+            return self._scorer.clients(self.scored_weights(), test)
+        scores = self._own_scores(memory, self.scored_weights(), test, clients=owners)
+        return ClientScores.of_examples(scores, test.sizes)
+
+    def _own_scores(
+        self,
+        memory: HostMemory,
+        weights: Sequence[np.ndarray],
+        examples: ClientExamples,
+        rows: np.ndarray | None = None,
+        clients: np.ndarray | None = None,
+    ) -> ExampleScores:
+        """Scores rows, each under its client's own model."""
+        from f3ast_tff.engines.own_models import scores_by_owner
+
+        def score(k: int, mine: np.ndarray) -> ExampleScores:
+            own = leaves_of(memory.own_model(k, flat(weights)), weights)
+            return self._scorer.examples(own, examples.features[mine], examples.labels[mine])
+
+        return scores_by_owner(examples, score, rows=rows, clients=clients)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         train = self._parts.data.train
 
         def score(rows: np.ndarray) -> ExampleScores:
+            memory = self._memory
+            if memory is not None and memory.rules.has_own_models:
+                return self._own_scores(memory, self.weights(), train, rows)
             features, labels = train.features[rows], train.labels[rows]
             return self._scorer.examples(self.weights(), features, labels)
 

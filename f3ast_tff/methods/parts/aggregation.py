@@ -131,6 +131,10 @@ class Aggregation:
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError("aggregation", name, allowed)
         memory = aggregation.memory
+        if settings.get("private") is not None:
+            from f3ast_tff.methods.parts.private_setting import check_private
+
+            check_private(settings, name, memory)
         if aggregation.stacks:
             _check_stacks(name, aggregation, settings)
         if memory is None:

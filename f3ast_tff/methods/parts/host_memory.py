@@ -29,7 +29,8 @@ _ITEM_BYTES = np.dtype(np.float32).itemsize
 
 def table_bytes(memory: Memory, num_clients: int, num_weights: int) -> int:
     """Returns the size of all tables in bytes."""
-    per_client = len(memory.vectors) * num_weights + len(memory.numbers)
+    of_parts = sum(end - first for ranges in memory.parts.values() for first, end in ranges)
+    per_client = len(memory.vectors) * num_weights + len(memory.numbers) + of_parts
     return num_clients * per_client * _ITEM_BYTES
 
 
@@ -54,13 +55,17 @@ def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[
     A row of zeros takes memory only once it is written.
 
     Returns:
-        `float32 [N, num_weights]` for vectors and `float32 [N]` for numbers, by name.
+        `float32 [N, num_weights]` for vectors, `float32 [N]` for numbers and `float32 [N, length]`
+        for parts, by name.
     """
     tables = {}
     for name, start in memory.vectors.items():
         tables[name] = np.zeros((num_clients, len(model)), np.float32)
         if start == "model":
             tables[name][:] = model
+    for name, ranges in memory.parts.items():
+        part = np.concatenate([model[first:end] for first, end in ranges])
+        tables[name] = np.tile(part.astype(np.float32), (num_clients, 1))
     return {**tables, **{name: np.zeros(num_clients, np.float32) for name in memory.numbers}}
 
 
@@ -262,6 +267,16 @@ class HostMemory:
     def evaluated(self, model: np.ndarray) -> np.ndarray:
         """Returns the model to score, `float32 [num_weights]`; see `Memory.evaluated`."""
         return np.asarray(self.rules.evaluated(self._server, model), np.float32)
+
+    def own_model(self, k: int, model: np.ndarray) -> np.ndarray:
+        """Returns client k's model for its own examples; see `Memory.own_model`.
+
+        Args:
+            k: The client.
+            model: The model of `evaluated`, `float32 [num_weights]`.
+        """
+        kept = {name: table[k] for name, table in self._tables.items()}
+        return np.asarray(self.rules.own_model(kept, self._server, model, np), np.float32)
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the state for a checkpoint, without copying it."""

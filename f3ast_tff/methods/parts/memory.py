@@ -11,6 +11,8 @@ import numpy as np
 
 # Vectors `float32 [num_weights]` and numbers, by name.
 Values = dict[str, Any]
+# Rising ranges (first, end) of a model's coordinates.
+Ranges = tuple[tuple[int, int], ...]
 
 _LARGEST = np.finfo(np.float32).max
 
@@ -54,7 +56,7 @@ class Client(NamedTuple):
     """A client of the cohort.
 
     Attributes:
-        kept: Its `Memory.vectors` and `Memory.numbers`.
+        kept: Its `Memory.vectors`, `Memory.numbers` and `Memory.parts`.
         share: p_k.
         steps: Its local steps in this round; 0 without a whole batch.
         weight: w_k in the cohort, over all draws of the client; only in `Memory.message`.
@@ -114,6 +116,7 @@ class Memory:
         vectors: Vectors kept per client, by name. Each starts as `"zero"` or as `"model"`, the
             initial model.
         numbers: Names of numbers kept per client, from 0.
+        parts: Ranges of the model's coordinates, kept per client by name, initially the model's.
         averages: Names of `vectors` y whose average sum_j p_j y_j over all clients is kept as
             `server["average_" + name]`, exact over any number of rounds. Updated after
             `after_client`.
@@ -141,6 +144,7 @@ class Memory:
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
     numbers: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[Mapping[str, Ranges]] = MappingProxyType({})
     averages: ClassVar[tuple[str, ...]] = ()
     settled_averages: ClassVar[tuple[str, ...]] = ()
     totals: ClassVar[tuple[str, ...]] = ()
@@ -230,6 +234,22 @@ class Memory:
         """Returns the model to score and to keep for use, `[num_weights]`; w by default."""
         return model
 
+    def own_model(self, kept: Values, server: Values, model: Any, xp: Any) -> Any:
+        """Returns the model scored on a client's own examples, `[num_weights]`.
+
+        Args:
+            kept: The client's values.
+            server: Server values.
+            model: The result of `evaluated`.
+            xp: `numpy` or `jax.numpy`.
+        """
+        return model
+
+    @property
+    def has_own_models(self) -> bool:
+        """Whether clients are scored under models of their own."""
+        return type(self).own_model is not Memory.own_model
+
     @property
     def echo_clip(self) -> float | None:
         """Norm C to which the clients' own part of Delta is clipped; `None` for no limit."""
@@ -249,7 +269,7 @@ class Memory:
     @property
     def keeps_clients(self) -> bool:
         """Whether values are kept per client."""
-        return bool(self.vectors or self.numbers)
+        return bool(self.vectors or self.numbers or self.parts)
 
 
 @dataclass(frozen=True)

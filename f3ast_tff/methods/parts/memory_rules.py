@@ -1,4 +1,4 @@
-"""What the rules of a memory return: one call of each with two weights, before a run starts."""
+"""What the rules of a memory return: one call of each with few weights, before a run starts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from f3ast_tff.methods.parts.memory import (
     ClientLosses,
     CohortSums,
     Memory,
+    Ranges,
     RoundContext,
     Values,
     server_names,
@@ -38,8 +39,10 @@ def start_of(memory: Memory) -> ClientInit:
         raise ComponentError(allowed.format(memory))
     name = type(memory).__name__
     _check_names(name, memory)
-    vector, number = np.zeros(_WEIGHTS, np.float32), np.float32(0)
+    size = max([_WEIGHTS, *(end for ranges in memory.parts.values() for _, end in ranges)])
+    vector, number = np.zeros(size, np.float32), np.float32(0)
     kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
+    kept |= {n: np.zeros(length_of(each), np.float32) for n, each in memory.parts.items()}
     server = {
         each: number if each.startswith("total_") else vector for each in server_names(memory)
     }
@@ -58,18 +61,18 @@ def start_of(memory: Memory) -> ClientInit:
         raise _wrong(name, "client", start, "must be a ClientInit")
     for field, value in start._asdict().items():
         if value is not None:
-            shape = () if field in NUMBERS else (_WEIGHTS,)
+            shape = () if field in NUMBERS else (size,)
             _check_shape(name, f"client({field}=...)", value, shape)
     if memory.echo_clip is not None and start.shift is None:
         raise _wrong(name, "client(shift=...)", None, "must be a vector, as echo_clip is given")
     _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)
     # Not 0, by which a rule may divide.
     one = np.float32(1)
-    sender, update = client._replace(weight=one), np.ones(_WEIGHTS, np.float32)
+    sender, update = client._replace(weight=one), np.ones(size, np.float32)
     sent = memory.message(sender, update, ClientLosses(one, one), now)
     if not (isinstance(sent, tuple) and len(sent) == 2):
         raise _wrong(name, "message", sent, "must be a vector and a factor of the weight")
-    _check_shape(name, "message's vector", sent[0], (_WEIGHTS,))
+    _check_shape(name, "message's vector", sent[0], (size,))
     _check_shape(name, "message's factor", sent[1], ())
     if memory.start_loss and not memory.has_messages:
         raise _wrong(name, "start_loss", True, "only applies with a rule message")
@@ -77,10 +80,10 @@ def start_of(memory: Memory) -> ClientInit:
         raise _wrong(name, "message", "given", "must not be given with echo_clip")
     now = of_server
     aggregated = memory.aggregated(vector, server, now)
-    _check_shape(name, "aggregated", aggregated, (_WEIGHTS,))
+    _check_shape(name, "aggregated", aggregated, (size,))
     correction = memory.correction(server, now)
     if correction is not None:
-        _check_shape(name, "correction", correction, (_WEIGHTS,))
+        _check_shape(name, "correction", correction, (size,))
     _check_shape(name, "mean", memory.mean(False, now), ())
     steps = memory.steps(server, now, np.bool_(True))
     if np.shape(steps) or np.asarray(steps).dtype != np.bool_:
@@ -91,9 +94,16 @@ def start_of(memory: Memory) -> ClientInit:
     if not (isinstance(ended, tuple) and len(ended) == 2):
         raise _wrong(name, "end_round", ended, "must be the server's values and the model")
     _check_values(name, "end_round", ended[0], server)
-    _check_shape(name, "end_round's model", ended[1], (_WEIGHTS,))
-    _check_shape(name, "evaluated", memory.evaluated(server, vector), (_WEIGHTS,))
+    _check_shape(name, "end_round's model", ended[1], (size,))
+    _check_shape(name, "evaluated", memory.evaluated(server, vector), (size,))
+    own = memory.own_model(kept, server, vector, np)
+    _check_shape(name, "own_model", own, (size,))
     return start
+
+
+def length_of(ranges: Ranges) -> int:
+    """Returns the number of coordinates in ranges (first, end)."""
+    return sum(end - first for first, end in ranges)
 
 
 def _check_names(name: str, memory: Memory) -> None:
@@ -109,6 +119,15 @@ def _check_names(name: str, memory: Memory) -> None:
     if both:
         allowed = f"must not name {_listed(both)}, which vectors has"
         raise _wrong(name, "numbers", memory.numbers, allowed)
+    both = set(memory.parts) & {*memory.vectors, *memory.numbers}
+    if both:
+        allowed = f"must not name {_listed(both)}, which vectors or numbers has"
+        raise _wrong(name, "parts", _listed(memory.parts), allowed)
+    for each, ranges in memory.parts.items():
+        bounds = [bound for pair in ranges for bound in pair]
+        if not bounds or bounds[0] < 0 or bounds != sorted(set(bounds)):
+            allowed = "must be rising ranges (first, end) that do not touch"
+            raise _wrong(name, f"parts[{each!r}]", ranges, allowed)
     for field, names, kind, known in (
         ("averages", memory.averages, "vectors", memory.vectors),
         ("settled_averages", memory.settled_averages, "vectors", memory.vectors),

@@ -44,7 +44,7 @@ PART_OF = {
         "availability": "availability_draws",
         "loop": "rounds eval_every checkpoint_every staleness_weight",
         "preprocessing": "augmentation",
-        "data": "test_clients held_out_clients",
+        "data": "test_clients held_out_clients own_test",
         "constraint": "over_commitment",
     }.items()
     for parameter in parameters.split()
@@ -87,6 +87,8 @@ OTHER_VALUE: dict[str, Any] = {
     "availability_parts": "always,smartphones",
     "num_clients": N + 1,
     "test_clients": 2,
+    "own_test": 0.5,
+    "private": "head.bias",
     "poc_candidates": 31,
     "last_batch": "drop",
     "local_steps": 3,

@@ -1,0 +1,98 @@
+"""Names of the leaves of each model, and the leaves that a text names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.models import (
+    CharacterLSTM,
+    PureModel,
+    ResNet18,
+    SmallCNN,
+    SoftmaxRegression,
+    TrainingFunction,
+)
+from f3ast_tff.models.leaf_names import chosen_leaves, names_of, ranges_of
+
+MODELS: dict[str, Any] = {
+    "softmax": SoftmaxRegression(3, 2),
+    "cnn": SmallCNN((4, 8), (16,), (28, 28, 1)),
+    "strided": ResNet18("strided"),
+    "released": ResNet18("released"),
+    "lstm": CharacterLSTM(units=4),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_each_array_has_a_name_of_its_own(model: Any) -> None:
+    names, weights = names_of(model), model.initial_weights(0)
+    assert len(names) == len(set(names)) == len(weights)
+    for name, weight in zip(names, weights):
+        assert name.endswith(("kernel", "recurrent", "embedding")) == (weight.ndim > 1)
+    head = chosen_leaves("head", names, len(names))
+    assert [names[leaf] for leaf in head] == ["head.kernel", "head.bias"]
+
+
+@pytest.mark.parametrize("variant", ["strided", "released"])
+def test_the_norms_of_a_resnet_are_all_arrays_but_kernels_and_the_last_bias(variant: str) -> None:
+    model = ResNet18(variant)
+    names, weights = names_of(model), model.initial_weights(0)
+    norms = chosen_leaves("norm", names, len(names))
+    assert norms == [i for i, weight in enumerate(weights[:-1]) if weight.ndim == 1]
+    scales = chosen_leaves("scale", names, len(names))
+    assert all((weights[leaf] == 1).all() for leaf in scales) and len(scales) == len(norms) // 2
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("head", [4, 5]),
+        ("conv", [0, 1, 2, 3]),
+        ("conv2", [2, 3]),
+        ("conv1.bias", [1]),
+        ("bias", [1, 3, 5]),
+        ("head.bias, 0", [0, 5]),
+        ("3,3", [3]),
+    ],
+)
+def test_a_text_names_leaves(text: str, places: list[int]) -> None:
+    names = names_of(SmallCNN((4, 8), (), (28, 28, 1)))
+    assert chosen_leaves(text, names, 6) == places
+
+
+@pytest.mark.parametrize("text", ["", " ", "head,", "6", "-1", "con", "head.", "kernel.head"])
+def test_a_text_that_names_none_is_refused(text: str) -> None:
+    names = names_of(SmallCNN((4, 8), (), (28, 28, 1)))
+    with pytest.raises(ParameterError, match=r"among conv, kernel, bias, head, .* from 0 to 5"):
+        chosen_leaves(text, names, 6)
+
+
+def test_many_names_are_not_all_said() -> None:
+    names = names_of(MODELS["strided"])
+    with pytest.raises(ParameterError, match="names such as head.bias, or numbers") as refused:
+        chosen_leaves("layer", names, len(names))
+    assert len(str(refused.value)) < 200
+
+
+def test_a_pytree_names_its_leaves_by_their_paths() -> None:
+    tree = {"params": {"Dense_0": [np.zeros(2), np.zeros(3)], "Dense_1": (np.zeros(4),)}}
+    names = names_of(PureModel(lambda seed: tree, lambda weights, x: x))
+    assert names == ["params.Dense_0.0", "params.Dense_0.1", "params.Dense_1.0"]
+    assert chosen_leaves("Dense_1", names, 3) == [2]
+    assert chosen_leaves("Dense", names, 3) == [0, 1, 2]
+
+
+def test_a_model_without_names_has_numbers() -> None:
+    function = TrainingFunction(lambda seed: [np.zeros(1)], lambda *_: None, lambda *_: None)
+    assert names_of(function) == names_of(object()) == []
+    assert chosen_leaves("1,0", [], 2) == [0, 1]
+
+
+def test_ranges_join_leaves_side_by_side_and_leave_out_empty_ones() -> None:
+    weights = [np.zeros(size) for size in (2, 0, 3, 4, 1)]
+    assert ranges_of([1], weights) == ()
+    assert ranges_of([0, 2, 4], weights) == ((0, 5), (9, 10))
