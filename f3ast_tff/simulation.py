@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from f3ast_tff.analysis.runs import Run
 
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
-OnEvaluation = Callable[[Row], None]
+OnEvaluation = Callable[[Row, TrainedModel], None]
 
 # Settings of a run's files, with the values for no files.
 _OF_FILES: Mapping[str, tuple[Any, ...]] = {
@@ -224,7 +224,8 @@ def simulate(
             refused.
         plugins: Files or modules, see the flag `--plugin`.
         on_round: Function called after each round with its number, cohort and outcome.
-        on_evaluation: Function called after each evaluation with its row of metrics.
+        on_evaluation: Function called after each evaluation with its row of metrics, and the model
+            that the row scores: a `TrainedModel` with `weights` and `predict`.
         seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
             is also `data_seed`, another draw of the data, unless `data_seed` is given or the task
             is an object.
@@ -281,10 +282,11 @@ def simulate(
     path = None if folder is None else configuration.folder
     if path is not None:
         _say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
-    callback: Any = SimpleNamespace(
-        on_round=on_round or _ignore, on_evaluation=on_evaluation or _ignore
-    )
-    result = run_experiment(configuration, path, with_model=True, callbacks=[callback])
+    callbacks: list[Any] = []
+    if on_round is not None or on_evaluation is not None:
+        both = {"on_round": on_round or _ignore, "on_evaluation": on_evaluation or _ignore}
+        callbacks.append(SimpleNamespace(**both))
+    result = run_experiment(configuration, path, with_model=True, callbacks=callbacks)
     trained = result.trained
     assert trained is not None
     return Simulation(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
+
+if TYPE_CHECKING:
+    from f3ast_tff.run.trained_model import TrainedModel
 
 _LOGGER = logging.getLogger(__name__)
 # The released code seeds availability with the constant 1 (R13).
@@ -364,6 +368,20 @@ class Builder:
         )
         return engine.build(parts)
 
+    def trained(self, weights: Sequence[np.ndarray]) -> TrainedModel:
+        """Returns the model with these weights, for use."""
+        # Most runs do without it.
+        from f3ast_tff.run.trained_model import TrainedModel
+
+        return TrainedModel(
+            self._configs["model"],
+            self.preprocessing,
+            self.data.num_classes,
+            weights,
+            features=self.data.feature_names,
+            labels=self.data.label_names,
+        )
+
     def experiment(self) -> Experiment:
         """Returns all parts that the round loop needs."""
         # Before any framework with threads, as a local cluster is forked from this process.
@@ -386,6 +404,7 @@ class Builder:
             training=self._training,
             run=self._run,
             num_clients=world.num_clients,
+            trained=self.trained,
             model=world.model,
             delivery=delivery,
             payload=self.payload,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from f3ast_tff.models import Model
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.selecting import Constraint
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from f3ast_tff.run.trained_model import TrainedModel
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Experiment:
         run: Settings of evaluations, checkpoints and files. The last round is always evaluated and
             always gets a checkpoint.
         num_clients: Number of clients N.
+        trained: Function from weights to the model for use.
         model: The network that the engine trains.
         delivery: Decides which updates arrive.
         payload: Bytes that a client receives and sends.
@@ -47,6 +53,7 @@ class Experiment:
     training: TrainingConfig
     run: RunConfig
     num_clients: int
+    trained: Callable[[Sequence[np.ndarray]], TrainedModel]
     model: Model | None = None
     delivery: Delivery = field(default_factory=Certain)
     payload: Payload = Payload()

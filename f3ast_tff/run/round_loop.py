@@ -202,8 +202,10 @@ class _Run:
                 write_client_scores(self.folder.path, self.round_number, scores)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
-        for callback in self.callbacks:
-            callback.on_evaluation(row)
+        if self.callbacks:
+            trained = self.experiment.trained(self.experiment.engine.scored_weights())
+            for callback in self.callbacks:
+                callback.on_evaluation(row, trained)
         return row
 
     def _scalars(self, row: Row) -> dict[str, float]:

@@ -104,16 +104,7 @@ def run_experiment(
             warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
-        from f3ast_tff.run.trained_model import TrainedModel
-
-        trained = TrainedModel(
-            configuration.configs["model"],
-            builder.preprocessing,
-            data.num_classes,
-            experiment.engine.scored_weights(),
-            features=data.feature_names,
-            labels=data.label_names,
-        )
+        trained = builder.trained(experiment.engine.scored_weights())
         return replace(result, trained=trained, model=experiment.model)
 
 
