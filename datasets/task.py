@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.core.errors import ComponentError
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
-from f3ast_tff.core.randomness import MAX_SEED
+from f3ast_tff.core.randomness import MAX_SEED, generator
+from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.settings import Derived, Published, parameter
 
 from .source import SourceFile, default_data_dir
 
+_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
+# Bytes of generated data whose size is said.
+_LARGE = 2**31
 # Server learning rates and Adam's epsilon for tasks whose papers publish none; chosen here.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
     {"server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01}, "epsilon": 0.001}
@@ -84,6 +91,48 @@ class TaskConfig:
     def expected_bytes(self) -> int:
         """Returns the expected memory while the data are generated; 0 if unknown or small."""
         return 0
+
+    def check_size(self) -> None:
+        """Refuses generated data that will not fit into memory; says the size of large ones.
+
+        Raises:
+            ParameterError: If the data are larger than the memory that is free.
+        """
+        expected, there = self.expected_bytes(), available_memory_bytes()
+        gib = expected / 2**30
+        if expected > there:
+            allowed = (
+                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
+            )
+            raise ParameterError("num_clients", self.num_clients, allowed)
+        if expected > _LARGE:
+            said = "the data of %d clients take some %.1f GiB"
+            logging.getLogger(__name__).warning(said, self.num_clients, gib)
+
+    def drawn_clients(
+        self, name: str, asked: int | None, there: int, most: int
+    ) -> np.ndarray | None:
+        """Draws clients by `data_seed`.
+
+        Args:
+            name: Setting, `held_out_clients` or `test_clients`.
+            asked: Its value, the number of clients; `None` for no draw.
+            there: Number of clients to draw from.
+            most: Largest number that may be drawn.
+
+        Returns:
+            Sorted ids; `None` for no draw.
+
+        Raises:
+            ParameterError: If more are asked for.
+        """
+        if asked is None:
+            return None
+        if asked > most:
+            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
+            raise ParameterError(name, asked, allowed)
+        rng = generator(self.data_seed, name.replace("_", " "))
+        return np.sort(rng.permutation(there)[:asked])
 
     def preprocessing(self, seed: int) -> Preprocessing:
         """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""

@@ -18,7 +18,7 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.metrics import Row, shown_scores
 from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
@@ -61,6 +61,7 @@ class Simulation:
             `probabilities`.
         model: The network of these weights.
         summary: Content of `summary.json` without its checksums.
+        scoring: The model's own loss and scores, see `Scoring.describe`; `None` without any.
         folder: The run's folder; `None` if no files were written.
 
     Examples:
@@ -78,6 +79,7 @@ class Simulation:
     trained: TrainedModel
     model: Model | None
     summary: Mapping[str, Any]
+    scoring: Mapping[str, Any] | None
     folder: Path | None
 
     @property
@@ -101,8 +103,7 @@ class Simulation:
         constraint = settings.get("clients_per_round") or settings.get("constraint")
         said += [("K", str(constraint)), ("rounds", str(settings["rounds"]))]
         final = self.summary["final"]
-        scores = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
-        found = {name: final[f"test_{name}"] for name in scores}
+        found = {name: final[f"test_{name}"] for name in shown_scores(final)}
         # `None` stands for a score that is not finite.
         return said + [
             (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
@@ -116,8 +117,10 @@ class Simulation:
 
         settings = dict(self.configuration.settings)
         description = self.configuration.describe()
-        description["components"]["task"]["num_classes"] = self.trained.num_classes
-        facts = described({"settings": settings, **description})
+        many = 0 if self.trained.values else self.trained.num_classes
+        description["components"]["task"]["num_classes"] = many
+        scoring = {} if self.scoring is None else {"scoring": self.scoring}
+        facts = described({"settings": settings, **description, **scoring})
         # A user's objects have no lasting digest; the caller names the method instead.
         plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
         return Run(
@@ -127,14 +130,13 @@ class Simulation:
             **{**facts, "plugins": plugins},
         )
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
-    ) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, metric: str | None = None) -> Figure:
         """Draws a score over the rounds.
 
         Args:
             path: File to write; `None` for none.
-            metric: A column of `metrics`.
+            metric: A column of `metrics`; by default the sample accuracy, or the sample loss if
+                labels are values.
 
         Returns:
             The figure.
@@ -145,6 +147,7 @@ class Simulation:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        metric = metric or f"test_{shown_scores(self.summary['final'])[0]}"
         figure = Figure(figsize=(6, 4), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -296,6 +299,7 @@ def simulate(
         trained=trained,
         model=result.model,
         summary=result.summary,
+        scoring=result.scoring,
         folder=path,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.availability.round_clients import Population, available_clients
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining, check_steps, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
-from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.selecting import check_repeats, constraint_of
@@ -36,14 +34,11 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
 if TYPE_CHECKING:
+    from f3ast_tff.models.scores import Scoring
     from f3ast_tff.run.trained_model import TrainedModel
 
-_LOGGER = logging.getLogger(__name__)
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-# Bytes of generated data whose size is said.
-_LARGE = 2**31
-_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
 class Builder:
@@ -71,7 +66,7 @@ class Builder:
             ParameterError: If the data contradicts itself, or has too few clients.
             DataError: If a file is missing or damaged.
         """
-        self._check_size()
+        self._configs["task"].check_size()
         try:
             data = self._build("task")
         except ParameterError:
@@ -84,43 +79,18 @@ class Builder:
         if wanted is not None and found != wanted:
             allowed = f"must be {found}, the number in this data"
             raise ParameterError("num_clients", wanted, allowed)
-        held = self._drawn_clients("held_out_clients", task.held_out_clients, found, found - 1)
+        held = task.drawn_clients("held_out_clients", task.held_out_clients, found, found - 1)
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
             data = replace(data, train=data.train.take(kept), test=data.train.take(held))
         if self._configs["algorithm"].pooled:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
-        scored = self._drawn_clients("test_clients", task.test_clients, there, there)
+        scored = task.drawn_clients("test_clients", task.test_clients, there, there)
         data = data if scored is None else replace(data, test=data.test.take(scored))
         if not len(data.test.labels):
             raise ParameterError("task", self._settings["task"], "has no test examples")
         return data
-
-    def _check_size(self) -> None:
-        """Refuses generated data that will not fit into memory; says the size of large ones."""
-        task: TaskConfig = self._configs["task"]
-        expected, there = task.expected_bytes(), available_memory_bytes()
-        many, gib = task.num_clients, expected / 2**30
-        if expected > there:
-            allowed = (
-                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
-            )
-            raise ParameterError("num_clients", many, allowed)
-        if expected > _LARGE:
-            _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
-
-    def _drawn_clients(
-        self, name: str, asked: int | None, there: int, most: int
-    ) -> np.ndarray | None:
-        """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
-        if asked is None:
-            return None
-        if asked > most:
-            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
-            raise ParameterError(name, asked, allowed)
-        rng = generator(self._configs["task"].data_seed, name.replace("_", " "))
-        return np.sort(rng.permutation(there)[:asked])
 
     @cached_property
     def preprocessing(self) -> Preprocessing:
@@ -135,20 +105,51 @@ class Builder:
             ParameterError: If it does not fit the data.
         """
         config, name = self._configs["model"], self._settings["model"]
-        train = self.data.train
-        sequences = train.labels.ndim > 1
-        if sequences != config.labels_sequences:
-            labels = "one per example" if not sequences else "a sequence per example"
-            raise ParameterError("model", name, f"does not fit: this data has {labels} as label")
+        train, outputs = self.data.train, self._num_outputs
         shape = self.preprocessing.output_shape(train.features.shape[1:])
         try:
             for part in (train, self.data.test):
-                config.check_inputs(part.features, self.data.num_classes)
-            return self._build("model", shape, self.data.num_classes)
+                config.check_inputs(part.features, outputs)
+            model: Model = self._build("model", shape, outputs)
         except ParameterError:
             raise
         except ValueError as error:
-            raise ParameterError("model", name, str(error)) from error
+            refused = str(error) if self._has_classes else config.unfit_labels(self.data)
+            raise ParameterError("model", name, refused) from error
+        # A model need not bring a loss, see `Model`.
+        if not self._has_classes and getattr(model, "loss", None) is None:
+            raise ParameterError("model", name, config.unfit_labels(self.data))
+        return model
+
+    @property
+    def _has_classes(self) -> bool:
+        found: bool = self._configs["model"].has_classes(self.data)
+        return found
+
+    @property
+    def _num_outputs(self) -> int:
+        shape = self.data.train.labels.shape
+        return self.data.num_classes if self._has_classes else int(np.prod(shape[1:]))
+
+    @cached_property
+    def scoring(self) -> Scoring | None:
+        """The model's own loss and scores, if it brings any.
+
+        Raises:
+            ParameterError: If they have another form.
+        """
+        loss, scores = (getattr(self.model, part, None) for part in ("loss", "scores"))
+        if loss is None and not scores:
+            return None
+        from f3ast_tff.models.scores import scoring_of
+
+        outputs = None if self._has_classes else self._num_outputs
+        return scoring_of(self._settings["model"], loss, scores, outputs)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Names of the scores of an evaluation."""
+        return SCORES if self.scoring is None else tuple(self.scoring.describe()["scores"])
 
     @cached_property
     def work(self) -> LocalTraining:
@@ -228,6 +229,9 @@ class Builder:
     def _label_distribution(self) -> np.ndarray:
         from f3ast_tff.availability.labelled import label_distribution
 
+        if not self._has_classes:
+            allowed = "reads the clients' classes, and the labels of this data are values"
+            raise ParameterError("availability", self._settings["availability"], allowed)
         return label_distribution(self.data.train, self.data.num_classes)
 
     @cached_property
@@ -247,46 +251,14 @@ class Builder:
         limits, world = self._selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
-            self._check_own(strategy)
+            from f3ast_tff.run.special_strategies import check_own
+
+            check_own(strategy, self._configs, self._settings)
         if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
-        from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+        from f3ast_tff.run.special_strategies import wrapped
 
-        if limits.client_share_of == "present":
-            present = self._changing_population()
-            strategy = OfThosePresent(strategy, present, world.p, world.constraint.mean_k)
-        if limits.selection_separation:
-            strategy = Separated(strategy, limits.selection_separation, world.num_clients)
-        return strategy
-
-    def _check_own(self, strategy: Strategy) -> None:
-        """Refuses a user's strategy that expects another aggregation or loss than the run's."""
-        name = type(strategy).__name__
-        meant_for = getattr(strategy, "aggregation", None)
-        if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
-            allowed = (
-                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
-                "or name it in the Config"
-            )
-            raise ParameterError("aggregation", self._settings["aggregation"], allowed)
-        loss, asked = self._configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-        if asked not in (None, loss):
-            allowed = (
-                f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-            )
-            raise ParameterError("algorithm", self._settings["algorithm"], allowed)
-
-    def _changing_population(self) -> Population:
-        name, who = "client_share_of", self._settings["availability"]
-        population = self.world.availability
-        if not isinstance(population, Population):
-            raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
-        if self.aggregation.memory is not None:
-            allowed = (
-                f"aggregation {self._settings['aggregation']} remembers clients that have left"
-            )
-            raise ParameterError(name, "present", allowed)
-        return population
+        return wrapped(strategy, limits, world, self.aggregation, self._settings)
 
     @cached_property
     def masks(self) -> RememberedMasks:
@@ -333,6 +305,9 @@ class Builder:
         if late and not engine.keeps_late:
             allowed = f"must be in time with engine {settings['engine']}, which keeps no updates"
             raise ParameterError("delivery", settings["delivery"], allowed)
+        if self.scoring is not None and not engine.takes_scoring:
+            allowed = f"must be another: model {settings['model']} brings a loss or scores"
+            raise ParameterError("engine", settings["engine"], allowed)
         client = self._build("client_optimizer")
         training = self._training
         schedule = client_schedule(
@@ -365,6 +340,7 @@ class Builder:
             tff_clients_at_once=self._configs["task"].tff_clients_at_once,
             folder=self._folder,
             late=late,
+            scoring=self.scoring,
         )
         return engine.build(parts)
 
@@ -376,8 +352,9 @@ class Builder:
         return TrainedModel(
             self._configs["model"],
             self.preprocessing,
-            self.data.num_classes,
+            self._num_outputs,
             weights,
+            values=not self._has_classes,
             features=self.data.feature_names,
             labels=self.data.label_names,
         )
@@ -412,5 +389,6 @@ class Builder:
             client_names=names,
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
+            score_names=self.score_names,
             staleness_weight=weight if self._configs["delivery"].is_late else None,
         )

@@ -13,6 +13,7 @@ from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.selecting import Constraint
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
@@ -42,6 +43,7 @@ class Experiment:
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
+        score_names: Names of the scores, see `ClientScores.sums`.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
     """
@@ -61,4 +63,5 @@ class Experiment:
     client_names: np.ndarray | None = None
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
+    score_names: tuple[str, ...] = SCORES
     staleness_weight: str | None = None

@@ -94,18 +94,20 @@ def run_experiment(
         builder = Builder(configuration, folder)
         experiment, data = builder.experiment(), builder.data
         stack.callback(experiment.engine.close)
+        scoring = None if builder.scoring is None else builder.scoring.describe()
         if opened is not None:
             origin = provenance() if origin is None else origin
-            write_config(opened, configuration, origin, experiment.data_sha256, data)
+            write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
             loggers = metrics_loggers(configuration.run.logger, opened.path, settings)
         say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
-        if not result.finished_before:
+        own_loss = scoring is not None and scoring["own_loss"]
+        if not result.finished_before and not own_loss:
             warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
         trained = builder.trained(experiment.engine.scored_weights())
-        return replace(result, trained=trained, model=experiment.model)
+        return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
 def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
@@ -167,11 +169,13 @@ def write_config(
     origin: Mapping[str, Any],
     data_sha256: str | None,
     data: FederatedData,
+    scoring: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes `config.json`; checks the data of a run that has begun before, then extends it.
 
     `cores` lists the numbers of cores that have executed the run, since the number changes the
-    order of an engine's sums. A new number is logged once, as a warning.
+    order of an engine's sums. A new number is logged once, as a warning. `scoring` is
+    `Scoring.describe()` of a model that brings a loss or scores.
 
     Raises:
         CheckpointError: See `extend_run`.
@@ -202,6 +206,8 @@ def write_config(
         **origin,
     }
     content["components"]["task"]["num_classes"] = data.num_classes
+    if scoring is not None:
+        content["scoring"] = scoring
     names = {"features": data.feature_names, "labels": data.label_names}
     if any(names.values()):
         content["columns"] = names
