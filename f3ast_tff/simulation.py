@@ -23,7 +23,7 @@ from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.run.trained_model import TrainedModel
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import GIVEN_ARRAYS, Configuration
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
@@ -234,7 +234,8 @@ def simulate(
             is an object.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
             also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
-            `server_optimizer`, by name or as objects.
+            `server_optimizer`, by name or as objects. `initial_weights` is the folder of a run,
+            whose scored model is the start, or a list of arrays.
 
     Returns:
         The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
@@ -274,6 +275,7 @@ def simulate(
             found.append(run)
         return _results({"": found})
     _check_files(folder, settings)
+    start, settings = _start_of(settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
@@ -289,7 +291,7 @@ def simulate(
     if on_round is not None or on_evaluation is not None:
         both = {"on_round": on_round or _ignore, "on_evaluation": on_evaluation or _ignore}
         callbacks.append(SimpleNamespace(**both))
-    result = run_experiment(configuration, path, with_model=True, callbacks=callbacks)
+    result = run_experiment(configuration, path, with_model=True, callbacks=callbacks, start=start)
     trained = result.trained
     assert trained is not None
     return Simulation(
@@ -371,6 +373,17 @@ def _say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
     logging.warning(
         "%s: this run cannot be resumed; register it, or give it an attribute identity", what
     )
+
+
+def _start_of(settings: Mapping[str, Any]) -> tuple[list[np.ndarray] | None, dict[str, Any]]:
+    """Weights given as arrays, and settings that name them by their digest."""
+    value = settings.get("initial_weights")
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return None, dict(settings)
+    from f3ast_tff.run.initial_weights import digest_of, given_arrays
+
+    start = given_arrays(value)
+    return start, {**settings, "initial_weights": f"{GIVEN_ARRAYS}{digest_of(start)}"}
 
 
 def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

@@ -197,6 +197,7 @@ class EngineParts:
         folder: Folder for the engine's files, if any.
         late: Whether updates may be late; if so, each round has a `LateCohort`.
         scoring: The model's own loss and scores, if any.
+        start: Weights of round 1 in place of the model's initial weights, if any.
 
     Examples:
         >>> import numpy as np
@@ -228,6 +229,13 @@ class EngineParts:
     folder: Path | None = None
     late: bool = False
     scoring: Scoring | None = None
+    start: Sequence[np.ndarray] | None = None
+
+    def initial_weights(self) -> list[np.ndarray]:
+        """Returns the weights of round 1."""
+        if self.start is not None:
+            return [weight.copy() for weight in self.start]
+        return self.model.initial_weights(self.seed)
 
     def __post_init__(self) -> None:
         memory = self.aggregation.memory

@@ -24,6 +24,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.optimizers.optimizer import for_clients
 from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
@@ -44,8 +45,14 @@ _RELEASED_AVAILABILITY_SEED = 1
 class Builder:
     """The parts of one experiment, each built once, on first use."""
 
-    def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
-        """Builds nothing yet; `folder` is for the engine's files."""
+    def __init__(
+        self,
+        configuration: Configuration,
+        folder: Path | None = None,
+        start: Sequence[np.ndarray] | None = None,
+    ) -> None:
+        """Builds nothing yet; `folder` is for the engine's files, `start` the given weights."""
+        self._start = start
         self._configs = configuration.configs
         self._settings = configuration.settings
         self._training, self._run = configuration.training, configuration.run
@@ -123,8 +130,7 @@ class Builder:
 
     @property
     def _has_classes(self) -> bool:
-        found: bool = self._configs["model"].has_classes(self.data)
-        return found
+        return bool(self._configs["model"].has_classes(self.data))
 
     @property
     def _num_outputs(self) -> int:
@@ -133,11 +139,7 @@ class Builder:
 
     @cached_property
     def scoring(self) -> Scoring | None:
-        """The model's own loss and scores, if it brings any.
-
-        Raises:
-            ParameterError: If they have another form.
-        """
+        """The model's own loss and scores, if it brings any; see `scoring_of`."""
         loss, scores = (getattr(self.model, part, None) for part in ("loss", "scores"))
         if loss is None and not scores:
             return None
@@ -179,6 +181,16 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         return self._build("aggregation")
+
+    @cached_property
+    def start(self) -> list[np.ndarray] | None:
+        """Weights of round 1 by the setting `initial_weights`, if given; see `start_of`."""
+        given = self._training.initial_weights
+        if given is None:
+            return None
+        from f3ast_tff.run.initial_weights import start_of
+
+        return start_of(given, self._start, self.model.initial_weights(self._run.seed))
 
     @cached_property
     def model_bytes(self) -> int:
@@ -315,12 +327,6 @@ class Builder:
             decay=training.client_lr_decay,
             rounds=training.client_lr_rounds,
         )
-        if schedule.is_constant:
-            # An optimizer given as an object may have a schedule.
-            schedule = client.schedule
-        # It may also have a clip norm; the algorithm's clip norm takes precedence.
-        limit = algorithm.client_clip_norm
-        clip_norm = client.clip_norm if limit is None else limit
         server = self._build("server_optimizer")
         if not server.is_constant:
             allowed = "has a schedule, which only a client optimizer can"
@@ -330,7 +336,7 @@ class Builder:
             model=self.model,
             preprocessing=self.preprocessing,
             work=self.work,
-            client_optimizer=replace(client, schedule=schedule, clip_norm=clip_norm),
+            client_optimizer=for_clients(client, schedule, algorithm.client_clip_norm),
             server_optimizer=server,
             aggregation=self.aggregation,
             p=world.p,
@@ -341,12 +347,12 @@ class Builder:
             folder=self._folder,
             late=late,
             scoring=self.scoring,
+            start=self.start,
         )
         return engine.build(parts)
 
     def trained(self, weights: Sequence[np.ndarray]) -> TrainedModel:
         """Returns the model with these weights, for use."""
-        # Most runs do without it.
         from f3ast_tff.run.trained_model import TrainedModel
 
         return TrainedModel(

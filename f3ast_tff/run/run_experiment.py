@@ -22,6 +22,8 @@ from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from f3ast_tff.core.federated_data import FederatedData
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
@@ -37,6 +39,7 @@ def run_experiment(
     stop: Stop | None = None,
     origin: Mapping[str, Any] | None = None,
     patience_s: float = 0.0,
+    start: Sequence[np.ndarray] | None = None,
 ) -> RunResult:
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
@@ -52,6 +55,7 @@ def run_experiment(
         stop: Request to stop, polled between rounds.
         origin: Versions and commit for `config.json`; by default those of this process.
         patience_s: Seconds to wait for a folder that another process holds.
+        start: Weights of round 1 that are given in Python, see the setting `initial_weights`.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
@@ -91,7 +95,7 @@ def run_experiment(
             if summary is not None:
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)
-        builder = Builder(configuration, folder)
+        builder = Builder(configuration, folder, start)
         experiment, data = builder.experiment(), builder.data
         stack.callback(experiment.engine.close)
         scoring = None if builder.scoring is None else builder.scoring.describe()

@@ -85,7 +85,7 @@ class FusedEngine:
         self._clients = ClientsOnDevice(parts, parts.data.train, device, num_lanes)
         on_cpu = self._clients.platform == "cpu"
         self._matmul_precision = "highest" if on_cpu else matmul_precision
-        put, initial = self._clients.put, parts.model.initial_weights(parts.seed)
+        put, initial = self._clients.put, parts.initial_weights()
         _check_logits(parts, initial)
         self._tables, in_memory = self._start_memory(initial)
         sgd = one_kernel.fastest(
