@@ -30,6 +30,11 @@ class TrainingConfig:
     last_batch: str = parameter(
         Published("keep"), "an epoch's short last batch", choices=("keep", "drop")
     )
+    initial_weights: str | None = parameter(
+        None,
+        "folder of a run whose scored model, of its last checkpoint, is the model of round 1",
+        is_input=True,
+    )
     client_lr_schedule: str = parameter(
         Derived(
             lambda known: "geometric" if known["client_lr_decay"] != 1 else "constant",

@@ -172,7 +172,7 @@ class _Resolver:
                 continue
             if parameter.is_input and self._given.get(name) is not None:
                 # Its content makes the run, its folder does not.
-                parts.append(name_part(name, os.path.basename(self[name])))
+                parts.append(name_part(name, os.path.basename(self[name].rstrip("/"))))
             elif name not in (*named, "seed") and self._departs(parameter):
                 of_path = parameter.is_path and isinstance(self[name], str)
                 parts.append((path_part if of_path else name_part)(name, self[name]))

@@ -25,6 +25,7 @@ from f3ast_tff.models import PureModel
 from f3ast_tff.records.metrics import COLUMNS
 from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.records.run_folder import json_values
+from f3ast_tff.run.trained_model import TrainedModel
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -197,14 +198,24 @@ def test_scores_of_clients_have_their_names(tmp_path: Path) -> None:
 
 def test_callbacks_come_in_order() -> None:
     seen: list[Any] = []
-    simulate(
+    models: list[TrainedModel] = []
+
+    def on_evaluation(row: Any, trained: TrainedModel) -> None:
+        seen.append(row["round"])
+        models.append(trained)
+
+    result = simulate(
         on_round=lambda t, cohort, outcome: seen.append((t, len(cohort), outcome.train_loss > 0)),
-        on_evaluation=lambda row: seen.append(row["round"]),
+        on_evaluation=on_evaluation,
         availability="always",
         **SMALL,
     )
     rounds = [(t, 3, True) for t in range(1, 7)]
     assert seen == [*rounds[:2], 2, *rounds[2:4], 4, *rounds[4:], 6]
+    first, _, last = (trained.weights for trained in models)
+    assert all(map(np.array_equal, last, result.weights))
+    assert not all(map(np.array_equal, first, last))
+    assert models[-1].probabilities(np.zeros((2, 60), np.float32)).shape == (2, 10)
 
 
 def test_plot(tmp_path: Path) -> None:
