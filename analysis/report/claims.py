@@ -390,9 +390,8 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
 
 def claim_text(filled: FilledTable, each: Comparison) -> str:
     """Returns a claim in words, such as `F3AST > FedAvg, Uneven`."""
-    claim = each.claim
-    sign = _SIGNS[claim.relation] if claim.source else "against"
-    pair = f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}"
+    sign = _SIGNS[each.claim.relation] if each.claim.source else "against"
+    pair = f"{filled.display(each.claim.a)} {sign} {filled.display(each.claim.b)}"
     return f"{pair}, {filled.heading(each.at)}"
 
 

@@ -167,9 +167,7 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         aggregation: Aggregation = self._build("aggregation")
-        if self._private is None:
-            return aggregation
-        return self._private.around(aggregation)
+        return aggregation if self._private is None else self._private.around(aggregation)
 
     @cached_property
     def _private(self) -> PrivateLeaves | None:
@@ -223,9 +221,8 @@ class Builder:
         KINDS["availability"].check_object(process)
         name = type(process).__name__
         check_repeats(f"availability {name}: mask", lambda t: available_clients(process, len(p), t))
-        constraint = self._build(
-            "constraint", len(p), self.availability_seed, self.payload.bytes_up
-        )
+        bytes_up = self.payload.bytes_up
+        constraint = self._build("constraint", len(p), self.availability_seed, bytes_up)
         name = type(constraint).__name__
         check_repeats(f"constraint {name}: limit", lambda t: constraint_of(constraint, t))
         return StrategyContext(
@@ -372,7 +369,7 @@ class Builder:
         """Returns all parts that the round loop needs."""
         # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
-        world = self.world
+        world, config = self.world, self._configs["delivery"]
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         names = self.data.train.names
@@ -382,9 +379,7 @@ class Builder:
             names = np.array(in_log, str)
         weight = self._settings.get("staleness_weight", "constant")
         return Experiment(
-            availability=self.masks
-            if self._configs["delivery"].looks_ahead
-            else world.availability,
+            availability=self.masks if config.looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
             strategy=strategy,
             engine=self.engine,
@@ -400,5 +395,5 @@ class Builder:
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
-            staleness_weight=weight if self._configs["delivery"].is_late else None,
+            staleness_weight=weight if config.is_late else None,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import FederatedData, Simulation, compare, load_run, simulate
+from f3ast_tff import FederatedData, compare, load_run, simulate
 from f3ast_tff.analysis.run_groups import group_runs
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.core.randomness import generator
@@ -342,34 +341,6 @@ def test_a_folder_may_be_the_working_folder(
     assert load_run(".").settings["clients_per_round"] == 3
 
 
-def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
-    """Each seed equals a run with this seed alone; a strategy object starts anew per seed."""
-    few: dict[str, Any] = {**SMALL, "rounds": 2, "eval_every": 1, "algorithm": "fedavg"}
-    drawn = simulate(seeds=range(2), folder=tmp_path / "runs", **few)
-    alone = simulate(seed=1, data_seed=1, **few)
-    scores = drawn[drawn["seed"] == 1]["sample_accuracy"].tolist()
-    assert scores == alone.metrics["test_sample_accuracy"].tolist()
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0", "1"]
-
-    class Last(BaseStrategy):
-        """Selects the clients with the largest ids; `moved` counts the rounds."""
-
-        def __init__(self) -> None:
-            self.moved = 0
-
-        def select(self, now: Round) -> np.ndarray:
-            self.moved += 1
-            assert self.moved == now.number
-            return now.constraint.admit(np.flatnonzero(now.available)[::-1])
-
-    mine = {"algorithm": Last(), "aggregation": "mean"}
-    frame = compare({"base": drawn, "one": alone, "mine": mine}, seeds=range(2), **{**few, **mine})
-    assert dict(frame.groupby("method").size()) == {"base": 4, "one": 2, "mine": 4}
-    rows = frame.differences(baseline="base")
-    assert dict(zip(rows["a"], rows["pairs"])) == {"one": 1, "mine": 2}
-    assert len(frame.plot().axes) == 2
-
-
 def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="seed = 1: must not be given with seeds"):
         simulate(seeds=range(2), seed=1, **SMALL)
@@ -399,23 +370,3 @@ def test_reprs_are_short() -> None:
     assert "<th>algorithm</th><td>F3AST</td>" in result._repr_html_()
     assert repr(data()).startswith("FederatedData(train=ClientExamples(N=8, examples=72, shape=(")
     assert "<td>72</td>" in data()._repr_html_()
-
-
-def test_data_objects_are_draws_if_methods_share_them() -> None:
-    """The data of a draw are equal for both methods, or their runs are not paired."""
-
-    def drawn(draw: int) -> FederatedData:
-        points = data()
-        moved = points.train.features + np.float32(draw)
-        return replace(points, train=replace(points.train, features=moved))
-
-    def run(method: str, draw: int, of: int) -> Simulation:
-        few: dict[str, Any] = {"rounds": 2, "eval_every": 2, "constraint": 3}
-        return simulate(drawn(of), method, seed=draw, data_seed=draw, **few)
-
-    base = [run("fedavg", draw, draw) for draw in range(3)]
-    found = compare({"base": base, "mine": [run("f3ast", draw, draw) for draw in range(3)]})
-    assert found.differences(baseline="base")["draws"].tolist() == [3]
-    others = compare({"base": base, "mine": [run("f3ast", draw, draw + 1) for draw in range(3)]})
-    with pytest.raises(RunsError, match="data files"):
-        others.differences(baseline="base")
