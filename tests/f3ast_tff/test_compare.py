@@ -65,5 +65,4 @@ def test_data_objects_are_draws_if_methods_share_them() -> None:
     found = compare({"base": base, "mine": [run("f3ast", draw, draw) for draw in range(3)]})
     assert found.differences(baseline="base")["draws"].tolist() == [3]
     others = compare({"base": base, "mine": [run("f3ast", draw, draw + 1) for draw in range(3)]})
-    with pytest.raises(RunsError, match="data files"):
     assert others.differences(baseline="base")["pairs"].tolist() == [0, 0]
