@@ -27,6 +27,7 @@ from f3ast_tff.models import Model
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.selecting import check_repeats, constraint_of
+from f3ast_tff.run.strategy_facts import check_own_strategy
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
@@ -173,7 +174,17 @@ class Builder:
         from f3ast_tff.run.private_leaves import private_leaves
 
         weights = self.model.initial_weights(self._run.seed)
-        return private_leaves(text, self._configs["task"], self.data, self.model, weights)
+        return private_leaves(text, self.model, weights, self.data.train.num_clients)
+
+    @property
+    def _test_owners(self) -> np.ndarray | None:
+        """Training client of each test client, if clients are scored under models of their own."""
+        memory = self.aggregation.memory
+        if memory is None or not memory.has_own_models:
+            return None
+        from f3ast_tff.run.private_leaves import test_owners
+
+        return test_owners(self._settings, self._configs["task"], self.data)
 
     @cached_property
     def model_bytes(self) -> int:
@@ -200,7 +211,11 @@ class Builder:
         config, train = self._configs["availability"], self.data.train
         if train.names is not None:
             config = config.for_clients(train.names.tolist())
-        labels = [self._label_distribution()] if config.needs_labels else []
+        labels = []
+        if config.needs_labels:
+            from f3ast_tff.availability.labelled import label_distribution
+
+            labels = [label_distribution(train, self.data.num_classes)]
         # An objective of equal shares does not change who is there.
         unit = "examples" if share == "equal" else share
         process = config.build(client_share(sizes, work, unit), seed, *labels)
@@ -222,11 +237,6 @@ class Builder:
             preprocessing=self.preprocessing,
         )
 
-    def _label_distribution(self) -> np.ndarray:
-        from f3ast_tff.availability.labelled import label_distribution
-
-        return label_distribution(self.data.train, self.data.num_classes)
-
     @cached_property
     def asked_world(self) -> StrategyContext:
         """The `world` of the strategy: the constraint is on the clients that are asked."""
@@ -244,7 +254,7 @@ class Builder:
         limits, world = self._selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
-            self._check_own(strategy)
+            check_own_strategy(strategy, self._configs, self._settings)
         if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
         from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
@@ -255,23 +265,6 @@ class Builder:
         if limits.selection_separation:
             strategy = Separated(strategy, limits.selection_separation, world.num_clients)
         return strategy
-
-    def _check_own(self, strategy: Strategy) -> None:
-        """Refuses a user's strategy that expects another aggregation or loss than the run's."""
-        name = type(strategy).__name__
-        meant_for = getattr(strategy, "aggregation", None)
-        if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
-            allowed = (
-                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
-                "or name it in the Config"
-            )
-            raise ParameterError("aggregation", self._settings["aggregation"], allowed)
-        loss, asked = self._configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-        if asked not in (None, loss):
-            allowed = (
-                f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-            )
-            raise ParameterError("algorithm", self._settings["algorithm"], allowed)
 
     def _changing_population(self) -> Population:
         name, who = "client_share_of", self._settings["availability"]
@@ -362,7 +355,7 @@ class Builder:
             tff_clients_at_once=self._configs["task"].tff_clients_at_once,
             folder=self._folder,
             late=late,
-            test_owners=None if self._private is None else self._private.test_owners,
+            test_owners=self._test_owners,
         )
         return engine.build(parts)
 
