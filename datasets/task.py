@@ -25,8 +25,8 @@ _LOGGER = logging.getLogger(__name__)
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 # Bytes of generated data whose size is said.
 _LARGE = 2**31
-# Rule of private leaves for the test examples.
-PRIVATE_NEEDS = (
+# Rule of models that differ from client to client, for the test examples.
+OWN_MODELS_NEED = (
     "needs test examples of the clients that train, and {} tests others: give own_test, a share of "
     "each client's examples that is left out of training"
 )
@@ -177,7 +177,7 @@ class TaskConfig:
                     allowed = "must not be given with own_test, which scores the clients that train"
                     raise ParameterError(name, settings[name], allowed)
         elif settings.get("private") is not None and self.tests_same_clients is False:
-            raise ParameterError("private", settings["private"], PRIVATE_NEEDS.format("the task"))
+            raise ParameterError("private", settings["private"], OWN_MODELS_NEED.format("the task"))
 
     def with_own_test(self, data: FederatedData) -> FederatedData:
         """Returns the data, with the test examples of `own_test` if it is given.

@@ -15,7 +15,6 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining, check_steps, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
@@ -178,7 +177,17 @@ class Builder:
         from f3ast_tff.run.private_leaves import private_leaves
 
         weights = self.model.initial_weights(self._run.seed)
-        return private_leaves(text, self._configs["task"], self.data, self.model, weights)
+        return private_leaves(text, self.model, weights, self.data.train.num_clients)
+
+    @property
+    def _test_owners(self) -> np.ndarray | None:
+        """Training client of each test client, if clients are scored under models of their own."""
+        memory = self.aggregation.memory
+        if memory is None or not memory.has_own_models:
+            return None
+        from f3ast_tff.run.private_leaves import test_owners
+
+        return test_owners(self._settings, self._configs["task"], self.data)
 
     @cached_property
     def start(self) -> list[np.ndarray] | None:
@@ -214,7 +223,11 @@ class Builder:
         config, train = self._configs["availability"], self.data.train
         if train.names is not None:
             config = config.for_clients(train.names.tolist())
-        labels = [self._label_distribution()] if config.needs_labels else []
+        labels = []
+        if config.needs_labels:
+            from f3ast_tff.availability.labelled import distribution_of
+
+            labels = [distribution_of(self.data, self._has_classes, self._settings["availability"])]
         # An objective of equal shares does not change who is there.
         unit = "examples" if share == "equal" else share
         process = config.build(client_share(sizes, work, unit), self.availability_seed, *labels)
@@ -236,14 +249,6 @@ class Builder:
             model=self.model,
             preprocessing=self.preprocessing,
         )
-
-    def _label_distribution(self) -> np.ndarray:
-        from f3ast_tff.availability.labelled import label_distribution
-
-        if not self._has_classes:
-            allowed = "reads the clients' classes, and the labels of this data are values"
-            raise ParameterError("availability", self._settings["availability"], allowed)
-        return label_distribution(self.data.train, self.data.num_classes)
 
     @cached_property
     def asked_world(self) -> StrategyContext:
@@ -320,12 +325,7 @@ class Builder:
             allowed = f"must be another: model {settings['model']} brings a loss or scores"
             raise ParameterError("engine", settings["engine"], allowed)
         client = self._build("client_optimizer")
-        training = self._training
-        schedule = client_schedule(
-            training.client_lr_schedule,
-            decay=training.client_lr_decay,
-            rounds=training.client_lr_rounds,
-        )
+        schedule = self._training.client_schedule
         server = self._build("server_optimizer")
         if not server.is_constant:
             allowed = "has a schedule, which only a client optimizer can"
@@ -345,7 +345,7 @@ class Builder:
             tff_clients_at_once=self._configs["task"].tff_clients_at_once,
             folder=self._folder,
             late=late,
-            test_owners=None if self._private is None else self._private.test_owners,
+            test_owners=self._test_owners,
             scoring=self.scoring,
             start=self.start,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.own_test import owners_of_tests
-from f3ast_tff.datasets.task import PRIVATE_NEEDS, TaskConfig
+from f3ast_tff.datasets.task import OWN_MODELS_NEED, TaskConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Ranges
 from f3ast_tff.methods.parts.memory_rules import length_of
@@ -28,11 +28,9 @@ class PrivateLeaves:
 
     Attributes:
         ranges: Their coordinates in the model as one vector.
-        test_owners: Training client of each test client, `int64 [C]`.
     """
 
     ranges: Ranges
-    test_owners: np.ndarray
 
     @property
     def num_bytes(self) -> int:
@@ -45,34 +43,48 @@ class PrivateLeaves:
 
 
 def private_leaves(
-    text: str, task: TaskConfig, data: FederatedData, model: Any, weights: Sequence[np.ndarray]
+    text: str, model: Any, weights: Sequence[np.ndarray], num_clients: int
 ) -> PrivateLeaves:
     """Finds the leaves that a setting `private` names; says how much memory they take.
 
     Args:
         text: The setting.
-        task: Configuration of the task.
-        data: Its data.
         model: The network.
         weights: Its initial weights.
+        num_clients: Number of clients N.
 
     Raises:
-        ParameterError: If an entry names no leaf, or a test client is no training client.
+        ParameterError: If an entry names no leaf.
     """
     names = names_of(model)
     leaves = chosen_leaves(text, names, len(weights))
-    same = True if task.own_test is not None else task.tests_same_clients
-    owners = owners_of_tests(data, same)
-    if owners is None:
-        raise ParameterError("private", text, PRIVATE_NEEDS.format("this data"))
-    found = PrivateLeaves(ranges_of(leaves, weights), owners)
-    many = data.train.num_clients
+    found = PrivateLeaves(ranges_of(leaves, weights))
     _LOG.info(
         "private leaves %s: %d numbers of each of %d clients, %.1f MiB; the saved model has their "
         "initial values",
         ", ".join(names[leaf] if names else str(leaf) for leaf in leaves),
         length_of(found.ranges),
-        many,
-        many * found.num_bytes / 2**20,
+        num_clients,
+        num_clients * found.num_bytes / 2**20,
     )
     return found
+
+
+def test_owners(settings: Mapping[str, Any], task: TaskConfig, data: FederatedData) -> np.ndarray:
+    """Returns the training client of each test client, `int64 [C]`.
+
+    Args:
+        settings: All settings.
+        task: Configuration of the task.
+        data: Its data.
+
+    Raises:
+        ParameterError: If a test client is no training client, or it is not known which.
+    """
+    drawn = task.test_clients is not None or task.held_out_clients is not None
+    same = True if task.own_test is not None else task.tests_same_clients
+    owners = owners_of_tests(data, None if same and drawn else same)
+    if owners is None:
+        name = "aggregation" if settings["private"] is None else "private"
+        raise ParameterError(name, settings[name], OWN_MODELS_NEED.format("this data"))
+    return owners

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from f3ast_tff.core.randomness import MAX_SEED
-from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES
+from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES, Schedule, client_schedule
 from f3ast_tff.settings import Derived, Published, Reading, parameter
 from f3ast_tff.settings.parameter import PRESETS
 
@@ -68,6 +68,12 @@ class TrainingConfig:
         "such as head or norm, or of numbers",
         method_specific=True,
     )
+
+    @property
+    def client_schedule(self) -> Schedule:
+        """The schedule of the clients' learning rate; refuses a parameter that it lacks."""
+        decay, rounds = self.client_lr_decay, self.client_lr_rounds
+        return client_schedule(self.client_lr_schedule, decay=decay, rounds=rounds)
 
 
 def _population(known: Any) -> str:

@@ -257,9 +257,9 @@ class Memory:
 
     @property
     def by_client(self) -> bool:
-        """Whether clients differ: by values kept for each, by their starts or messages."""
+        """Whether clients differ: by values kept for each, by starts, messages or own models."""
         own_start = type(self).client is not Memory.client
-        return self.keeps_clients or own_start or self.has_messages
+        return self.keeps_clients or own_start or self.has_messages or self.has_own_models
 
     @property
     def has_messages(self) -> bool:

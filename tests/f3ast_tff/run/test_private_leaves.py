@@ -12,6 +12,8 @@ import pytest
 from f3ast_tff import FederatedData, Simulation, TrainingFunction, simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.models import Trained
 
 TABLE = "engine/client_private_leaves"
@@ -161,6 +163,25 @@ def test_names_say_whose_the_test_examples_are() -> None:
         run(task=other, **given, private="head")
     mended = run(task=other, **given, private="head", own_test=0.5)
     assert mended.metrics["test_user_accuracy"].iloc[-1] == 1
+
+
+class OwnStart(Memory):
+    """Scores each client under the initial model."""
+
+    def own_model(self, kept: Any, server: Any, model: Any, xp: Any) -> Any:
+        return xp.zeros_like(model)
+
+
+class ScoredAtTheStart(Aggregation):
+    memory = OwnStart()
+
+
+@pytest.mark.parametrize("engine", ["host", "fused"])
+def test_a_plug_in_with_models_of_its_own_needs_to_know_whose_the_tests_are(engine: str) -> None:
+    found = run(aggregation=ScoredAtTheStart(), engine=engine)
+    assert found.metrics["test_sample_loss"].iloc[-1] == pytest.approx(np.log(CLASSES), rel=1e-6)
+    with pytest.raises(ParameterError, match="this data tests others: give own_test"):
+        run(aggregation=ScoredAtTheStart(), test_clients=3)
 
 
 def test_a_training_function_names_its_arrays() -> None:

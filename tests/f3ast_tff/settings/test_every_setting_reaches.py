@@ -45,6 +45,7 @@ PART_OF = {
         "loop": "rounds eval_every checkpoint_every staleness_weight",
         "preprocessing": "augmentation",
         "data": "test_clients held_out_clients own_test",
+        "aggregation": "private",
         "constraint": "over_commitment",
     }.items()
     for parameter in parameters.split()

@@ -16,7 +16,7 @@ from f3ast_tff.methods.parts.host_memory import (
     leaves_of,
     table_bytes,
 )
-from f3ast_tff.methods.parts.memory import UpdateMemory
+from f3ast_tff.methods.parts.memory import Memory, UpdateMemory
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.methods.every_memory import AMPLIFIED, EVERY, OF_CLIENTS
 
@@ -151,6 +151,17 @@ def test_an_amplified_model_that_overflows_is_as_before_the_period_ended() -> No
     assert advanced is not None and advanced.moves and not advanced.fits
     np.testing.assert_array_equal(rules.model, np.full(SIZE, 3e38, np.float32))
     np.testing.assert_array_equal(rules.kept["server_period_start"], np.zeros(SIZE))
+
+
+def test_a_part_of_the_model_takes_its_length_alone() -> None:
+    """Coordinates 0 and 2 of 3: 5 clients take 40 bytes, and start as the model."""
+
+    class Parts(Memory):
+        parts = {"own": ((0, 1), (2, 3))}
+
+    assert table_bytes(Parts(), N, SIZE) == 40
+    (table,) = initial_tables(Parts(), N, START).values()
+    np.testing.assert_array_equal(table, [[1.0, 0.5]] * N)
 
 
 def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,7 @@ ONE_TOO_MANY = np.zeros(3)
         ("end_round", None, "end_round is None: must be the server's values and the model"),
         ("end_round", ({}, np.zeros(2)), "must be a dict with average_y, average_y_error, total_s"),
         ("evaluated", 1.0, "evaluated is 1.0: must be one vector"),
+        ("own_model", 1.0, "own_model is 1.0: must be one vector"),
     ],
 )
 def test_a_result_of_no_use(rule: str, result: Any, says: str) -> None:
@@ -92,6 +93,9 @@ def test_a_result_of_no_use(rule: str, result: Any, says: str) -> None:
         ("averages", ("x",), r"averages is \('x',\): must be a tuple of names in vectors: y"),
         ("averages", "y", "averages is y: must be a tuple"),
         ("totals", ("y",), "totals is .*: must be a tuple of names in numbers: seen"),
+        ("parts", {"y": ((0, 1),)}, "parts is y: must not name y, which vectors or numbers has"),
+        ("parts", {"z": ()}, r"parts\['z'\] is \(\): must be rising ranges"),
+        ("parts", {"z": ((0, 2), (1, 3))}, "must be rising ranges"),
         ("vectors_up", -1, "vectors_up is -1: must be an integer, at least 1"),
         ("start_loss", True, "start_loss is True: only applies with a rule message"),
         ("echo_clip", 1.0, "is None: must be a vector, as echo_clip is given"),
