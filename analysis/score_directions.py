@@ -25,6 +25,8 @@ def check_score(groups: Sequence[RunGroup], score: str) -> bool:
     Raises:
         ParameterError: If a group has no such score, or groups differ in which is better.
     """
+    if not groups:
+        return higher_is_better(score)
     common = [name for name in scores_in(groups) if all(name in g.score_names for g in groups)]
     if score not in common:
         raise ParameterError("score", score, f"must be one of {', '.join(common)}")

@@ -204,7 +204,7 @@ class TorchModel(TrainingFunction):
         """Mean loss over a batch's labels that count."""
         if self._own_loss is None:
             return nn.functional.cross_entropy(outputs.flatten(0, -2), labels.flatten())
-        values = self._own_loss(outputs, labels)
+        values = self._own_loss(outputs, _known(labels))
         if values.shape[:1] != labels.shape[:1] or values.shape not in (
             labels.shape,
             labels.shape[:1],
@@ -220,7 +220,7 @@ class TorchModel(TrainingFunction):
     def _loss_in_numpy(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         assert self._own_loss is not None
         with torch.no_grad():
-            found = self._own_loss(torch.tensor(outputs), torch.tensor(labels))
+            found = self._own_loss(torch.tensor(outputs), _known(torch.tensor(labels)))
         values: np.ndarray = found.numpy()
         return values
 
@@ -241,6 +241,11 @@ class TorchModel(TrainingFunction):
             found = module(torch.tensor(features, device=self.device))
         scores: np.ndarray = found.cpu().numpy()
         return scores
+
+
+def _known(labels: torch.Tensor) -> torch.Tensor:
+    """Labels for a loss of the user's: classes are `int64`, class 0 for pads."""
+    return labels if labels.is_floating_point() else labels.clamp(min=0).long()
 
 
 def _pull(parameters: list[nn.Parameter], starts: list[torch.Tensor], pull: float) -> None:

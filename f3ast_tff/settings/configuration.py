@@ -23,6 +23,8 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, parameters_of
 from f3ast_tff.settings.registry import Plugin, Registry
 
+# Setting whose input is the folder of a run.
+_RUN = "initial_weights"
 # Start of a setting that stands for arrays given in Python; their SHA-256 follows.
 GIVEN_ARRAYS = "sha256:"
 _Group = TypeVar("_Group")
@@ -102,11 +104,11 @@ class Configuration:
         for name in dict.fromkeys(names):
             path = self.settings[name]
             if path is not None:
-                if path.startswith(GIVEN_ARRAYS):
+                if name == _RUN and path.startswith(GIVEN_ARRAYS):
                     found[name] = path.removeprefix(GIVEN_ARRAYS)
                     continue
                 try:
-                    path = _file_of(path)
+                    path = _last_checkpoint(path) if name == _RUN else path
                     found[name] = _digest(path, *_stamp(path))
                 except FileNotFoundError as error:
                     raise ParameterError(name, path, "not found") from error
@@ -201,7 +203,7 @@ def _method_specific(config: type, by_default: bool) -> list[str]:
     return [name for name, own in declared.items() if (by_default if own is None else own)]
 
 
-def _file_of(path: str) -> str:
+def _last_checkpoint(path: str) -> str:
     """The last checkpoint of a run's folder; another path unchanged."""
     if not os.path.isdir(path):
         return path

@@ -102,8 +102,8 @@ OTHER_VALUE: dict[str, Any] = {
     "slot_seconds": 50.0,
     "fail_below_arrivals": 1.0,
 }
-# Parameters outside the experiment: its place, its execution; and alpha, which changes no label
-# (tests/datasets/test_synthetic.py).
+# Parameters outside the experiment: its place, its execution; alpha, which changes no label
+# (tests/datasets/test_synthetic.py); and another run (tests/f3ast_tff/run/test_initial_weights.py).
 ELSEWHERE = {
     "output_dir",
     "run_name",
@@ -116,6 +116,7 @@ ELSEWHERE = {
     "data_dir",
     "ray_address",
     "synthetic_alpha",
+    "initial_weights",
 }
 
 

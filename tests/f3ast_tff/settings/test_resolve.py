@@ -99,6 +99,7 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "checkpoint_seconds",
         "keep_checkpoints",
         "client_scores",
+        "initial_weights",
         "logger",
         "num_workers",
         "ray_address",
