@@ -101,7 +101,7 @@ test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment
 	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py
 
 test-torch: $(TORCH)/.installed  ## Run the tests of PyTorch and scikit-learn, in an environment of their own
-	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py
+	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py tests/test_notebooks.py::test_pytorch
 
 lint: style types  ## Check style, formatting and types
 
@@ -120,10 +120,13 @@ docs-tables: $(STAMP)  ## Write docs/components.md and the table of components f
 	$(PY) -m tools.component_table
 	$(PY) -m f3ast_tff.cli.help_pages > docs/components.md
 
-.PHONY: docs docs-serve dist
-docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)
+notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
+	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb
+
+.PHONY: docs docs-serve dist notebooks
+docs: $(DOCS)  ## Build the site into build/site
 	rm -rf build/pages build/site
-	$(PY) -m tools.docs_site build/pages $(if $(filter 0,$(DOCS_EXECUTE)),--without_outputs)
+	$(PY) -m tools.docs_site build/pages
 	$(VENV)/bin/zensical build --strict --clean
 
 docs-serve:  ## Serve the built site at http://localhost:8000, with its search (PORT)

@@ -71,10 +71,6 @@ _MARKERS = 5
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
 _CHARACTERS_PER_INCH = 12
-_PANELS = {
-    "test_sample_accuracy": "test sample accuracy",
-    "test_user_accuracy": "test user accuracy",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +95,7 @@ def draw_curves(
     num_unfinished: int = 0,
     x: str = "rounds",
 ) -> Figure:
-    """Draws accuracy over samples and over users, a row of panels for each condition.
+    """Draws accuracy (loss, if labels are values) of samples and users, a row for each condition.
 
     A line is the mean over an algorithm's draws of the data, of each draw's mean over its seeds.
     The band is one standard deviation over draws to each side. With one draw both are over its
@@ -133,9 +129,10 @@ def draw_curves(
     panels = figure.subplots(len(rows), 2, squeeze=False)
     differing = varying(groups, names)
     for row, members in zip(panels, rows):
-        for panel, (column, label) in zip(row, _PANELS.items()):
-            draw_panel(panel, members, column, looks, x)
-            panel.set_ylabel(label)
+        name = "accuracy" if all("sample_accuracy" in g.score_names for g in members) else "loss"
+        for panel, kind in zip(row, ("sample", "user")):
+            draw_panel(panel, members, f"test_{kind}_{name}", looks, x)
+            panel.set_ylabel(f"test {kind} {name}")
             said = describe(members[0].condition(differing), differing)
             panel.set_title(literal(_wrap(said, 2)), fontsize="medium")
     for panel in panels[-1]:

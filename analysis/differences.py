@@ -21,7 +21,6 @@ from f3ast_tff.analysis.run_groups import (
     RunGroup,
     arranged,
     describe,
-    higher_is_better,
     is_own,
     partition,
     sortable,
@@ -29,6 +28,7 @@ from f3ast_tff.analysis.run_groups import (
     varying,
 )
 from f3ast_tff.analysis.runs import PERIODS, SCORES, without_own_aggregation
+from f3ast_tff.analysis.score_directions import check_score
 from f3ast_tff.analysis.texts import over, scored_on
 from f3ast_tff.analysis.verdicts import (
     ERROR,
@@ -151,12 +151,6 @@ def _of_the_methods(groups: Sequence[RunGroup]) -> list[str]:
     ]
 
 
-def score_of_objective(groups: Sequence[RunGroup]) -> str:
-    """Returns the accuracy of the runs' objective: over users if all have p_k = 1 / N."""
-    shares = {str(group.settings.get("client_share")) for group in groups}
-    return SCORES[1] if shares == {"equal"} else SCORES[0]
-
-
 def differences(
     methods: Methods,
     score: str = SCORES[0],
@@ -167,7 +161,7 @@ def differences(
 
     Args:
         methods: The runs.
-        score: Score to compare, of `runs.SCORES`.
+        score: Score to compare, which all runs have.
         period: Time of the score, of `runs.PERIODS`, or a round; see `RunGroup.scores`.
         baseline: A method, by its name in the settings or its label. `None` for all pairs of up to
             `MAX_METHODS` methods in a condition, the better one first; more are compared with
@@ -182,7 +176,7 @@ def differences(
         but of no method alone, with both values.
 
     Raises:
-        ParameterError: If no method is called `baseline`.
+        ParameterError: If no method is called `baseline`, or a run has no such score.
         RunsError: If a run was not evaluated in the round.
     """
     labels, world = methods.labels, varying(methods.groups, methods.conditions)
@@ -190,7 +184,7 @@ def differences(
     if baseline is not None and baseline not in known:
         allowed = f"must be a method of the runs: {', '.join(known)}"
         raise ParameterError("baseline", baseline, allowed)
-    sign = 1 if higher_is_better(score) else -1
+    sign = 1 if check_score(methods.groups, score) else -1
     means = {group: summarised(group.scores(score, period)).mean for group in methods.groups}
 
     def rank(group: RunGroup) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +18,6 @@ from f3ast_tff.analysis.differences import (
     differences,
     heading,
     methods_of,
-    score_of_objective,
     with_what_is_theirs,
 )
 from f3ast_tff.analysis.line_styles import Look, styles_of
@@ -31,12 +31,15 @@ from f3ast_tff.analysis.run_groups import (
     varying,
 )
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, RunsError, load_runs
+from f3ast_tff.analysis.score_directions import check_score, score_of_objective, scores_in
 from f3ast_tff.analysis.texts import spread_text
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.core.errors import ParameterError
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 _WIDTH = 100
+# A score that the runs of a group do not have.
+_NONE = Score(math.nan, math.nan, 0, 0)
 
 
 def final_table(
@@ -57,7 +60,8 @@ def final_table(
         draw's mean over its seeds; over seeds with one draw. A score that is not finite in one run
         makes both NaN.
     """
-    table = pd.DataFrame([_row(group, names) for group in groups])
+    scores = scores_in(groups)
+    table = pd.DataFrame([_row(group, names, scores) for group in groups])
     if labels is not None:
         table["display"] = [labels[group] for group in groups]
     for name in names:
@@ -89,13 +93,13 @@ def render(table: pd.DataFrame, named: Collection[str] = ()) -> str:
     return "\n\n".join(blocks)
 
 
-def _row(group: RunGroup, names: Sequence[str]) -> dict[str, object]:
+def _row(group: RunGroup, names: Sequence[str], scores: Sequence[str]) -> dict[str, object]:
     row: dict[str, object] = {"algorithm": group.algorithm, "display": group.display}
     row.update(group.condition(names))
     row["runs"], row["draws"] = len(group.runs), len(group.draws)
     for period in PERIODS:
-        for metric in SCORES:
-            found = score(group, metric, period)
+        for metric in scores:
+            found = score(group, metric, period) if metric in group.score_names else _NONE
             row[f"{period}_{metric}"] = found.mean
             row[f"{period}_{metric}_sd"] = found.deviation
     return row
@@ -105,14 +109,20 @@ def _block(part: pd.DataFrame, period: str) -> str:
     columns = {"runs": [str(number) for number in part["runs"]]}
     if (part["draws"] > 1).any():
         columns["draws"] = [str(number) for number in part["draws"]]
-    for metric in SCORES:
-        pairs = zip(part[f"{period}_{metric}"], part[f"{period}_{metric}_sd"])
+    prefix = f"{period}_"
+    names = [str(c) for c in part if str(c).startswith(prefix) and f"{c}_sd" in part]
+    for column in names:
+        metric = column.removeprefix(prefix)
+        # Runs of other models may have other scores.
+        if len(names) > len(SCORES) and part[column].isna().all():
+            continue
+        pairs = zip(part[column], part[f"{column}_sd"])
         columns[metric.replace("_", " ")] = [spread_text(Score(*pair, 0, 0)) for pair in pairs]
     # One width for all blocks, so that they line up.
     width = max(map(len, _HEADINGS.values()))
-    names = [name.ljust(width) for name in part["display"]]
+    labels = [name.ljust(width) for name in part["display"]]
     header = pd.Index(columns, name=_HEADINGS[period])
-    return pd.DataFrame(columns, index=names).set_axis(header, axis="columns").to_string()
+    return pd.DataFrame(columns, index=labels).set_axis(header, axis="columns").to_string()
 
 
 class Results(pd.DataFrame):
@@ -148,8 +158,9 @@ class Results(pd.DataFrame):
 
         Args:
             baseline: Method that all others are compared with; `None` for all pairs.
-            score: Score to compare: `sample_accuracy`, `user_accuracy`, `sample_loss`, `user_loss`;
-                `None` for `user_accuracy` if all runs have p_k = 1 / N, else `sample_accuracy`.
+            score: Score to compare: `sample_accuracy`, `user_accuracy`, `sample_loss`, `user_loss`,
+                or a score of the model, such as `sample_mae`. `None` for `user_accuracy` if all
+                runs have p_k = 1 / N, else `sample_accuracy`; the loss if labels are values.
             period: `"final"`, `"mean_of_last_10_percent"`, or a round that was evaluated.
             may_differ: Settings in which methods may differ, besides what is theirs: their own
                 settings, optimizers, penalty and local work.
@@ -160,8 +171,7 @@ class Results(pd.DataFrame):
                 two under equal settings.
         """
         score = score or score_of_objective(self.methods.groups)
-        if score not in SCORES:
-            raise ParameterError("score", score, f"must be one of {', '.join(SCORES)}")
+        check_score(self.methods.groups, score)
         if not isinstance(period, int) and period not in PERIODS:
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
         methods = self._that_may_differ(may_differ) if may_differ else self.methods

@@ -118,11 +118,21 @@ class RunGroup:
             return self
         return replace(self, method_settings=self.method_settings.union(names))
 
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The scores of the runs, see `Run.scores`."""
+        return self.first.scores
+
+    def higher_is_better(self, metric: str) -> bool:
+        """Returns whether a higher score is better, for a metric of `scores`."""
+        score = metric.removeprefix(f"{_kind(metric)}_")
+        return self.first.directions[score.partition("_")[2]]
+
     def scores(self, metric: str, at: str | int) -> dict[Pair, float]:
         """Returns a score by pair of data draw and seed.
 
         Args:
-            metric: A score of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over
+            metric: A score of `score_names`; `best_<score>` for the best over
                 all evaluations; `change_<score>` for the mean size of its change from one
                 evaluation to the next, over the second half of the evaluations;
                 `second_half_<score>` for its mean over that half; `converged_<score>` for the mean
@@ -135,15 +145,14 @@ class RunGroup:
         Raises:
             RunsError: If a run was not evaluated in that round.
         """
-        kinds = ("best", "change", "converged", "second_half")
-        kind = next((each for each in kinds if metric.startswith(f"{each}_")), "")
+        kind = _kind(metric)
         score = metric.removeprefix(f"{kind}_")
         column = f"test_{score}"
         values = {}
         for pair, run in self.runs.items():
             if kind == "best":
                 scores = run.metrics[column]
-                values[pair] = float(scores.max() if higher_is_better(score) else scores.min())
+                values[pair] = float(scores.max() if self.higher_is_better(score) else scores.min())
             elif kind in ("change", "second_half"):
                 half = run.metrics[column].to_numpy()[len(run.metrics) // 2 :]
                 values[pair] = float((np.abs(np.diff(half)) if kind == "change" else half).mean())
@@ -190,9 +199,9 @@ def summarised(scores: Mapping[Pair, float]) -> Score:
     )
 
 
-def higher_is_better(metric: str) -> bool:
-    """Whether a score is an accuracy, not a loss."""
-    return metric.endswith("accuracy")
+def _kind(metric: str) -> str:
+    kinds = ("best", "change", "converged", "second_half")
+    return next((each for each in kinds if metric.startswith(f"{each}_")), "")
 
 
 def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[RunGroup], list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from f3ast_tff.analysis.runs import Pair, Run
+from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.settings import builtin_registry
 
 
@@ -50,10 +51,13 @@ def data_names(runs: Sequence[Run]) -> dict[Run, str]:
     tasks = builtin_registry().components["task"]
     by_draw: dict[tuple[Any, ...], dict[Run, str]] = {}
     for run in runs:
-        task = tasks.get(run.settings["task"])
-        if task is not None and "data_dir" in run.settings and run.data_sha256 is not None:
-            names = [p.name for p in task.parameters if p.decides_result]
-            draw = (task.name, run.pooled, *map(run.settings.get, names))
+        name = run.settings["task"]
+        task = tasks.get(name)
+        from_files = task is not None and "data_dir" in run.settings
+        if (from_files or name == DATA_OBJECT) and run.data_sha256 is not None:
+            known = () if task is None else task.parameters
+            settings = [p.name for p in known if p.decides_result] or ["data_seed", "seed"]
+            draw = (name, run.pooled, *map(run.settings.get, settings))
             by_draw.setdefault(draw, {})[run] = run.data_sha256[:8]
     several = {draw: found for draw, found in by_draw.items() if len({*found.values()}) > 1}
     digests = {run: digest for found in several.values() for run, digest in found.items()}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
 from f3ast_tff.files.messages import is_plain, one_line
 from f3ast_tff.records.metrics import count_of_last_10_percent
@@ -26,6 +28,8 @@ from f3ast_tff.records.results import (
 from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.kinds import METHOD_KINDS
 
+# Scores of classes, and whether a higher score is better.
+DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": False})
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
@@ -40,7 +44,6 @@ SETTINGS = {
     "rounds": int,
     "seed": int,
 }
-_COLUMNS = ["round", *(f"test_{score}" for score in SCORES)]
 
 
 class RunsError(ValueError):
@@ -78,6 +81,8 @@ class Run:
         input_files: SHA-256 of the files that settings name, by setting.
         data_sha256: Digest of the data, including clients; `None` if not recorded.
         version: Version of this library that made the run; `None` if not recorded.
+        directions: Whether a higher score is better, by the score's name; a model may bring scores.
+        own_loss: Whether the model has a loss of its own, not cross-entropy.
     """
 
     path: Path
@@ -92,6 +97,8 @@ class Run:
     input_files: Mapping[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
     version: str | None = None
+    directions: Mapping[str, bool] = field(default_factory=lambda: DIRECTIONS)
+    own_loss: bool = False
 
     @property
     def pair(self) -> Pair:
@@ -113,9 +120,14 @@ class Run:
 
     @property
     def guess_loss(self) -> float | None:
-        """Loss of a guess among the task's C classes, ln C; `None` if C is unknown."""
+        """Cross-entropy of a guess among C classes, ln C; `None` for other losses or unknown C."""
         num_classes = self.components["task"].get("num_classes")
-        return None if num_classes is None else math.log(max(1, num_classes))
+        return None if num_classes is None or self.own_loss else math.log(max(1, num_classes))
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The scores, such as `SCORES`: samples and users of each name."""
+        return scores_named(self.directions)
 
     @property
     def pooled(self) -> bool:
@@ -158,6 +170,11 @@ class Run:
             return read_selection(self.path, self.summary)
         except DamagedResult as error:
             raise RunsError(f"damaged run: {one_line(error)}") from error
+
+
+def scores_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Returns the scores of these names: over samples and over users."""
+    return tuple(f"{kind}_{name}" for name in names for kind in ("sample", "user"))
 
 
 def display_of(kind: str, name: str) -> str:
@@ -273,7 +290,8 @@ def read_run(path: Path) -> Run:
         file = path / "metrics.csv"
         if summary is not None and "files" in summary:
             check_result(file, summary["files"].get(file.name))
-        metrics = _metrics(file, summary is not None)
+        scores = scores_named(facts.get("directions", DIRECTIONS))
+        metrics = _metrics(file, summary is not None, scores)
     except DamagedResult as error:
         raise RunsError(f"damaged run: {one_line(error)}") from error
     except OSError as error:
@@ -298,8 +316,10 @@ def described(config: Any) -> dict[str, Any]:
         if isinstance(value, str) and not is_plain(value):
             raise ValueError(f"setting {name} holds control characters")
     try:
-        plugins = config["plugins"]
-        files, digest = config["input_files"], config.get("data_sha256")
+        plugins = {str(p["name"]): str(p["sha256"]) for p in config["plugins"]}
+        # Data given as an object are a draw of the data, not another experiment.
+        data = plugins.pop(f"task {DATA_OBJECT}", None)
+        files, digest = config["input_files"], config.get("data_sha256") or data
         version = config.get("packages", {}).get("f3ast-tff")
         return {
             "settings": _checked(settings),
@@ -309,15 +329,27 @@ def described(config: Any) -> dict[str, Any]:
             },
             "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
-            "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
+            "plugins": plugins,
             # Plug-ins with components of methods only, in which compared methods may differ.
-            "method_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
+            "method_plugins": frozenset(
+                str(p["name"]) for p in config["plugins"] if {*p["kinds"]} <= _OWN
+            ),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
             "version": None if version is None else one_line(str(version)),
+            **_scoring(config),
         }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"does not describe its components: {error!r}") from error
+
+
+def _scoring(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `Run` on a model's own loss and scores, if it brings any."""
+    scoring = config.get("scoring")
+    if scoring is None:
+        return {}
+    directions = {one_line(str(n)): each == "higher" for n, each in scoring["scores"].items()}
+    return {"directions": directions, "own_loss": bool(scoring["own_loss"])}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:
@@ -331,12 +363,13 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _metrics(file: Path, finished: bool) -> pd.DataFrame:
+def _metrics(file: Path, finished: bool, scores: Sequence[str]) -> pd.DataFrame:
+    columns = ["round", *(f"test_{score}" for score in scores)]
     if not finished and not file.exists():
         # A run writes its settings before its first evaluation.
-        return pd.DataFrame(columns=_COLUMNS, dtype=float)
+        return pd.DataFrame(columns=columns, dtype=float)
     metrics = read_metrics(file)
-    missing = [column for column in _COLUMNS if column not in metrics]
+    missing = [column for column in columns if column not in metrics]
     if missing:
         raise ValueError(f"has no column {', '.join(missing)}")
     rounds = metrics["round"]

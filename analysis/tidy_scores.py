@@ -21,6 +21,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, read_finished, ru
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import (
+    DIRECTIONS,
     PERIODS,
     SCORES,
     Pair,
@@ -28,8 +29,10 @@ from f3ast_tff.analysis.runs import (
     RunsError,
     display_of,
     order_of,
+    scores_named,
     without_own_aggregation,
 )
+from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
@@ -52,7 +55,8 @@ _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
 _AGGREGATION = "aggregation"
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 CLOCK = "simulated_seconds"
-_NEEDED = ("task", "algorithm", _SEED, _ROUND, *SCORES)
+# Which direction of each score is better, of runs whose model brings scores.
+WAYS = "better"
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,9 @@ def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> 
         comparable), `aggregation` where it is not an algorithm's own (its runs' name depends on
         it), `reading` where it is not the paper's, `availability_draws` where it is not the
         reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
-        `seed`, `round`, `SCORES`, which have six decimals, and the clock, for runs in the order of
-        `comparable_groups`, of their draws and their seeds.
+        `seed`, `round`, the scores, which have six decimals, the clock, and, if a model brings
+        scores, `better`, the direction of each score, for runs in the order of `comparable_groups`,
+        of their draws and their seeds.
 
     Raises:
         RunsError: If a run is there twice.
@@ -97,16 +102,33 @@ def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> 
     always = _always_columns(groups)
     apart = varying(groups, names)
     shown = [n for n in dict.fromkeys([*names, *always]) if n in (*always, *apart) and n != "task"]
-    measured = ["round", *(f"test_{score}" for score in SCORES), *([CLOCK] if clock else [])]
+    scored = scores_in(groups)
+    measured = ["round", *(f"test_{score}" for score in scored), *([CLOCK] if clock else [])]
+    with_own = any(group.first.directions != DIRECTIONS for group in groups)
 
     def scores_of_run(run: Run) -> pd.DataFrame:
         rounds = run.metrics["round"]
         kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
         scores = kept.reindex(columns=measured).round(6)
-        return scores.rename(columns=lambda name: name.removeprefix("test_"))
+        scores = scores.rename(columns=lambda name: name.removeprefix("test_"))
+        return scores.assign(**{WAYS: ways_of(run)}) if with_own else scores
 
     table = labelled(groups, ["task", "algorithm", *shown], scores_of_run)
     return table if table[_DRAW].nunique() > 1 else table.drop(columns=_DRAW)
+
+
+def ways_of(run: Run) -> str:
+    """Returns which direction of each score is better, as in `accuracy higher, loss lower`."""
+    found = run.directions.items()
+    return ", ".join(f"{name} {'higher' if up else 'lower'}" for name, up in found)
+
+
+def _directions(text: str) -> dict[str, bool]:
+    """The directions of a text of `ways_of`, by name."""
+    pairs = [part.split(" ") for part in text.split(", ")]
+    if any(len(pair) != 2 or pair[1] not in ("higher", "lower") for pair in pairs):
+        raise RunsError(f"column {WAYS}: {text!r} must be as in 'loss lower, mae lower'")
+    return {name: way == "higher" for name, way in pairs}
 
 
 def labelled(
@@ -162,7 +184,7 @@ def read_scores(path: Path) -> pd.DataFrame:
             round of a run twice.
     """
     table = read_cells(path)
-    for name in _NEEDED:
+    for name in _needed(table):
         if name not in table:
             raise RunsError(f"{path} has no column {name}; tidy_scores writes files of scores")
     if table.empty:
@@ -171,7 +193,7 @@ def read_scores(path: Path) -> pd.DataFrame:
     table = table.assign(draw=draws)
     try:
         # An empty score: training diverged.
-        numbers = [name for name in (*SCORES, CLOCK) if name in table]
+        numbers = [name for name in (*scores_of(table), CLOCK) if name in table]
         table = table.replace(dict.fromkeys(numbers, {"": "nan"})).astype(
             {**dict.fromkeys(("draw", _SEED, _ROUND), int), **dict.fromkeys(numbers, float)}
         )
@@ -185,9 +207,21 @@ def read_scores(path: Path) -> pd.DataFrame:
     return table
 
 
+def scores_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Returns the scores that are columns of a table of scores."""
+    if WAYS not in table:
+        return SCORES
+    texts = dict.fromkeys(table[WAYS])
+    return scores_named(dict.fromkeys(name for text in texts for name in _directions(text)))
+
+
+def _needed(table: pd.DataFrame) -> tuple[str, ...]:
+    return ("task", "algorithm", _SEED, _ROUND, *scores_of(table))
+
+
 def settings_of(table: pd.DataFrame) -> list[str]:
     """Returns the settings that are columns of a table of scores."""
-    other = ("draw", _SEED, _ROUND, *SCORES, CLOCK)
+    other = ("draw", _SEED, _ROUND, *scores_of(table), CLOCK, WAYS)
     return [str(name) for name in table if name not in other]
 
 
@@ -196,8 +230,10 @@ def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
     names = settings_of(table)
     texts = {name: table[name].tolist() for name in names}
     draws, seeds, rounds = (table[name].tolist() for name in ("draw", _SEED, _ROUND))
-    measured = [name for name in (_ROUND, *SCORES, CLOCK) if name in table]
-    metrics = table[measured].rename(columns={name: f"test_{name}" for name in SCORES})
+    scores = scores_of(table)
+    measured = [name for name in (_ROUND, *scores, CLOCK) if name in table]
+    metrics = table[measured].rename(columns={name: f"test_{name}" for name in scores})
+    ways = table[WAYS].tolist() if WAYS in table else ["accuracy higher, loss lower"] * len(table)
     run_of = table.groupby([*names, "draw", _SEED], sort=False).ngroup().to_numpy()
     order = np.lexsort((rounds, run_of))
     found: dict[Key, RunGroup] = {}
@@ -207,7 +243,9 @@ def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
         group = found.setdefault(tuple(settings.values()), RunGroup(settings, frozenset(), {}))
         pair = Pair(draws[first], seeds[first])
         of_run = {**settings, **_drawn(pair)}
-        group.runs[pair] = Run(Path(), of_run, metrics=metrics.iloc[rows], summary={})
+        directions = _directions(ways[first])
+        run = Run(Path(), of_run, metrics.iloc[rows], summary={}, directions=directions)
+        group.runs[pair] = run
     return list(found.values())
 
 
@@ -228,12 +266,16 @@ def scores_at(group: RunGroup, score: str, when: When) -> dict[Pair, float]:
 
 
 def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:
-    """Returns a row per kept run: its settings, `draw`, `seed`, and `SCORES` at its last round."""
+    """Returns a row per kept run: its settings, `draw`, `seed`, and scores at its last round."""
     rows = []
     for group in groups:
-        scores = {score: group.scores(score, "final") for score in SCORES}
+        scores = {score: group.scores(score, "final") for score in group.score_names}
         rows += [
-            {**group.settings, **pair._asdict(), **{name: scores[name][pair] for name in SCORES}}
+            {
+                **group.settings,
+                **pair._asdict(),
+                **{name: each[pair] for name, each in scores.items()},
+            }
             for pair in group.runs
         ]
     return pd.DataFrame(rows)

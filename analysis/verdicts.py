@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
-from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.texts import median_and_signs
 from f3ast_tff.settings import builtin_registry
@@ -189,7 +189,7 @@ def question(
     of_a, of_b = (len(common & _diverged(group, metric, period)) for group in (a, b))
     return Question(
         relation,
-        higher_is_better(metric),
+        a.higher_is_better(metric),
         paper=paper,
         found=found,
         obstacle=obstacle_to_verdict((a, b), found, fewest_pairs, rounds),
@@ -199,7 +199,7 @@ def question(
 
 def ranked(group: RunGroup, metric: str, period: str | int) -> dict[Pair, float]:
     """Returns scores by pair; a score that is not finite is worse than any other."""
-    worst = -math.inf if higher_is_better(metric) else math.inf
+    worst = -math.inf if group.higher_is_better(metric) else math.inf
     scores = group.scores(metric, period)
     return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
 

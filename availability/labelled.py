@@ -12,7 +12,7 @@ from f3ast_tff.availability.process import (
     IndependentAvailability,
 )
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.component import component_of
@@ -30,7 +30,7 @@ def label_distribution(examples: ClientExamples, num_classes: int) -> np.ndarray
 
     Examples:
         >>> import numpy as np
-        >>> from f3ast_tff import ClientExamples
+        >>> from f3ast_tff import ClientExamples, FederatedData
         >>> from f3ast_tff.availability import label_distribution
         >>> data = np.zeros((3, 1)), np.array([0, 0, 1]), np.array([0, 2, 3])
         >>> label_distribution(ClientExamples(*data), 2).tolist()
@@ -53,6 +53,23 @@ def drawn_labels(num_clients: int, num_classes: int, alpha: float, seed: int) ->
     rng = generator(seed, "preview labels")
     shares = rng.dirichlet(np.full(num_classes, alpha), num_clients)
     return rng.multinomial(100, shares) / 100
+
+
+def distribution_of(data: FederatedData, has_classes: bool, name: str) -> np.ndarray:
+    """Returns `label_distribution` of the training clients.
+
+    Args:
+        data: The run's data.
+        has_classes: Whether its labels are classes.
+        name: Availability process that asks, for errors.
+
+    Raises:
+        ParameterError: If the labels are values.
+    """
+    if not has_classes:
+        allowed = "reads the clients' classes, and the labels of this data are values"
+        raise ParameterError("availability", name, allowed)
+    return label_distribution(data.train, data.num_classes)
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
-from f3ast_tff.core.randomness import MAX_SEED
+from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.settings import Derived, Published, parameter
+from f3ast_tff.settings.component import component_of
 
 from .source import SourceFile, default_data_dir
 
 _LOGGER = logging.getLogger(__name__)
+_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 # Bytes of generated data whose size is said.
 _LARGE = 2**31
 # Rule of models that differ from client to client, for the test examples.
@@ -105,6 +109,62 @@ class TaskConfig:
         """Returns the expected memory while the data are generated; 0 if unknown or small."""
         return 0
 
+    def check_size(self) -> None:
+        """Refuses generated data that will not fit into memory; says the size of large ones.
+
+        Raises:
+            ParameterError: If the data are larger than the memory that is free.
+        """
+        expected, there = self.expected_bytes(), available_memory_bytes()
+        gib = expected / 2**30
+        if expected > there:
+            allowed = (
+                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
+            )
+            raise ParameterError("num_clients", self.num_clients, allowed)
+        if expected > _LARGE:
+            _LOGGER.warning("the data of %d clients take some %.1f GiB", self.num_clients, gib)
+
+    def drawn(self, data: FederatedData, pooled: bool) -> FederatedData:
+        """Returns the data of a run: clients held out, own test examples, scored clients.
+
+        Args:
+            data: Data of all clients.
+            pooled: Whether all training clients are one.
+
+        Raises:
+            ParameterError: If a setting contradicts the data, or no test example is left.
+        """
+        found = data.train.num_clients
+        if self.num_clients not in (None, found):
+            allowed = f"must be {found}, the number in this data"
+            raise ParameterError("num_clients", self.num_clients, allowed)
+        held = self._drawn_clients("held_out_clients", self.held_out_clients, found, found - 1)
+        if held is not None:
+            kept = np.setdiff1d(np.arange(found), held)
+            data = replace(data, train=data.train.take(kept), test=data.train.take(held))
+        data = self.with_own_test(data)
+        if pooled:
+            data = replace(data, train=data.train.pooled())
+        there = data.test.num_clients
+        scored = self._drawn_clients("test_clients", self.test_clients, there, there)
+        data = data if scored is None else replace(data, test=data.test.take(scored))
+        if not len(data.test.labels):
+            raise ParameterError("task", component_of(self).name, "has no test examples")
+        return data
+
+    def _drawn_clients(
+        self, name: str, asked: int | None, there: int, most: int
+    ) -> np.ndarray | None:
+        """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
+        if asked is None:
+            return None
+        if asked > most:
+            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
+            raise ParameterError(name, asked, allowed)
+        rng = generator(self.data_seed, name.replace("_", " "))
+        return np.sort(rng.permutation(there)[:asked])
+
     def preprocessing(self, seed: int) -> Preprocessing:
         """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""
         return AsStored()
@@ -131,22 +191,6 @@ class TaskConfig:
 
         train, test = with_own_test(data.train, self.own_test, self.data_seed)
         return replace(data, train=train, test=test)
-
-    def check_size(self) -> None:
-        """Refuses generated data that will not fit into memory; says the size of large ones.
-
-        Raises:
-            ParameterError: If the data need more memory than there is.
-        """
-        expected, there = self.expected_bytes(), available_memory_bytes()
-        many, gib = self.num_clients, expected / 2**30
-        if expected > there:
-            allowed = (
-                f"needs some {gib:.0f} GiB for the data, and {there / 2**30:.0f} are available"
-            )
-            raise ParameterError("num_clients", many, allowed)
-        if expected > _LARGE:
-            _LOGGER.warning("the data of %d clients take some %.1f GiB", many, gib)
 
 
 @dataclass(frozen=True)

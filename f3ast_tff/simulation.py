@@ -18,12 +18,12 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.metrics import Row, shown_scores
 from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.run.trained_model import TrainedModel
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import GIVEN_ARRAYS, Configuration
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from f3ast_tff.analysis.runs import Run
 
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
-OnEvaluation = Callable[[Row], None]
+OnEvaluation = Callable[[Row, TrainedModel], None]
 
 # Settings of a run's files, with the values for no files.
 _OF_FILES: Mapping[str, tuple[Any, ...]] = {
@@ -61,6 +61,7 @@ class Simulation:
             `probabilities`.
         model: The network of these weights.
         summary: Content of `summary.json` without its checksums.
+        scoring: The model's own loss and scores, see `Scoring.describe`; `None` without any.
         folder: The run's folder; `None` if no files were written.
 
     Examples:
@@ -78,6 +79,7 @@ class Simulation:
     trained: TrainedModel
     model: Model | None
     summary: Mapping[str, Any]
+    scoring: Mapping[str, Any] | None
     folder: Path | None
 
     @property
@@ -101,8 +103,7 @@ class Simulation:
         constraint = settings.get("clients_per_round") or settings.get("constraint")
         said += [("K", str(constraint)), ("rounds", str(settings["rounds"]))]
         final = self.summary["final"]
-        scores = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
-        found = {name: final[f"test_{name}"] for name in scores}
+        found = {name: final[f"test_{name}"] for name in shown_scores(final)}
         # `None` stands for a score that is not finite.
         return said + [
             (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
@@ -116,8 +117,10 @@ class Simulation:
 
         settings = dict(self.configuration.settings)
         description = self.configuration.describe()
-        description["components"]["task"]["num_classes"] = self.trained.num_classes
-        facts = described({"settings": settings, **description})
+        many = 0 if self.trained.values else self.trained.num_classes
+        description["components"]["task"]["num_classes"] = many
+        scoring = {} if self.scoring is None else {"scoring": self.scoring}
+        facts = described({"settings": settings, **description, **scoring})
         # A user's objects have no lasting digest; the caller names the method instead.
         plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
         return Run(
@@ -127,14 +130,13 @@ class Simulation:
             **{**facts, "plugins": plugins},
         )
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
-    ) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, metric: str | None = None) -> Figure:
         """Draws a score over the rounds.
 
         Args:
             path: File to write; `None` for none.
-            metric: A column of `metrics`.
+            metric: A column of `metrics`; by default the sample accuracy, or the sample loss if
+                labels are values.
 
         Returns:
             The figure.
@@ -145,6 +147,7 @@ class Simulation:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        metric = metric or f"test_{shown_scores(self.summary['final'])[0]}"
         figure = Figure(figsize=(6, 4), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -224,13 +227,15 @@ def simulate(
             refused.
         plugins: Files or modules, see the flag `--plugin`.
         on_round: Function called after each round with its number, cohort and outcome.
-        on_evaluation: Function called after each evaluation with its row of metrics.
+        on_evaluation: Function called after each evaluation with its row of metrics, and the model
+            that the row scores: a `TrainedModel` with `weights` and `predict`.
         seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
             is also `data_seed`, another draw of the data, unless `data_seed` is given or the task
             is an object.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`,
             `private=("head",)`); also `model`, `aggregation`, `constraint`, `delivery`,
-            `client_optimizer` and `server_optimizer`, by name or as objects.
+            `client_optimizer` and `server_optimizer`, by name or as objects. `initial_weights` is
+            the folder of a run, whose scored model is the start, or a list of arrays.
 
     Returns:
         The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
@@ -272,6 +277,7 @@ def simulate(
     if not isinstance(private := settings.get("private"), (str, type(None))):
         settings["private"] = ",".join(map(str, private)) or None
     _check_files(folder, settings)
+    start, settings = _start_of(settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
@@ -283,10 +289,11 @@ def simulate(
     path = None if folder is None else configuration.folder
     if path is not None:
         _say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
-    callback: Any = SimpleNamespace(
-        on_round=on_round or _ignore, on_evaluation=on_evaluation or _ignore
-    )
-    result = run_experiment(configuration, path, with_model=True, callbacks=[callback])
+    callbacks: list[Any] = []
+    if on_round is not None or on_evaluation is not None:
+        both = {"on_round": on_round or _ignore, "on_evaluation": on_evaluation or _ignore}
+        callbacks.append(SimpleNamespace(**both))
+    result = run_experiment(configuration, path, with_model=True, callbacks=callbacks, start=start)
     trained = result.trained
     assert trained is not None
     return Simulation(
@@ -296,6 +303,7 @@ def simulate(
         trained=trained,
         model=result.model,
         summary=result.summary,
+        scoring=result.scoring,
         folder=path,
     )
 
@@ -309,8 +317,8 @@ def compare(
     """Compares methods.
 
     Args:
-        methods: Methods by name. Each is a result of `simulate`, an `algorithm` of `simulate` to
-            run, or a mapping of settings to run.
+        methods: Methods by name. Each is a result of `simulate` or a list of them, an `algorithm`
+            of `simulate` to run, or a mapping of settings to run.
         seeds: Seeds of the methods to run, see `simulate`.
         folder: Folder for a folder of runs per method, by its name; `None` writes no files.
         **settings: Settings of all methods to run.
@@ -332,28 +340,27 @@ def compare(
     if not methods:
         raise ParameterError("methods", {}, "must hold at least one")
     each = None if seeds is None else list(seeds)
-    found: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     for name, given in methods.items():
-        if isinstance(given, (Simulation, Results)):
-            found[name] = given
+        ready = given if isinstance(given, list) else [given]
+        if ready and all(isinstance(one, (Simulation, Results)) for one in ready):
+            found[name] = ready
         else:
             own = given if isinstance(given, Mapping) else {"algorithm": given}
             if folder is not None and (Path(name).name != name or name == ".."):
                 raise ParameterError("methods", name, "must be the name of one folder")
             place = {} if folder is None else {"folder": Path(folder) / name}
-            found[name] = simulate(**{"seeds": each, **settings, **place, **own})
+            found[name] = [simulate(**{"seeds": each, **settings, **place, **own})]
     return _results(found)
 
 
-def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -> Results:
+def _results(found: Mapping[str, Sequence[Simulation | Results]]) -> Results:
     from f3ast_tff.analysis.results_frame import Results, results_of
 
     runs = {}
     for name, each in found.items():
-        if isinstance(each, Results):
-            runs[name] = each.runs
-        else:
-            runs[name] = [one.run for one in ([each] if isinstance(each, Simulation) else each)]
+        of = [one.runs if isinstance(one, Results) else [one.run] for one in each]
+        runs[name] = [run for part in of for run in part]
     return results_of(runs)
 
 
@@ -367,6 +374,17 @@ def _say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
     logging.warning(
         "%s: this run cannot be resumed; register it, or give it an attribute identity", what
     )
+
+
+def _start_of(settings: Mapping[str, Any]) -> tuple[list[np.ndarray] | None, dict[str, Any]]:
+    """Weights given as arrays, and settings that name them by their digest."""
+    value = settings.get("initial_weights")
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return None, dict(settings)
+    from f3ast_tff.run.initial_weights import digest_of, given_arrays
+
+    start = given_arrays(value)
+    return start, {**settings, "initial_weights": f"{GIVEN_ARRAYS}{digest_of(start)}"}
 
 
 def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

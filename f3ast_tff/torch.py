@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _IGNORED = -100
 
 
 class TorchModel(TrainingFunction):
-    """A classifier of PyTorch; its loss is cross-entropy, averaged over a batch's labels.
+    """A network of PyTorch; its loss is cross-entropy, averaged over a batch's labels, or its own.
 
     A client's step is w - rate v with v = momentum v + g and g the gradient of the batch's loss,
     plus weight_decay w, plus the method's offset and its pull (w - start); g is clipped to a norm
@@ -62,6 +62,8 @@ class TorchModel(TrainingFunction):
         labels_sequences: bool = False,
         examples_at_once: int = 512,
         identity: str | None = None,
+        loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
+        scores: Mapping[str, Any] | None = None,
     ) -> None:
         """Takes a network, which is copied; see the class.
 
@@ -74,6 +76,9 @@ class TorchModel(TrainingFunction):
             labels_sequences: See `ModelConfig`.
             examples_at_once: See `Model`.
             identity: See `TrainingFunction`.
+            loss: Loss of outputs and labels, tensors, for training and evaluation, without a mean
+                over examples (`reduction="none"`); see `Model`.
+            scores: Further scores, in NumPy, see `Model`.
         """
         if buffers not in BUFFERS:
             raise ParameterError("buffers", buffers, f"must be one of {', '.join(BUFFERS)}")
@@ -89,6 +94,7 @@ class TorchModel(TrainingFunction):
             "buffers": buffers,
             "weight_decay": weight_decay,
             "_make": make,
+            "_own_loss": loss,
         }
         for name, value in fields.items():
             # The base is a frozen dataclass.
@@ -101,6 +107,8 @@ class TorchModel(TrainingFunction):
             labels_sequences=labels_sequences,
             examples_at_once=examples_at_once,
             identity=identity,
+            loss=None if loss is None else self._loss_in_numpy,
+            scores=scores,
         )
 
     @property
@@ -109,6 +117,7 @@ class TorchModel(TrainingFunction):
         return f"TorchModel({type(self.module).__name__})"
 
     _make: Callable[[], nn.Module] | None
+    _own_loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None
     _start: list[np.ndarray]
 
     def check_optimizer(self, optimizer: Any) -> None:
@@ -158,16 +167,21 @@ class TorchModel(TrainingFunction):
         offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
         starts = [] if pull is None else [each.detach().clone() for each in parameters]
         step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
-        total, visits = torch.zeros((), device=self.device), 0
+        losses: list[torch.Tensor] = []
         corrects = bool(offsets or starts or self.weight_decay or sgd.clip_norm is not None)
-        known = np.where(examples.labels < 0, _IGNORED, examples.labels).astype(np.int64)
-        for batch in work.batches:
-            x, y = (torch.from_numpy(each[batch]) for each in (examples.features, known))
-            logits = module(x.to(self.device)).flatten(0, -2)
-            loss = nn.functional.cross_entropy(logits, y.to(self.device).flatten())
-            if not (known[batch] >= 0).any():
+        labels, pads, batches = examples.labels, np.zeros(0, bool), work.batches
+        if self._own_loss is None:
+            pads = labels < 0
+            labels = np.where(pads, _IGNORED, labels).astype(np.int64)
+        padded = bool(pads.any())
+        for batch in batches:
+            x, y = (torch.from_numpy(each[batch]) for each in (examples.features, labels))
+            outputs = module(x.to(self.device))
+            if padded and pads[batch].all():
                 # The mean over no label is no number.
-                loss = logits.sum() * 0
+                loss = outputs.sum() * 0
+            else:
+                loss = self._batch_loss(outputs, y.to(self.device))
             step.zero_grad()
             loss.backward()
             if corrects:
@@ -177,12 +191,38 @@ class TorchModel(TrainingFunction):
             if sgd.clip_norm is not None:
                 _clip(parameters, sgd.clip_norm)
             step.step()
-            total, visits = total + loss.detach() * len(batch), visits + len(batch)
+            losses.append(loss.detach())
         found = self._sent(module)
         with torch.no_grad():
             for buffer, before in zip(module.buffers(), kept):
                 buffer.copy_(before)
-        return Trained(found, float(total) / max(visits, 1))
+        sizes = [len(batch) for batch in batches]
+        mean = np.average(torch.stack(losses).cpu().numpy(), weights=sizes) if losses else 0.0
+        return Trained(found, float(mean))
+
+    def _batch_loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Mean loss over a batch's labels that count."""
+        if self._own_loss is None:
+            return nn.functional.cross_entropy(outputs.flatten(0, -2), labels.flatten())
+        values = self._own_loss(outputs, labels)
+        if values.shape[:1] != labels.shape[:1] or values.shape not in (
+            labels.shape,
+            labels.shape[:1],
+            (len(labels), 1),
+        ):
+            shapes = f"{list(values.shape)} for labels {list(labels.shape)}"
+            raise ValueError(f"loss returned shape {shapes}: must be a value per example or label")
+        if labels.is_floating_point() or values.shape != labels.shape:
+            return values.mean()
+        counts = labels >= 0
+        return torch.where(counts, values, 0.0).sum() / counts.sum().clamp(min=1)
+
+    def _loss_in_numpy(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        assert self._own_loss is not None
+        with torch.no_grad():
+            found = self._own_loss(torch.tensor(outputs), torch.tensor(labels))
+        values: np.ndarray = found.numpy()
+        return values
 
     def _correct(self, parameters: list[nn.Parameter], offsets: list[torch.Tensor]) -> None:
         """Adds weight decay and offsets to the gradients."""

@@ -195,9 +195,10 @@ def test_tests_that_are_named_exist(page: Path) -> None:
         assert f"def {name}" in (ROOT / file).read_text(), f"{page.name}: {file} {name}"
 
 
-def test_notebooks_are_kept_without_outputs() -> None:
+def test_notebooks_are_kept_with_outputs_and_small() -> None:
     for path in (ROOT / "examples").glob("*.ipynb"):
-        assert '"output_type"' not in path.read_text(), path.name
+        assert '"output_type"' in path.read_text(), path.name
+        assert path.stat().st_size < 200_000, path.name
 
 
 def too_wide(page: str) -> list[str]:

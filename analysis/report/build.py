@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.differences import score_of_objective
 from f3ast_tff.analysis.report import figures, layout, selection_figures
 from f3ast_tff.analysis.report.claims import FilledTable, claim_text, comparison_grid, fill
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
@@ -24,6 +23,7 @@ from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.score_directions import score_of_objective
 from f3ast_tff.analysis.texts import (
     ONE_AVAILABILITY,
     interval,
@@ -51,7 +51,8 @@ def build(
     compared_groups = [g for g in collected.groups if g in pure or not varied(g, collected.groups)]
     published = published_tables()
     filled = {table.name: fill(table, pure, period) for table in published}
-    readings, reading_tables = reading_section(collected.groups, period)
+    of_classes = [g for g in collected.groups if "sample_accuracy" in g.score_names]
+    readings, reading_tables = reading_section(of_classes, period)
     selections, damaged = _selections(compared_groups)
     named = [
         (_name_of_claims(name, number), each)

@@ -17,8 +17,9 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of
 from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
-from f3ast_tff.analysis.run_groups import RunGroup, Score, higher_is_better, in_order, score
+from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
 from f3ast_tff.analysis.runs import display_of
+from f3ast_tff.analysis.score_directions import higher_is_better
 from f3ast_tff.analysis.texts import (
     NOT_RUN,
     NOTHING,
@@ -389,9 +390,8 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
 
 def claim_text(filled: FilledTable, each: Comparison) -> str:
     """Returns a claim in words, such as `F3AST > FedAvg, Uneven`."""
-    claim = each.claim
-    sign = _SIGNS[claim.relation] if claim.source else "against"
-    pair = f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}"
+    sign = _SIGNS[each.claim.relation] if each.claim.source else "against"
+    pair = f"{filled.display(each.claim.a)} {sign} {filled.display(each.claim.b)}"
     return f"{pair}, {filled.heading(each.at)}"
 
 

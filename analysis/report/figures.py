@@ -26,12 +26,12 @@ from f3ast_tff.analysis.report.claims import FilledTable
 from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.variants import by_network, told_apart, variants
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
+from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import counted, over, scored_on
 
 DPI = 100
 # Widths of a figure and its panels, in inches: two figures side by side on a page, one on a phone.
 WIDTH, PANEL_WIDTH = 4.95, 4.0
-_COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}
 # Ratio of values beyond which a loss is drawn on a log scale.
 _WIDE = 30.0
 
@@ -73,18 +73,21 @@ def curves(
     groups: Sequence[RunGroup],
     told: Mapping[RunGroup, Mapping[str, Any]] | None = None,
 ) -> list[Picture]:
-    """Draws accuracy and loss against the round, a panel for each availability model of a task.
+    """Draws the scores of samples against the round, a panel for each availability model of a task.
 
-    If all runs have a clock, it also draws accuracy against simulated time. `what` is the subject
-    of the caption, `told` the settings that distinguish groups of one method.
+    If all runs have a clock, it also draws the first score against simulated time. `what` is the
+    subject of the caption, `told` the settings that distinguish groups of one method.
     """
     rows = in_order(groups, "availability")
     looks = looks_of(groups, told)
     labels = list(dict.fromkeys(look.label for look in looks.values()))
     legend_rows = -(-len(labels) // legend_columns(labels, WIDTH))
-    shown = [(column, label, "rounds") for column, label in _COLUMNS.items()]
+    scores = [n for n in scores_in(groups) if n.startswith("sample_")]
+    scores = [n for n in scores if all(n in group.score_names for group in groups)]
+    labels_of = {name: name.replace("_", " ") for name in scores}
+    shown = [(f"test_{name}", label, "rounds") for name, label in labels_of.items()]
     if all(map(has_clock, groups)):
-        shown.append(("test_sample_accuracy", "sample accuracy", "simulated_seconds"))
+        shown.append((f"test_{scores[0]}", labels_of[scores[0]], "simulated_seconds"))
     over = f"mean of {counted(group.runs for group in groups)}, band one standard deviation"
     found: list[Picture] = []
     for column, label, x in shown:
@@ -106,7 +109,8 @@ def curves(
         caption = f"{what}: {label} on {on} against the {X_AXES[x]}; {over} over them."
         # Panels share their limits, which are final only after the last panel.
         boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
-        more = "" if not found else "_time" if x != "rounds" else "_loss"
+        of_score = column.removeprefix("test_sample")
+        more = "" if not found else "_time" if x != "rounds" else of_score
         found.append(Picture(f"{name}{more}", caption, figure, boxes))
     return found
 

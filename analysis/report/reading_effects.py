@@ -20,8 +20,9 @@ from f3ast_tff.analysis.report.readings import (
     switch_text,
     told_apart,
 )
-from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better, summarised
+from f3ast_tff.analysis.run_groups import RunGroup, summarised
 from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.score_directions import higher_is_better
 from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS

@@ -16,16 +16,8 @@ from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Se
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
 from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
-from f3ast_tff.analysis.run_groups import (
-    CONDITION,
-    RunGroup,
-    describe,
-    higher_is_better,
-    in_order,
-    score,
-    varying,
-)
-from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
+from f3ast_tff.analysis.score_directions import check_score, own_scores_said, scores_in
 from f3ast_tff.analysis.texts import NOTHING, of_spread, over, p_value_text, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
@@ -63,7 +55,7 @@ def differences_section(
         several = len(set(methods.labels.values())) > 1
         return Section(title, [Text(said)] if several else []), table
     text = (
-        f"{said} {'Higher' if higher_is_better(score) else 'Lower'} is better. Two methods are "
+        f"{said} {'Higher' if check_score(groups, score) else 'Lower'} is better. Two methods are "
         "compared where task, availability and all settings agree, except what is theirs: their "
         "own settings, optimizers, penalty and local work. Too close to call: the interval "
         "contains 0. More draws make it shorter; choose their number beforehand."
@@ -199,16 +191,18 @@ def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
     told = told_apart(groups)
     order = in_order(groups, "availability")
     ordered = sorted(groups, key=lambda g: order.index(g.settings["availability"]))
-    rows, headings = [], []
+    rows, headings, shown = [], [], scores_in(groups)
     lost = any(group.num_guessing for group in groups)
     for group in ordered:
-        scores = [score(group, metric, period) for metric in SCORES]
-        texts = map(spread_text, scores)
+        scores = {n: score(group, n, period) for n in group.score_names}
+        texts = [spread_text(scores[n]) if n in scores else NOTHING for n in shown]
         count = group.num_guessing
         ends = [f"{count} of {len(group.runs)}" if count else ""] if lost else []
-        rows.append((labelled(group, told[group]), over(scores[0]), *texts, *ends))
+        rows.append(
+            (labelled(group, told[group]), over(next(iter(scores.values()))), *texts, *ends)
+        )
         headings.append(group.first.display("availability"))
-    metrics = [metric.replace("_", " ") for metric in SCORES]
+    metrics = [metric.replace("_", " ") for metric in shown]
     head = ("algorithm", "over", *metrics, *(["no better than a guess"] if lost else []))
     apart = ("task", "availability", *varying(groups, CONDITION))
     shared = [name for name in CONDITION if name not in apart]
@@ -216,7 +210,8 @@ def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
     networks = {network_of(group) for group in groups}
     network = networks.pop() if len(networks) == 1 else ""
     parts = [groups[0].first.display("task"), *filter(None, [network, condition])]
-    caption = f"{', '.join(parts)}; {of_spread(groups)}"
+    better = own_scores_said(groups)
+    caption = f"{', '.join(parts)}; {of_spread(groups)}{f'; {better}' if better else ''}"
     fold = len(rows) > _MAX_ROWS
     return Grid(name, caption, head, tuple(rows), folded=fold, groups=tuple(headings))
 

@@ -19,13 +19,13 @@ from f3ast_tff.analysis.run_groups import (
     RunGroup,
     comparable_groups,
     describe,
-    higher_is_better,
     is_own,
     partition,
     summarised,
     varying,
 )
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
+from f3ast_tff.analysis.score_directions import higher_is_better
 from f3ast_tff.analysis.texts import (
     ONE_AVAILABILITY,
     counted,

@@ -104,7 +104,7 @@ class _Clock:
     def on_round(self, round_number: int, cohort: Any, outcome: Any) -> None:
         self.end("round")
 
-    def on_evaluation(self, row: Any) -> None:
+    def on_evaluation(self, row: Any, trained: Any) -> None:
         self.end("evaluation")
 
 

@@ -19,18 +19,13 @@ from f3ast_tff.analysis.command_line import (
     say_left_out,
 )
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
-from f3ast_tff.analysis.differences import (
-    Methods,
-    differences,
-    heading,
-    methods_of,
-    score_of_objective,
-)
+from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import RunGroup, collect, varying
-from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
+from f3ast_tff.analysis.runs import PERIODS, RunsError
+from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
@@ -57,9 +52,9 @@ class Flags:
     may_differ: str = may_differ_flag()
     score: str | None = parameter(
         None,
-        "score that methods are compared by; default: the accuracy of the runs' objective, over "
-        "users for p_k = 1 / N, else over samples",
-        choices=SCORES,
+        "score that methods are compared by, such as sample_loss; default: the accuracy of the "
+        "runs' objective (the loss, if labels are values), over users for p_k = 1 / N, else over "
+        "samples",
     )
     x: str = parameter("rounds", "what curves are drawn against", choices=tuple(X_AXES))
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
@@ -88,6 +83,8 @@ def main(flags: Flags) -> None:
     equal = methods if colour is None else methods_of(collected.groups, may_differ)
     compared = differences(equal, score, PERIODS[0], flags.baseline)
     print(render(table, names[len(methods.conditions) :]))
+    if better := own_scores_said(methods.groups):
+        print(f"\n{better}")
     for where, part in compared.groupby("where", sort=False):
         print("", *filter(None, [where]), *part["sentence"], sep="\n")
         differing = dict.fromkeys(filter(None, part["differs_in"]))

@@ -118,9 +118,10 @@ def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
 
 def _say_verdicts(campaign: Campaign) -> None:
     """Prints the sentence of each pair, and what they are about."""
-    from f3ast_tff.analysis.differences import heading, score_of_objective
+    from f3ast_tff.analysis.differences import heading
     from f3ast_tff.analysis.results_frame import results_of
     from f3ast_tff.analysis.runs import PERIODS, read_run
+    from f3ast_tff.analysis.score_directions import score_of_objective
 
     methods = {name: [*map(read_run, each)] for name, each in _by_name(campaign).items()}
     results = results_of(methods)

@@ -14,8 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, require_ending, runs_flag
-from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
+from f3ast_tff.analysis.runs import DIRECTIONS, Run, RunsError, read_run, run_folders
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.tidy_scores import WAYS, ways_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
@@ -59,11 +60,13 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
     """Returns the evaluations of runs, by their names, as one table; unfinished runs too.
 
     There is a row per evaluation. Columns are `run` (the name), `finished`, every setting of any
-    run (missing for runs without it), and the columns of `metrics.csv`. A setting with values of
+    run (missing for runs without it), the columns of `metrics.csv`, and, if a model brings scores,
+    `better`, which direction of each score is better. A setting with values of
     several types becomes text.
     """
     names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
     parts = []
+    with_own = any(run.directions != DIRECTIONS for run in runs.values())
     for name, run in runs.items():
         given = {"run": name, "finished": run.summary is not None, **run.settings}
         metrics = run.metrics.reset_index(drop=True)
@@ -71,6 +74,8 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
             key: pd.Series([given.get(key)] * len(metrics), dtype=object)
             for key in ("run", "finished", *names)
         }
+        if with_own:
+            metrics = metrics.assign(**{WAYS: ways_of(run)})
         parts.append(pd.concat([pd.DataFrame(columns), metrics], axis="columns"))
     if not parts:
         return pd.DataFrame(columns=["run", "finished", *names])

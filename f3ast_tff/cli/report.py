@@ -12,7 +12,7 @@ from f3ast_tff.analysis.command_line import command, may_differ_flag, names_in, 
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.run_groups import Collected, collect
-from f3ast_tff.analysis.runs import PERIODS, SCORES
+from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -31,9 +31,9 @@ class Flags:
     )
     score: str | None = parameter(
         None,
-        "score that methods are compared by; default: the accuracy of the runs' objective, over "
-        "users for p_k = 1 / N, else over samples",
-        choices=SCORES,
+        "score that methods are compared by, such as sample_loss; default: the accuracy of the "
+        "runs' objective (the loss, if labels are values), over users for p_k = 1 / N, else over "
+        "samples",
     )
     period: str = parameter(
         PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS

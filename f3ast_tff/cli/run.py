@@ -219,13 +219,13 @@ def _report(folder: Path, result: RunResult) -> None:
     summary = result.summary
     # JSON has no NaN; a summary holds null instead.
     final = {k: float("nan") if v is None else v for k, v in summary["final"].items()}
+    from f3ast_tff.records.metrics import shown_scores
+
+    scores = [f"{n.replace('_', ' ')} {final[f'test_{n}']:.4f}" for n in shown_scores(final)]
     print(
         f"{folder} {'already finished' if result.finished_before else 'finished'}: "
         f"round {final['round']}, "
-        f"sample accuracy {final['test_sample_accuracy']:.4f}, "
-        f"user accuracy {final['test_user_accuracy']:.4f}, "
-        f"sample loss {final['test_sample_loss']:.4f}, "
-        f"user loss {final['test_user_loss']:.4f}; {_cost(summary)}"
+        f"{', '.join(scores)}; {_cost(summary)}"
     )
 
 
@@ -243,7 +243,7 @@ _WINDOW_S = 10.0
 
 
 class ProgressBar:
-    """Round, seconds per round, time left and accuracy.
+    """Round, seconds per round, time left and accuracy (loss, if labels are values).
 
     Without a terminal it prints a line per evaluation, and every 30 s if rounds are slow.
     """
@@ -253,7 +253,7 @@ class ProgressBar:
         self._name = name
         self._rounds = rounds
         self._bar: Any = None
-        self._accuracy = ""
+        self._score = ""
         self._done = 0
         self._first = True
         self._shown = 0.0
@@ -281,9 +281,13 @@ class ProgressBar:
         self._done += rounds
         per_round = self._seconds_per_round(now)
         if row is not None:
-            self._accuracy = f", accuracy {row['test_sample_accuracy']:.4f}"
+            from f3ast_tff.records.metrics import shown_scores
+
+            shown = shown_scores(row)[0]
+            name = shown.removeprefix("sample_")
+            self._score = f", {name} {row[f'test_{shown}']:.4f}"
         left = duration(per_round * (self._rounds - self._done))
-        told = f"{per_round:.2g} s per round, ETA {left}{self._accuracy}"
+        told = f"{per_round:.2g} s per round, ETA {left}{self._score}"
         with contextlib.suppress(OSError):  # The terminal may be gone.
             if self._bar is not None:
                 self._bar.set_description_str(told, refresh=False)

@@ -9,11 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.randomness import generator
-
-# Largest number of classes; a model has weights for every class up to the largest label.
-_MAX_CLASSES = 2**20
-
 
 @dataclass(frozen=True)
 class ClientExamples:
@@ -22,13 +17,14 @@ class ClientExamples:
     Attributes:
         features: Numbers, `[num_examples, ...]`; integers must fit `int32`.
         labels: Integer class ids, `[num_examples]`, or `[num_examples, length]` for sequences.
-            Negative labels (the pads of a sequence) count neither in losses nor in accuracies.
+            Negative labels (the pads of a sequence) count neither in losses nor in accuracies. Or
+            floating-point values, `[num_examples, ...]`, for a model with a loss of its own.
         offsets: `int64 [num_clients + 1]`; client k holds rows `offsets[k]:offsets[k + 1]`.
         names: Name of each client, `[num_clients]`; `None` if clients are only numbered.
 
     Raises:
-        ValueError: If the arrays contradict each other, features are not numbers, labels are not
-            integers, integers do not fit `int32`, or a name is there twice.
+        ValueError: If the arrays contradict each other, features or labels are not numbers,
+            integers do not fit `int32`, or a name is there twice.
 
     Examples:
         >>> import numpy as np
@@ -48,13 +44,13 @@ class ClientExamples:
         rows = len(self.features)
         if len(self.labels) != rows:
             raise ValueError(f"{rows} rows of features but {len(self.labels)} of labels")
-        if self.labels.dtype.kind not in "iu":
-            raise ValueError(f"labels must be integers, not {self.labels.dtype}")
+        if self.labels.dtype.kind not in "iuf":
+            raise ValueError(f"labels must be integers or floats, not {self.labels.dtype}")
         if self.features.dtype.kind not in "biuf":
             raise ValueError(f"features must be numbers, not {self.features.dtype}")
         # Larger integers would wrap around in a program without 64-bit integers.
         for what, array in (("features", self.features), ("labels", self.labels)):
-            if array.dtype.kind in "iu" and not _fits_int32(array):
+            if array.dtype.kind in "iu" and not fits_int32(array):
                 raise ValueError(f"{what} must be integers that fit int32, or floats")
         offsets = self.offsets
         if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
@@ -110,6 +106,10 @@ class ClientExamples:
         return str(k if self.names is None else self.names[k])
 
 
+# Name of the task of data given as an object.
+DATA_OBJECT = "federated_data"
+
+
 @dataclass(frozen=True)
 class FederatedData:
     """The data of a task.
@@ -117,12 +117,14 @@ class FederatedData:
     Attributes:
         train: Training examples by client.
         test: Test examples by client; a task may have other clients for testing.
-        num_classes: Number of classes; labels are `0 .. num_classes - 1`.
+        num_classes: Number of classes; labels are `0 .. num_classes - 1`. 0 if labels are values,
+            which are floating-point numbers.
         feature_names: Names of the features' columns; empty without names.
         label_names: Names of the classes, in order; empty without names.
 
     Raises:
-        ValueError: If a label is too large, or training and test features differ in shape.
+        ValueError: If a label is too large or of another kind, or training and test features differ
+            in shape.
 
     Examples:
         >>> import pandas as pd
@@ -141,10 +143,13 @@ class FederatedData:
     label_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.num_classes < 1:
-            raise ValueError(f"num_classes {self.num_classes}: must be at least 1")
+        if self.num_classes < 0:
+            raise ValueError(f"num_classes {self.num_classes}: must be at least 0")
         for part, examples in (("training", self.train), ("test", self.test)):
-            if examples.labels.max(initial=0) >= self.num_classes:
+            if (examples.labels.dtype.kind == "f") != (self.num_classes == 0):
+                must = "0 with labels that are floats, and at least 1 with integers"
+                raise ValueError(f"num_classes {self.num_classes}: must be {must}")
+            if self.num_classes and examples.labels.max(initial=0) >= self.num_classes:
                 flat = examples.labels.reshape(len(examples.labels), -1).max(axis=1, initial=0)
                 row = int(np.argmax(flat >= self.num_classes))
                 raise ValueError(
@@ -163,7 +168,8 @@ class FederatedData:
             for name, part in (("training", self.train), ("test", self.test))
         )
         head = "<tr><th></th><th>clients N</th><th>examples</th><th>shape</th></tr>"
-        return f"<table>{head}{rows}</table><p>{self.num_classes} classes</p>"
+        labels = f"{self.num_classes} classes" if self.num_classes else "labels are values"
+        return f"<table>{head}{rows}</table><p>{labels}</p>"
 
     @property
     def identity(self) -> str:
@@ -201,17 +207,19 @@ class FederatedData:
 
         Args:
             features: `[n, ...]`; floating-point numbers become `float32`, integers stay.
-            labels: Integers, `[n]`, or `[n, length]` with negative labels for pads.
+            labels: Integers, `[n]`, or `[n, length]` with negative labels for pads; or
+                floating-point values, `[n]` or `[n, d]`, which become `float32`.
             clients: Integers or texts, `[n]`.
             test: Share of each client's examples for testing, rounded; a client keeps at least
                 one example for training. Or booleans `[n]`, true for test examples. Or `None`: the
                 training examples are also the test examples.
-            num_classes: Number of classes; by default the largest label plus one.
+            num_classes: Number of classes; by default the largest label plus one. 0 for labels that
+                are values, also where they are integers.
             seed: Seed of the choice of test examples.
 
         Raises:
-            ValueError: If an array has another form, or a feature is not finite; names the row
-                and the client.
+            ValueError: If an array has another form, or a feature or value is not finite; names the
+                row and the client.
 
         Examples:
             >>> from f3ast_tff import FederatedData
@@ -220,6 +228,8 @@ class FederatedData:
             >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes
             (['a', 'b'], [2, 1], 2)
         """
+        from f3ast_tff.core import example_arrays as arrays
+
         if not isinstance(clients, np.ndarray) or clients.dtype == object:
             # An array of texts would merge 1 and "1".
             given = np.asarray(clients, object)
@@ -230,25 +240,28 @@ class FederatedData:
                 clients = frame_columns.texts(given, "clients")
         features, labels = map(np.asarray, (features, labels))
         if clients.ndim != 1 or clients.dtype.kind not in "iuUS" or not len(clients):
-            raise ValueError(f"clients must be integers or texts [n], not {_form(clients)}")
+            raise ValueError(f"clients must be integers or texts [n], not {arrays.form(clients)}")
         if len(features) != len(clients) or len(labels) != len(clients):
             lengths = f"{len(features)} rows of features, {len(labels)} of labels"
             raise ValueError(f"{lengths}, {len(clients)} of clients: must be as many")
-        features = _checked_features(features, clients)
-        labels = _checked_labels(labels, clients)
+        features = arrays.checked_features(features, clients)
+        if labels.dtype.kind == "f" or num_classes == 0:
+            labels, num_classes = arrays.checked_values(labels, clients, num_classes), 0
+        else:
+            labels = arrays.checked_labels(labels, clients)
         if num_classes is None:
             num_classes = int(labels.max()) + 1
         tested = np.zeros(len(clients), bool)
         if isinstance(test, (int, float)):
-            tested = _drawn(clients, test, seed)
+            tested = arrays.drawn(clients, test, seed)
         elif test is not None:
             tested = np.asarray(test)
             if tested.shape != clients.shape or tested.dtype != bool:
-                raise ValueError(f"test must be bool [{len(clients)}], not {_form(tested)}")
-        train = _by_client(features, labels, clients, ~tested)
+                raise ValueError(f"test must be bool [{len(clients)}], not {arrays.form(tested)}")
+        train = arrays.by_client(features, labels, clients, ~tested)
         if test is None:
             return cls(train, train, num_classes)
-        return cls(train, _by_client(features, labels, clients, tested), num_classes)
+        return cls(train, arrays.by_client(features, labels, clients, tested), num_classes)
 
     @classmethod
     def from_frame(
@@ -259,6 +272,7 @@ class FederatedData:
         split: str | None = None,
         features: Sequence[str] | None = None,
         test_fraction: float = 0.1,
+        num_classes: int | None = None,
         seed: int = 0,
     ) -> FederatedData:
         """Returns the data of a table with a client column; see `from_arrays`.
@@ -266,13 +280,15 @@ class FederatedData:
         Args:
             frame: A pandas DataFrame, or a table with `to_pandas`, as Hugging Face's `Dataset`.
             client: Column of client ids, integers or texts.
-            label: Column of classes: integers from 0, or texts, numbered in their sorted order.
+            label: Column of classes: integers from 0, or texts, numbered in their sorted order. Or,
+                with num_classes=0, of values, or of arrays or lists of values.
             split: Column of `train` or `test`; without it, `test_fraction` of each client's
                 examples are for testing.
             features: Columns for the model: columns of numbers, or one column of arrays or lists
                 of equal shape. By default all other columns of numbers; if there are none, the
                 only column of arrays.
             test_fraction: See `from_arrays`; ignored with `split`.
+            num_classes: See `from_arrays`; `None` for classes with texts.
             seed: See `from_arrays`.
 
         Raises:
@@ -292,14 +308,18 @@ class FederatedData:
             twice = next(column for column in used if used.count(column) > 1)
             raise ValueError(f"column {twice!r} is for two of client, label, split and features")
         columns = frame_columns.feature_columns(frame, features, known)
-        labels, label_names = frame_columns.classes(frame, label)
+        label_names: tuple[str, ...] = ()
+        if num_classes == 0:
+            labels = frame_columns.values(frame, label)
+        else:
+            labels, label_names = frame_columns.classes(frame, label)
         values = frame_columns.features(frame, columns)
         data = cls.from_arrays(
             values,
             labels,
             frame_columns.ids(frame, client),
             test=test_fraction if split is None else frame_columns.is_test(frame, split),
-            num_classes=len(label_names) or None,
+            num_classes=len(label_names) or num_classes,
             seed=seed,
         )
         # A column of arrays has many features.
@@ -307,77 +327,9 @@ class FederatedData:
         return replace(data, feature_names=names, label_names=label_names)
 
 
-def _form(array: np.ndarray) -> str:
-    return f"{array.dtype} {list(array.shape)}"
-
-
-def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
-    if features.ndim < 2 or features.dtype.kind not in "biuf":
-        raise ValueError(f"features must be numbers [n, ...], not {_form(features)}")
-    # Larger integers than int32 would wrap around in a program without 64-bit integers.
-    if features.dtype.kind in "iu" and _fits_int32(features):
-        return features
-    if features.dtype.kind in "iu":
-        from f3ast_tff.core import frame_columns
-
-        frame_columns.refuse_collapsed(features, "features")
-    with np.errstate(over="ignore"):
-        features = features.astype(np.float32)
-    finite = np.isfinite(features).reshape(len(features), -1).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(f"features must be finite: row {row}, of client {clients[row]}, is not")
-    return features
-
-
-def _fits_int32(features: np.ndarray) -> bool:
+def fits_int32(features: np.ndarray) -> bool:
+    """Returns whether all integers fit `int32`."""
     if np.can_cast(features.dtype, np.int32) or features.size == 0:
         return True
     limits = np.iinfo(np.int32)
     return bool(features.min() >= limits.min and features.max() <= limits.max)
-
-
-def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
-    if labels.ndim not in (1, 2) or labels.dtype.kind not in "biu":
-        raise ValueError(f"labels must be integers [n] or [n, length], not {_form(labels)}")
-    if labels.ndim == 1 and labels.min() < 0:
-        row = int(np.argmax(labels < 0))
-        raise ValueError(
-            f"labels must be at least 0: row {row}, of client {clients[row]}, has {labels[row]}"
-        )
-    if labels.size and labels.max() >= _MAX_CLASSES:
-        row = int(np.argmax(labels.reshape(len(labels), -1).max(axis=1)))
-        raise ValueError(
-            f"labels must be class ids from 0, below {_MAX_CLASSES}: row {row}, of client "
-            f"{clients[row]}, has {labels.max()}"
-        )
-    return labels.astype(np.int32)
-
-
-def _drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Draws the test examples, `bool [n]`."""
-    if not 0 < fraction < 1:
-        raise ValueError(f"test {fraction}: must be above 0 and below 1")
-    owners, sizes = np.unique(clients, return_inverse=True, return_counts=True)[1:]
-    order = np.lexsort((generator(seed, "test examples").random(len(clients)), owners))
-    place = np.arange(len(clients)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    count = np.minimum(np.rint(fraction * sizes).astype(np.int64), sizes - 1)
-    if not count.any():
-        raise ValueError(f"test {fraction}: no client has enough examples to spare one")
-    tested = np.zeros(len(clients), bool)
-    tested[order] = place < np.repeat(count, sizes)
-    return tested
-
-
-def _by_client(
-    features: np.ndarray, labels: np.ndarray, clients: np.ndarray, rows: np.ndarray
-) -> ClientExamples:
-    if not rows.any():
-        raise ValueError("there must be training and test examples")
-    chosen = np.flatnonzero(rows)
-    names, owners = np.unique(clients[chosen], return_inverse=True)
-    order = chosen[np.argsort(owners, kind="stable")]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
-    return ClientExamples(
-        features[order], labels=labels[order], offsets=offsets, names=names.astype(str)
-    )

@@ -59,9 +59,20 @@ def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
         whole = _is_whole(values)
         if not whole.all():
             row = int(np.argmin(whole))
-            raise ValueError(f"column {column!r}: row {row} has {values[row]}, no integer")
+            said = f"column {column!r}: row {row} has {values[row]}, no integer"
+            raise ValueError(f"{said}; labels that are values need num_classes=0")
         return values.astype(np.int64), ()
     return values, ()
+
+
+def values(frame: Any, column: str) -> np.ndarray:
+    """Returns labels that are values, `[n]`, or `[n, ...]` of a column of arrays or lists.
+
+    Raises:
+        ValueError: If a row holds something else; names the row.
+    """
+    found = _values(frame, column)
+    return found if found.dtype.kind in _NUMBERS else _stacked(found, column)
 
 
 def _is_whole(values: np.ndarray) -> np.ndarray:

@@ -103,6 +103,7 @@ class FusedConfig(BuiltinEngineConfig):
 
     framework: ClassVar[str] = "jax"
     keeps_late: ClassVar[bool] = True
+    takes_scoring: ClassVar[bool] = True
 
     matmul_precision: str = parameter(
         "highest",
@@ -218,6 +219,7 @@ class HostConfig(EngineConfig):
     """Configuration of `HostEngine`."""
 
     keeps_late: ClassVar[bool] = True
+    takes_scoring: ClassVar[bool] = True
 
     def build(self, parts: EngineParts) -> HostEngine:
         from f3ast_tff.engines.host.engine import HostEngine

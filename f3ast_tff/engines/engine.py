@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from f3ast_tff.core.preprocessing import Preprocessing
     from f3ast_tff.methods.parts.aggregation import Aggregation
     from f3ast_tff.models import Model
+    from f3ast_tff.models.scores import Scoring
     from f3ast_tff.optimizers.optimizer import Optimizer
 
 
@@ -96,13 +97,27 @@ class ExampleScores:
 
     Attributes:
         loss: Summed loss.
-        correct: Number of correct predictions.
+        correct: Number of correct predictions; `None` if labels are values, not classes.
         count: Number of labels: 1, or the characters of a sequence.
+        more: Sums of a model's own scores, by name.
     """
 
     loss: np.ndarray
-    correct: np.ndarray
+    correct: np.ndarray | None
     count: np.ndarray
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> ExampleScores:
+        """Takes arrays by name: those of the attributes, all others are `more`."""
+        more = {n: each for n, each in arrays.items() if n not in ("loss", "correct", "count")}
+        return cls(arrays["loss"], arrays.get("correct"), arrays["count"], more)
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by name, see `of`."""
+        correct = {} if self.correct is None else {"correct": self.correct}
+        return {"loss": self.loss, **correct, "count": self.count, **self.more}
 
 
 @dataclass(frozen=True)
@@ -111,9 +126,10 @@ class ClientScores:
 
     Attributes:
         loss: Summed loss, `float64 [C]`.
-        correct: Summed correct predictions, `float64 [C]`.
+        correct: Summed correct predictions, `float64 [C]`; `None` if labels are values.
         count: Number of labels (examples; in sequences, characters), `float64 [C]`; a client
             without labels does not count.
+        more: Sums of a model's own scores by name, each `float64 [C]`.
 
     Examples:
         >>> import numpy as np
@@ -125,21 +141,33 @@ class ClientScores:
     """
 
     loss: np.ndarray
-    correct: np.ndarray
+    correct: np.ndarray | None
     count: np.ndarray
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of_examples(cls, scores: ExampleScores, sizes: np.ndarray) -> ClientScores:
         """Sums the scores of examples, stored client by client, per client."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            return np.bincount(owner, values, len(sizes))
+
         return cls(
-            loss=np.bincount(owner, scores.loss, len(sizes)),
-            correct=np.bincount(owner, scores.correct, len(sizes)),
-            count=np.bincount(owner, scores.count, len(sizes)),
+            loss=summed(scores.loss),
+            correct=None if scores.correct is None else summed(scores.correct),
+            count=summed(scores.count),
+            more={name: summed(values) for name, values in scores.more.items()},
         )
 
+    @property
+    def sums(self) -> dict[str, np.ndarray]:
+        """The sums by the score's name: `accuracy` if labels are classes, `loss`, own scores."""
+        right = {} if self.correct is None else {"accuracy": self.correct}
+        return {**right, "loss": self.loss, **self.more}
+
     def sample_mean(self, sums: np.ndarray) -> float:
-        """Returns the average of `loss` or `correct` over labels."""
+        """Returns the average over labels of one of `sums`."""
         return float(sums.sum() / self.count.sum())
 
     def user_mean(self, sums: np.ndarray) -> float:
@@ -168,8 +196,9 @@ class EngineParts:
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1 for all.
         folder: Folder for the engine's files, if any.
         late: Whether updates may be late; if so, each round has a `LateCohort`.
-        test_owners: Training client of each test client, `int [C]`, for a memory with
-            `own_model`s; by default test client k is training client k.
+        test_owners: Training client of each test client, `int [C]`, for `own_model`s; default k.
+        scoring: The model's own loss and scores, if any.
+        start: Weights of round 1 in place of the model's initial weights, if any.
 
     Examples:
         >>> import numpy as np
@@ -201,6 +230,14 @@ class EngineParts:
     folder: Path | None = None
     late: bool = False
     test_owners: np.ndarray | None = None
+    scoring: Scoring | None = None
+    start: Sequence[np.ndarray] | None = None
+
+    def initial_weights(self) -> list[np.ndarray]:
+        """Returns the weights of round 1."""
+        if self.start is not None:
+            return [weight.copy() for weight in self.start]
+        return self.model.initial_weights(self.seed)
 
     def __post_init__(self) -> None:
         memory = self.aggregation.memory
@@ -221,6 +258,7 @@ class EngineConfig:
     Attributes:
         framework: Top-level module to import, if any.
         keeps_late: Whether the engine keeps late updates, see `EngineParts.late`.
+        takes_scoring: Whether the engine takes a model's own loss and scores.
 
     Examples:
         >>> from f3ast_tff.engines.components import FusedConfig
@@ -232,6 +270,7 @@ class EngineConfig:
 
     framework: ClassVar[str] = ""
     keeps_late: ClassVar[bool] = False
+    takes_scoring: ClassVar[bool] = False
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""

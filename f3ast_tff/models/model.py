@@ -9,14 +9,22 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.settings.component import component_of
 
 
 class Model(Protocol):
-    """A classifier that gives logits.
+    """A network that gives logits of classes, or values.
 
     Its loss is cross-entropy, averaged over a batch's labels that count (negative labels do not),
-    plus `penalty`.
+    plus `penalty`. A model may bring, in JAX (on engine `host` in NumPy):
+
+    - `loss(outputs, labels)`, in place of cross-entropy. It returns a value per example, `[n]`, or
+      per label, `[n, d]`, averaged over the labels of an example. With it labels may be values:
+      floating-point numbers `[n]` or `[n, d]`, or a 0/1 matrix `[n, d]` of several labels.
+      With sequences of classes it returns a value per label.
+    - `scores`, a mapping from names to such functions, of which lower values are better, or to
+      pairs of a function and `"higher"` or `"lower"`.
 
     A method `leaf_names` may name the arrays of `initial_weights`, such as `head.bias`, for the
     setting `private`.
@@ -90,7 +98,7 @@ class ModelConfig:
 
         Args:
             input_shape: Shape of an input, from `Preprocessing.output_shape`.
-            num_classes: Number of classes.
+            num_classes: Number of classes; of outputs, if labels are values.
 
         Raises:
             ValueError: If the model cannot read inputs of that shape; names both shapes.
@@ -103,6 +111,19 @@ class ModelConfig:
         Raises:
             ValueError: If the model cannot read a value.
         """
+
+    def has_classes(self, data: FederatedData) -> bool:
+        """Returns whether labels are classes in the form of the model; others are values."""
+        sequences = data.train.labels.ndim > 1
+        return data.num_classes > 0 and sequences == bool(self.labels_sequences)
+
+    def unfit_labels(self, data: FederatedData) -> str:
+        """Returns why a model without a loss of its own cannot be trained on values."""
+        if data.num_classes == 0:
+            return "does not fit: the labels of this data are values, and the model brings no loss"
+        sequences = data.train.labels.ndim > 1
+        labels = "a sequence per example" if sequences else "one per example"
+        return f"does not fit: this data has {labels} as label"
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,8 @@ class PureModel:
     Attributes:
         examples_at_once: See `Model`.
         convex: See `ModelConfig`.
+        loss: See `Model`.
+        scores: See `Model`.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -44,6 +46,8 @@ class PureModel:
         examples_at_once: int = 512,
         penalty: Callable[[Any], Any] | None = None,
         convex: bool = False,
+        loss: Callable[[Any, Any], Any] | None = None,
+        scores: Mapping[str, Any] | None = None,
     ) -> None:
         """Takes the functions.
 
@@ -56,12 +60,16 @@ class PureModel:
                 training; none by default.
             convex: Whether the loss is convex in the weights; F3AST's first rates depend on it
                 (R1).
+            loss: See `Model`; cross-entropy by default.
+            scores: See `Model`; none by default.
         """
         self._init = init
         self._apply = apply
         self._penalty = penalty
         self.examples_at_once = examples_at_once
         self.convex = convex
+        self.loss = loss
+        self.scores = scores
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns the leaves of `init(seed)`, `float32`.

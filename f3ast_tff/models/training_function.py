@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,8 @@ class Examples(NamedTuple):
 
     Attributes:
         features: Model inputs, `[n, ...]`; not augmented.
-        labels: Labels, `int [n]`, or `[n, length]` with negative labels for pads.
+        labels: Labels, `int [n]`, or `[n, length]` with negative labels for pads; or values,
+            `float32 [n, ...]`.
     """
 
     features: np.ndarray
@@ -108,7 +109,7 @@ class TrainingFunction:
             gradient (SCAFFOLD); if it has a parameter `pull`, a number: every step is along
             g + offset + pull (w - weights) (FedProx). Otherwise methods that need it are refused.
         predict: Function from weights and inputs `[n, ...]` to logits, or log-probabilities,
-            `[n, classes]`.
+            `[n, classes]`; or to values.
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
         labels_sequences: See `ModelConfig`.
         examples_at_once: See `Model`.
@@ -116,6 +117,9 @@ class TrainingFunction:
             as `private`; empty for no names.
         identity: Text that stands for the functions; change it with them. With it a run that
             breaks off can be resumed.
+        loss: Loss that evaluations report, in NumPy, see `Model`; `train` has its own. By default
+            cross-entropy.
+        scores: Further scores, in NumPy, see `Model`.
 
     Examples:
         >>> import numpy as np
@@ -142,6 +146,8 @@ class TrainingFunction:
     examples_at_once: int = 8192
     identity: str | None = None
     leaves: tuple[str, ...] = ()
+    loss: Callable[[Any, Any], Any] | None = None
+    scores: Mapping[str, Any] | None = None
 
     engines: ClassVar[tuple[str, ...]] = ("host",)
     in_numpy: ClassVar[bool] = True

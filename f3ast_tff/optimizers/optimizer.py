@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,3 +133,16 @@ class OptimizerConfig:
             component = component_of(self)
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError(component.kind, component.name, allowed)
+
+
+def for_clients(optimizer: Any, schedule: Schedule, clip_norm: float | None) -> Any:
+    """Returns a client optimizer with the schedule and the clip norm of a run.
+
+    The optimizer, which may be given as an object, keeps its own schedule if the run's is constant,
+    and its own clip norm if the run has none.
+    """
+    return replace(
+        optimizer,
+        schedule=optimizer.schedule if schedule.is_constant else schedule,
+        clip_norm=optimizer.clip_norm if clip_norm is None else clip_norm,
+    )

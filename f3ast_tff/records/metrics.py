@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from f3ast_tff.files.atomic import atomic_write, naming
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import Totals
 
+# Scores of classes; see `ClientScores.sums`.
+SCORES = ("accuracy", "loss")
 COLUMNS = (
     "round",
     "train_loss",
@@ -65,10 +67,8 @@ def metrics_row(
     return {
         "round": round_number,
         "train_loss": outcome.train_loss,
-        "test_sample_accuracy": scores.sample_mean(scores.correct),
-        "test_sample_loss": scores.sample_mean(scores.loss),
-        "test_user_accuracy": scores.user_mean(scores.correct),
-        "test_user_loss": scores.user_mean(scores.loss),
+        **{f"test_sample_{name}": scores.sample_mean(each) for name, each in scores.sums.items()},
+        **{f"test_user_{name}": scores.user_mean(each) for name, each in scores.sums.items()},
         "num_available": num_available,
         "num_selected": len(delivered_round.asked),
         "num_delivered": len(delivered_round.cohort),
@@ -81,13 +81,15 @@ def metrics_row(
     }
 
 
-def _columns(late: bool) -> tuple[str, ...]:
-    return (*COLUMNS[:-1], *LATE_COLUMNS, *COLUMNS[-1:]) if late else COLUMNS
+def columns_of(scores: Sequence[str] = SCORES, late: bool = False) -> tuple[str, ...]:
+    """Returns the columns of a run with these scores; `LATE_COLUMNS` if updates may be late."""
+    scored = [f"test_{kind}_{name}" for kind in ("sample", "user") for name in scores]
+    columns = (*COLUMNS[:2], *scored, *COLUMNS[2 + 2 * len(SCORES) :])
+    return (*columns[:-1], *LATE_COLUMNS, *columns[-1:]) if late else columns
 
 
-def write_csv(path: Path, rows: Sequence[Row], late: bool = False) -> None:
-    """Writes all rows, atomically; with `LATE_COLUMNS` if updates may be late."""
-    columns = _columns(late)
+def write_csv(path: Path, rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> None:
+    """Writes all rows, atomically; see `columns_of`."""
     with atomic_write(path, newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
@@ -97,8 +99,14 @@ def write_csv(path: Path, rows: Sequence[Row], late: bool = False) -> None:
 def append_csv(path: Path, row: Row) -> None:
     """Adds a row to a file made by `write_csv`."""
     with naming(path), open(path, "a", newline="") as file:
-        columns = _columns(LATE_COLUMNS[0] in row)
-        csv.DictWriter(file, columns, lineterminator="\n").writerow(row)
+        csv.DictWriter(file, tuple(row), lineterminator="\n").writerow(row)
+
+
+def shown_scores(row: Mapping[str, Any]) -> list[str]:
+    """Returns the scores of a row, such as `sample_accuracy`: name by name, samples then users."""
+    prefix = "test_sample_"
+    names = [column.removeprefix(prefix) for column in row if column.startswith(prefix)]
+    return [f"{kind}_{name}" for name in names for kind in ("sample", "user")]
 
 
 def summarise(rows: list[Row]) -> dict[str, Any]:
@@ -108,8 +116,7 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
     NaN.
     """
     last = rows[-count_of_last_10_percent(len(rows)) :]
-    columns = _columns(LATE_COLUMNS[0] in rows[-1])
-    averaged = [column for column in columns if column not in _NOT_AVERAGED]
+    averaged = [column for column in rows[-1] if column not in _NOT_AVERAGED]
     means = {column: _mean(column, [row[column] for row in last]) for column in averaged}
     return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
 

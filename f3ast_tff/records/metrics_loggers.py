@@ -57,8 +57,11 @@ class Callback(Protocol):
         """
         ...
 
-    def on_evaluation(self, row: Row) -> None:
-        """Called for every evaluated round, after its `on_round`."""
+    def on_evaluation(self, row: Row, trained: Any) -> None:
+        """Called for every evaluated round, after its `on_round`.
+
+        `trained` is the model that the row scores, a `TrainedModel`.
+        """
         ...
 
 

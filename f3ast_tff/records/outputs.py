@@ -70,14 +70,14 @@ def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterato
 def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> None:
     """Writes `client_scores/round_<t>.npz`, the scores of all C test clients.
 
-    The file holds `accuracy` and `loss`, means over a client's labels, `float64 [C]`, NaN for a
-    client without any, and `count`, `int64 [C]`.
+    The file holds `accuracy` (if labels are classes), `loss` and a model's own scores, means over a
+    client's labels, `float64 [C]`, NaN for a client without any, and `count`, `int64 [C]`.
     """
     path = scores_file(run_folder, round_number)
     path.parent.mkdir(exist_ok=True)
     has = scores.count > 0
     means = {}
-    for name, sums in (("accuracy", scores.correct), ("loss", scores.loss)):
+    for name, sums in scores.sums.items():
         means[name] = np.divide(sums, scores.count, out=np.full(len(sums), np.nan), where=has)
     with atomic_write(path, "wb") as file:
         write_npz(file, {"count": scores.count.astype(np.int64), **means}, compressed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -9,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.availability.round_clients import Population, available_clients
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining, check_steps, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.core.randomness import generator
-from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
@@ -24,28 +23,36 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.optimizers.optimizer import for_clients
+from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.selecting import check_repeats, constraint_of
-from f3ast_tff.run.strategy_facts import check_own_strategy
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
 if TYPE_CHECKING:
+    from f3ast_tff.models.scores import Scoring
     from f3ast_tff.run.private_leaves import PrivateLeaves
+    from f3ast_tff.run.trained_model import TrainedModel
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
 class Builder:
     """The parts of one experiment, each built once, on first use."""
 
-    def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
-        """Builds nothing yet; `folder` is for the engine's files."""
+    def __init__(
+        self,
+        configuration: Configuration,
+        folder: Path | None = None,
+        start: Sequence[np.ndarray] | None = None,
+    ) -> None:
+        """Builds nothing yet; `folder` is for the engine's files, `start` the given weights."""
+        self._start = start
         self._configs = configuration.configs
         self._settings = configuration.settings
         self._training, self._run = configuration.training, configuration.run
@@ -75,35 +82,7 @@ class Builder:
             # `FederatedData` raises it: a label out of range, for example.
             raise ParameterError("task", self._settings["task"], str(error)) from error
         task: TaskConfig = self._configs["task"]
-        found, wanted = data.train.num_clients, task.num_clients
-        if wanted is not None and found != wanted:
-            allowed = f"must be {found}, the number in this data"
-            raise ParameterError("num_clients", wanted, allowed)
-        held = self._drawn_clients("held_out_clients", task.held_out_clients, found, found - 1)
-        if held is not None:
-            kept = np.setdiff1d(np.arange(found), held)
-            data = replace(data, train=data.train.take(kept), test=data.train.take(held))
-        data = task.with_own_test(data)
-        if self._configs["algorithm"].pooled:
-            data = replace(data, train=data.train.pooled())
-        there = data.test.num_clients
-        scored = self._drawn_clients("test_clients", task.test_clients, there, there)
-        data = data if scored is None else replace(data, test=data.test.take(scored))
-        if not len(data.test.labels):
-            raise ParameterError("task", self._settings["task"], "has no test examples")
-        return data
-
-    def _drawn_clients(
-        self, name: str, asked: int | None, there: int, most: int
-    ) -> np.ndarray | None:
-        """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
-        if asked is None:
-            return None
-        if asked > most:
-            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
-            raise ParameterError(name, asked, allowed)
-        rng = generator(self._configs["task"].data_seed, name.replace("_", " "))
-        return np.sort(rng.permutation(there)[:asked])
+        return task.drawn(data, pooled=self._configs["algorithm"].pooled)
 
     @cached_property
     def preprocessing(self) -> Preprocessing:
@@ -118,20 +97,46 @@ class Builder:
             ParameterError: If it does not fit the data.
         """
         config, name = self._configs["model"], self._settings["model"]
-        train = self.data.train
-        sequences = train.labels.ndim > 1
-        if sequences != config.labels_sequences:
-            labels = "one per example" if not sequences else "a sequence per example"
-            raise ParameterError("model", name, f"does not fit: this data has {labels} as label")
+        train, outputs = self.data.train, self._num_outputs
         shape = self.preprocessing.output_shape(train.features.shape[1:])
         try:
             for part in (train, self.data.test):
-                config.check_inputs(part.features, self.data.num_classes)
-            return self._build("model", shape, self.data.num_classes)
+                config.check_inputs(part.features, outputs)
+            model: Model = self._build("model", shape, outputs)
         except ParameterError:
             raise
         except ValueError as error:
-            raise ParameterError("model", name, str(error)) from error
+            refused = str(error) if self._has_classes else config.unfit_labels(self.data)
+            raise ParameterError("model", name, refused) from error
+        # A model need not bring a loss, see `Model`.
+        if not self._has_classes and getattr(model, "loss", None) is None:
+            raise ParameterError("model", name, config.unfit_labels(self.data))
+        return model
+
+    @property
+    def _has_classes(self) -> bool:
+        return bool(self._configs["model"].has_classes(self.data))
+
+    @property
+    def _num_outputs(self) -> int:
+        shape = self.data.train.labels.shape
+        return self.data.num_classes if self._has_classes else int(np.prod(shape[1:]))
+
+    @cached_property
+    def scoring(self) -> Scoring | None:
+        """The model's own loss and scores, if it brings any; see `scoring_of`."""
+        loss, scores = (getattr(self.model, part, None) for part in ("loss", "scores"))
+        if loss is None and not scores:
+            return None
+        from f3ast_tff.models.scores import scoring_of
+
+        outputs = None if self._has_classes else self._num_outputs
+        return scoring_of(self._settings["model"], loss, scores, outputs)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Names of the scores of an evaluation."""
+        return SCORES if self.scoring is None else tuple(self.scoring.describe()["scores"])
 
     @cached_property
     def work(self) -> LocalTraining:
@@ -161,9 +166,7 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         aggregation: Aggregation = self._build("aggregation")
-        if self._private is None:
-            return aggregation
-        return self._private.around(aggregation)
+        return aggregation if self._private is None else self._private.around(aggregation)
 
     @cached_property
     def _private(self) -> PrivateLeaves | None:
@@ -187,6 +190,16 @@ class Builder:
         return test_owners(self._settings, self._configs["task"], self.data)
 
     @cached_property
+    def start(self) -> list[np.ndarray] | None:
+        """Weights of round 1 by the setting `initial_weights`, if given; see `start_of`."""
+        given = self._training.initial_weights
+        if given is None:
+            return None
+        from f3ast_tff.run.initial_weights import start_of
+
+        return start_of(given, self._start, self.model.initial_weights(self._run.seed))
+
+    @cached_property
     def model_bytes(self) -> int:
         """Bytes of one copy of the model, without leaves that stay with the clients."""
         weights = self.model.initial_weights(self._run.seed)
@@ -207,22 +220,22 @@ class Builder:
         p = client_share(sizes, work, share)
         # Scores and summaries are by it.
         p.flags.writeable = False
-        seed = self.availability_seed
         config, train = self._configs["availability"], self.data.train
         if train.names is not None:
             config = config.for_clients(train.names.tolist())
         labels = []
         if config.needs_labels:
-            from f3ast_tff.availability.labelled import label_distribution
+            from f3ast_tff.availability.labelled import distribution_of
 
-            labels = [label_distribution(train, self.data.num_classes)]
+            labels = [distribution_of(self.data, self._has_classes, self._settings["availability"])]
         # An objective of equal shares does not change who is there.
         unit = "examples" if share == "equal" else share
-        process = config.build(client_share(sizes, work, unit), seed, *labels)
+        process = config.build(client_share(sizes, work, unit), self.availability_seed, *labels)
         KINDS["availability"].check_object(process)
         name = type(process).__name__
         check_repeats(f"availability {name}: mask", lambda t: available_clients(process, len(p), t))
-        constraint = self._build("constraint", len(p), seed, self.payload.bytes_up)
+        bytes_up = self.payload.bytes_up
+        constraint = self._build("constraint", len(p), self.availability_seed, bytes_up)
         name = type(constraint).__name__
         check_repeats(f"constraint {name}: limit", lambda t: constraint_of(constraint, t))
         return StrategyContext(
@@ -254,29 +267,14 @@ class Builder:
         limits, world = self._selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
-            check_own_strategy(strategy, self._configs, self._settings)
+            from f3ast_tff.run.special_strategies import check_own
+
+            check_own(strategy, self._configs, self._settings)
         if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
-        from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+        from f3ast_tff.run.special_strategies import wrapped
 
-        if limits.client_share_of == "present":
-            present = self._changing_population()
-            strategy = OfThosePresent(strategy, present, world.p, world.constraint.mean_k)
-        if limits.selection_separation:
-            strategy = Separated(strategy, limits.selection_separation, world.num_clients)
-        return strategy
-
-    def _changing_population(self) -> Population:
-        name, who = "client_share_of", self._settings["availability"]
-        population = self.world.availability
-        if not isinstance(population, Population):
-            raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
-        if self.aggregation.memory is not None:
-            allowed = (
-                f"aggregation {self._settings['aggregation']} remembers clients that have left"
-            )
-            raise ParameterError(name, "present", allowed)
-        return population
+        return wrapped(strategy, limits, world, self.aggregation, self._settings)
 
     @cached_property
     def masks(self) -> RememberedMasks:
@@ -323,19 +321,11 @@ class Builder:
         if late and not engine.keeps_late:
             allowed = f"must be in time with engine {settings['engine']}, which keeps no updates"
             raise ParameterError("delivery", settings["delivery"], allowed)
+        if self.scoring is not None and not engine.takes_scoring:
+            allowed = f"must be another: model {settings['model']} brings a loss or scores"
+            raise ParameterError("engine", settings["engine"], allowed)
         client = self._build("client_optimizer")
-        training = self._training
-        schedule = client_schedule(
-            training.client_lr_schedule,
-            decay=training.client_lr_decay,
-            rounds=training.client_lr_rounds,
-        )
-        if schedule.is_constant:
-            # An optimizer given as an object may have a schedule.
-            schedule = client.schedule
-        # It may also have a clip norm; the algorithm's clip norm takes precedence.
-        limit = algorithm.client_clip_norm
-        clip_norm = client.clip_norm if limit is None else limit
+        schedule = self._training.client_schedule
         server = self._build("server_optimizer")
         if not server.is_constant:
             allowed = "has a schedule, which only a client optimizer can"
@@ -345,7 +335,7 @@ class Builder:
             model=self.model,
             preprocessing=self.preprocessing,
             work=self.work,
-            client_optimizer=replace(client, schedule=schedule, clip_norm=clip_norm),
+            client_optimizer=for_clients(client, schedule, algorithm.client_clip_norm),
             server_optimizer=server,
             aggregation=self.aggregation,
             p=world.p,
@@ -356,15 +346,30 @@ class Builder:
             folder=self._folder,
             late=late,
             test_owners=self._test_owners,
+            scoring=self.scoring,
+            start=self.start,
         )
         return engine.build(parts)
+
+    def trained(self, weights: Sequence[np.ndarray]) -> TrainedModel:
+        """Returns the model with these weights, for use."""
+        from f3ast_tff.run.trained_model import TrainedModel
+
+        return TrainedModel(
+            self._configs["model"],
+            self.preprocessing,
+            self._num_outputs,
+            weights,
+            values=not self._has_classes,
+            features=self.data.feature_names,
+            labels=self.data.label_names,
+        )
 
     def experiment(self) -> Experiment:
         """Returns all parts that the round loop needs."""
         # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
-        world = self.world
-        looks_ahead = self._configs["delivery"].looks_ahead
+        world, config = self.world, self._configs["delivery"]
         # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         names = self.data.train.names
@@ -374,13 +379,14 @@ class Builder:
             names = np.array(in_log, str)
         weight = self._settings.get("staleness_weight", "constant")
         return Experiment(
-            availability=self.masks if looks_ahead else world.availability,
+            availability=self.masks if config.looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
             strategy=strategy,
             engine=self.engine,
             training=self._training,
             run=self._run,
             num_clients=world.num_clients,
+            trained=self.trained,
             model=world.model,
             delivery=delivery,
             payload=self.payload,
@@ -388,5 +394,6 @@ class Builder:
             client_names=names,
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
-            staleness_weight=weight if self._configs["delivery"].is_late else None,
+            score_names=self.score_names,
+            staleness_weight=weight if config.is_late else None,
         )

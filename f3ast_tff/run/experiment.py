@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +13,13 @@ from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.selecting import Constraint
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from f3ast_tff.run.trained_model import TrainedModel
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ class Experiment:
         run: Settings of evaluations, checkpoints and files. The last round is always evaluated and
             always gets a checkpoint.
         num_clients: Number of clients N.
+        trained: Function from weights to the model for use.
         model: The network that the engine trains.
         delivery: Decides which updates arrive.
         payload: Bytes that a client receives and sends.
@@ -36,6 +43,7 @@ class Experiment:
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
+        score_names: Names of the scores, see `ClientScores.sums`.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
     """
@@ -47,6 +55,7 @@ class Experiment:
     training: TrainingConfig
     run: RunConfig
     num_clients: int
+    trained: Callable[[Sequence[np.ndarray]], TrainedModel]
     model: Model | None = None
     delivery: Delivery = field(default_factory=Certain)
     payload: Payload = Payload()
@@ -54,4 +63,5 @@ class Experiment:
     client_names: np.ndarray | None = None
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
+    score_names: tuple[str, ...] = SCORES
     staleness_weight: str | None = None

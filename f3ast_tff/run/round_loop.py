@@ -21,7 +21,7 @@ from f3ast_tff.methods.parts.strategy import Losses, Round
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
-from f3ast_tff.records.metrics import Row, append_csv, metrics_row, summarise, write_csv
+from f3ast_tff.records.metrics import Row, append_csv, columns_of, metrics_row, summarise, write_csv
 from f3ast_tff.records.metrics_loggers import (
     Callback,
     MetricsLogger,
@@ -101,7 +101,7 @@ class _Run:
         self.started = time.monotonic()
         self.saved_at = time.perf_counter()
         if folder is not None:
-            write_csv(folder.file("metrics.csv"), self.rows, late=self.updates.is_late)
+            write_csv(folder.file("metrics.csv"), self.rows, self._columns)
         for logger in loggers:
             logger.begin()
             for row in self.rows:
@@ -121,6 +121,10 @@ class _Run:
                 f"the checkpoint of round {checkpoint.round_number} does not fit this run ({error})"
             ) from error
         self.round_number = self.saved_round = checkpoint.round_number
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return columns_of(self.experiment.score_names, self.updates.is_late)
 
     @property
     def wall_seconds(self) -> float:
@@ -202,8 +206,10 @@ class _Run:
                 write_client_scores(self.folder.path, self.round_number, scores)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
-        for callback in self.callbacks:
-            callback.on_evaluation(row)
+        if self.callbacks:
+            trained = self.experiment.trained(self.experiment.engine.scored_weights())
+            for callback in self.callbacks:
+                callback.on_evaluation(row, trained)
         return row
 
     def _scalars(self, row: Row) -> dict[str, float]:
@@ -285,7 +291,7 @@ class _Run:
         if before is None:
             result = RunResult(self._summary(), self.rows, selection)
             # Rewrites all rows, because appended rows may not be on disk yet.
-            write_csv(folder.file("metrics.csv"), self.rows, late=self.updates.is_late)
+            write_csv(folder.file("metrics.csv"), self.rows, self._columns)
             with atomic_write(folder.file("selection.npz"), "wb") as file:
                 write_npz(file, selection, compressed=True)
             folder.seal(result.summary)

@@ -22,6 +22,8 @@ from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from f3ast_tff.core.federated_data import FederatedData
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
@@ -37,6 +39,7 @@ def run_experiment(
     stop: Stop | None = None,
     origin: Mapping[str, Any] | None = None,
     patience_s: float = 0.0,
+    start: Sequence[np.ndarray] | None = None,
 ) -> RunResult:
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
@@ -52,6 +55,7 @@ def run_experiment(
         stop: Request to stop, polled between rounds.
         origin: Versions and commit for `config.json`; by default those of this process.
         patience_s: Seconds to wait for a folder that another process holds.
+        start: Weights of round 1 that are given in Python, see the setting `initial_weights`.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
@@ -91,30 +95,23 @@ def run_experiment(
             if summary is not None:
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)
-        builder = Builder(configuration, folder)
+        builder = Builder(configuration, folder, start)
         experiment, data = builder.experiment(), builder.data
         stack.callback(experiment.engine.close)
+        scoring = None if builder.scoring is None else builder.scoring.describe()
         if opened is not None:
             origin = provenance() if origin is None else origin
-            write_config(opened, configuration, origin, experiment.data_sha256, data)
+            write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
             loggers = metrics_loggers(configuration.run.logger, opened.path, settings)
         say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
-        if not result.finished_before:
+        own_loss = scoring is not None and scoring["own_loss"]
+        if not result.finished_before and not own_loss:
             warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
-        from f3ast_tff.run.trained_model import TrainedModel
-
-        trained = TrainedModel(
-            configuration.configs["model"],
-            builder.preprocessing,
-            data.num_classes,
-            experiment.engine.scored_weights(),
-            features=data.feature_names,
-            labels=data.label_names,
-        )
-        return replace(result, trained=trained, model=experiment.model)
+        trained = builder.trained(experiment.engine.scored_weights())
+        return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
 def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
@@ -176,11 +173,13 @@ def write_config(
     origin: Mapping[str, Any],
     data_sha256: str | None,
     data: FederatedData,
+    scoring: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes `config.json`; checks the data of a run that has begun before, then extends it.
 
     `cores` lists the numbers of cores that have executed the run, since the number changes the
-    order of an engine's sums. A new number is logged once, as a warning.
+    order of an engine's sums. A new number is logged once, as a warning. `scoring` is
+    `Scoring.describe()` of a model that brings a loss or scores.
 
     Raises:
         CheckpointError: See `extend_run`.
@@ -211,6 +210,8 @@ def write_config(
         **origin,
     }
     content["components"]["task"]["num_classes"] = data.num_classes
+    if scoring is not None:
+        content["scoring"] = scoring
     names = {"features": data.feature_names, "labels": data.label_names}
     if any(names.values()):
         content["columns"] = names

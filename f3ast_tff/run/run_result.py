@@ -27,6 +27,7 @@ class RunResult:
         not_added: Requested outputs that cannot be added to a finished run, see `add_outputs`.
         trained: The trained model, if asked for.
         model: The network, if asked for.
+        scoring: `Scoring.describe()`, if asked for the model and it brings a loss or scores.
     """
 
     summary: Mapping[str, Any]
@@ -36,3 +37,4 @@ class RunResult:
     not_added: Sequence[str] = ()
     trained: TrainedModel | None = None
     model: Model | None = None
+    scoring: Mapping[str, Any] | None = None

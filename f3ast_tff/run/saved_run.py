@@ -135,6 +135,23 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
     )
 
 
+def saved_weights(path: Path) -> list[np.ndarray] | None:
+    """Returns the scored model at a run's last checkpoint; `None` without a checkpoint.
+
+    Raises:
+        RunFolderError: If the folder holds no run, or no sound checkpoint.
+    """
+    config = read_config(path)
+    identity = None if config is None else config.get("identity")
+    if not isinstance(identity, dict):
+        raise RunFolderError(f"{path} holds no run: it has no config.json of a run")
+    try:
+        checkpoint = _newest(path, identity)
+    except CheckpointError as error:
+        raise RunFolderError(f"{path}: {' '.join(str(error).split())}") from error
+    return None if checkpoint is None else _weights(checkpoint)
+
+
 def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
     checkpoints = path / "checkpoints"
     if not checkpoints.is_dir():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Strategy
+from f3ast_tff.methods.parts.strategy import BaseStrategy
 
 
 @dataclass(frozen=True)
@@ -50,30 +49,3 @@ def facts_of(strategy: Any) -> StrategyFacts:
     found = {name: getattr(strategy, name, getattr(_DEFAULTS, name)) for name in names}
     p = getattr(strategy, "p", None)
     return StrategyFacts(**found, num_clients=len(p) if isinstance(p, np.ndarray) else None)
-
-
-def check_own_strategy(
-    strategy: Strategy, configs: Mapping[str, Any], settings: Mapping[str, Any]
-) -> None:
-    """Refuses a user's strategy that expects another aggregation or loss than the run's.
-
-    Args:
-        strategy: The strategy.
-        configs: `Config` of each component of the run, by kind.
-        settings: All settings.
-
-    Raises:
-        ParameterError: If its weights, or the losses that it asks for, do not fit.
-    """
-    name = type(strategy).__name__
-    meant_for = getattr(strategy, "aggregation", None)
-    if meant_for is not None and not configs["aggregation"].takes_weights(meant_for):
-        allowed = (
-            f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
-            "or name it in the Config"
-        )
-        raise ParameterError("aggregation", settings["aggregation"], allowed)
-    loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-    if asked not in (None, loss):
-        allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-        raise ParameterError("algorithm", settings["algorithm"], allowed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
+from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.models import Model
 from f3ast_tff.settings import Registry
@@ -17,7 +18,6 @@ from f3ast_tff.settings.registry import registry_with
 
 _MAX_SHAPES = 4
 # Name of the task of a `FederatedData` object.
-_DATA_OBJECT = "federated_data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,11 @@ class TrainedModel:
     Attributes:
         config: `Config` of the model, which builds the network for a shape of inputs.
         preprocessing: From stored features to inputs.
-        num_classes: Number of classes C.
+        num_classes: Number of classes C; of outputs, if labels are values.
         weights: The weights, in the order of `Model.initial_weights`.
         features: Names of the columns of the features, in order; empty if they have none.
         labels: Names of the classes, in order; empty for classes 0 .. C - 1.
+        values: Whether labels are values, not classes.
 
     Examples:
         >>> import pandas as pd
@@ -49,13 +50,15 @@ class TrainedModel:
     weights: Sequence[np.ndarray]
     features: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    values: bool = False
 
     def __repr__(self) -> str:
         """The model, its shapes of weights and its classes, in a line."""
         shapes = ", ".join(str(weight.shape) for weight in self.weights[:_MAX_SHAPES])
         more = ", ..." if len(self.weights) > _MAX_SHAPES else ""
         name = type(self.config).__name__
-        return f"TrainedModel({name}, classes={self.num_classes}, weights={shapes}{more})"
+        what = "outputs" if self.values else "classes"
+        return f"TrainedModel({name}, {what}={self.num_classes}, weights={shapes}{more})"
 
     def probabilities(self, examples: Any) -> np.ndarray:
         """Returns the probabilities of the classes, `float32 [n, C]`, or `[n, length, C]`.
@@ -65,42 +68,70 @@ class TrainedModel:
                 `features`.
 
         Raises:
+            ParameterError: If a column is missing, the examples have another shape, an entry is no
+                finite number, or labels are values.
+        """
+        if self.values:
+            allowed = "must be outputs or predict: the model's labels are values"
+            raise ParameterError("probabilities", type(self.config).__name__, allowed)
+        return self._applied(examples, softmax=True)
+
+    def outputs(self, examples: Any) -> np.ndarray:
+        """Returns the model's outputs, `float32 [n, ...]`: logits of the classes, or values.
+
+        Args:
+            examples: See `probabilities`.
+
+        Raises:
             ParameterError: If a column is missing, the examples have another shape, or an entry is
                 no finite number.
         """
+        return self._applied(examples, softmax=False)
+
+    def _applied(self, examples: Any, softmax: bool) -> np.ndarray:
         stored = self._stored(examples)
         model = self._model(stored)
         size = max(1, model.examples_at_once)
-        apply = self._in_numpy(model) if self.config.in_numpy else self._in_jax(model)
+        form = self._in_numpy if self.config.in_numpy else self._in_jax
+        apply = form(model, softmax)
         parts = [apply(stored[first : first + size]) for first in range(0, len(stored), size)]
         return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
 
-    def _in_numpy(self, model: Model) -> Callable[[np.ndarray], np.ndarray]:
-        """Probabilities of the classes of stored features, in NumPy."""
+    def _in_numpy(self, model: Model, softmax: bool) -> Callable[[np.ndarray], np.ndarray]:
+        """Probabilities or outputs of stored features, in NumPy."""
 
         def apply(stored: np.ndarray) -> np.ndarray:
-            logits = model.apply(self.weights, self.preprocessing.in_numpy(stored, None))
+            logits: np.ndarray = model.apply(
+                self.weights, self.preprocessing.in_numpy(stored, None)
+            )
+            if not softmax:
+                return logits.astype(np.float32, copy=False)
             chances = np.exp(logits - logits.max(axis=-1, keepdims=True))
             found: np.ndarray = chances / chances.sum(axis=-1, keepdims=True)
             return found.astype(np.float32, copy=False)
 
         return apply
 
-    def _in_jax(self, model: Model) -> Callable[[np.ndarray], np.ndarray]:
-        """Probabilities of the classes of stored features, in JAX."""
+    def _in_jax(self, model: Model, softmax: bool) -> Callable[[np.ndarray], np.ndarray]:
+        """Probabilities or outputs of stored features, in JAX."""
         import jax
 
-        softmax = jax.jit(lambda weights, rows: jax.nn.softmax(model.apply(weights, rows)))
+        last = jax.nn.softmax if softmax else lambda outputs: outputs
+        apply = jax.jit(lambda weights, rows: last(model.apply(weights, rows)))
         # Not NumPy arrays, which rows of the program cannot index.
         weights = [jax.numpy.asarray(weight) for weight in self.weights]
-        return lambda stored: softmax(weights, self.preprocessing.in_jax(stored, None))
+        return lambda stored: apply(weights, self.preprocessing.in_jax(stored, None))
 
     def predict(self, examples: Any) -> np.ndarray:
         """Returns the most probable classes: names of `labels`, or `int64` without names.
 
+        If labels are values, these are the `outputs`.
+
         Raises:
-            ParameterError: See `probabilities`.
+            ParameterError: See `outputs`.
         """
+        if self.values:
+            return self.outputs(examples)
         classes = self.probabilities(examples).argmax(axis=-1)
         return np.array(self.labels)[classes] if self.labels else classes
 
@@ -159,7 +190,7 @@ def saved_model(
         registry = registry_with([each["source"] for each in config["plugins"] if each["source"]])
         model = _config(registry, "model", settings)
         # Data given as an object are inputs as they are.
-        own = settings["task"] == _DATA_OBJECT
+        own = settings["task"] == DATA_OBJECT
         preprocessing = (
             AsStored()
             if own
@@ -168,7 +199,9 @@ def saved_model(
     except (ComponentError, ParameterError) as error:
         raise RunFolderError(f"{folder}: its model cannot be built here: {error}") from error
     names = {name: tuple(each) for name, each in config.get("columns", {}).items()}
-    return TrainedModel(model, preprocessing, task["num_classes"], weights, **names)
+    outputs = config.get("scoring", {}).get("outputs")
+    many, values = task["num_classes"] if outputs is None else outputs, outputs is not None
+    return TrainedModel(model, preprocessing, many, weights, **names, values=values)
 
 
 def _config(registry: Registry, kind: str, settings: Mapping[str, Any]) -> Any:

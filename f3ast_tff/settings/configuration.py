@@ -23,6 +23,8 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, parameters_of
 from f3ast_tff.settings.registry import Plugin, Registry
 
+# Start of a setting that stands for arrays given in Python; their SHA-256 follows.
+GIVEN_ARRAYS = "sha256:"
 _Group = TypeVar("_Group")
 
 
@@ -100,7 +102,11 @@ class Configuration:
         for name in dict.fromkeys(names):
             path = self.settings[name]
             if path is not None:
+                if path.startswith(GIVEN_ARRAYS):
+                    found[name] = path.removeprefix(GIVEN_ARRAYS)
+                    continue
                 try:
+                    path = _file_of(path)
                     found[name] = _digest(path, *_stamp(path))
                 except FileNotFoundError as error:
                     raise ParameterError(name, path, "not found") from error
@@ -193,6 +199,16 @@ def _method_specific(config: type, by_default: bool) -> list[str]:
     """Names of the parameters in which compared methods may differ."""
     declared = {p.name: p.method_specific for p in parameters_of(config)}
     return [name for name, own in declared.items() if (by_default if own is None else own)]
+
+
+def _file_of(path: str) -> str:
+    """The last checkpoint of a run's folder; another path unchanged."""
+    if not os.path.isdir(path):
+        return path
+    checkpoints = sorted(Path(path, "checkpoints").glob("round_*.npz"))
+    if not checkpoints:
+        raise ValueError("it is a folder without a checkpoint of a run")
+    return str(checkpoints[-1])
 
 
 def _stamp(path: str) -> tuple[int, ...]:

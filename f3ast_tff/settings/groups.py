@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from f3ast_tff.core.randomness import MAX_SEED
-from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES
+from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES, Schedule, client_schedule
 from f3ast_tff.settings import Derived, Published, Reading, parameter
 from f3ast_tff.settings.parameter import PRESETS
 
@@ -29,6 +29,11 @@ class TrainingConfig:
     batch_size: int = parameter(Published(20), "examples per batch", minimum=1, maximum=10**6)
     last_batch: str = parameter(
         Published("keep"), "an epoch's short last batch", choices=("keep", "drop")
+    )
+    initial_weights: str | None = parameter(
+        None,
+        "folder of a run whose scored model, of its last checkpoint, is the model of round 1",
+        is_input=True,
     )
     client_lr_schedule: str = parameter(
         Derived(
@@ -63,6 +68,12 @@ class TrainingConfig:
         "such as head or norm, or of numbers",
         method_specific=True,
     )
+
+    @property
+    def client_schedule(self) -> Schedule:
+        """The schedule of the clients' learning rate; refuses a parameter that it lacks."""
+        decay, rounds = self.client_lr_decay, self.client_lr_rounds
+        return client_schedule(self.client_lr_schedule, decay=decay, rounds=rounds)
 
 
 def _population(known: Any) -> str:

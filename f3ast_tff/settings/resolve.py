@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.core.schedules import client_schedule
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
@@ -147,12 +146,7 @@ class _Resolver:
                 part.check(settings)
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
-        training = found.training
-        client_schedule(
-            training.client_lr_schedule,
-            decay=training.client_lr_decay,
-            rounds=training.client_lr_rounds,
-        )
+        found.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
         _check_weights(configs["algorithm"], configs["aggregation"])
         _check_run_name(found.run.run_name)
         logger_names(found.run.logger)
@@ -172,7 +166,7 @@ class _Resolver:
                 continue
             if parameter.is_input and self._given.get(name) is not None:
                 # Its content makes the run, its folder does not.
-                parts.append(name_part(name, os.path.basename(self[name])))
+                parts.append(name_part(name, os.path.basename(self[name].rstrip("/"))))
             elif name not in (*named, "seed") and self._departs(parameter):
                 of_path = parameter.is_path and isinstance(self[name], str)
                 parts.append((path_part if of_path else name_part)(name, self[name]))

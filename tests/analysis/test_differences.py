@@ -9,19 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.differences import (
-    COLUMNS,
-    differences,
-    heading,
-    methods_of,
-    score_of_objective,
-)
+from f3ast_tff.analysis.differences import COLUMNS, differences, heading, methods_of
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.document import Text
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.score_directions import score_of_objective
 from f3ast_tff.analysis.verdicts import adjusted
 from f3ast_tff.core.errors import ParameterError
 from tests.analysis.conftest import MakeRun

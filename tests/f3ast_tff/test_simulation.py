@@ -24,6 +24,7 @@ from f3ast_tff.models import PureModel
 from f3ast_tff.records.metrics import COLUMNS
 from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.records.run_folder import json_values
+from f3ast_tff.run.trained_model import TrainedModel
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -196,14 +197,24 @@ def test_scores_of_clients_have_their_names(tmp_path: Path) -> None:
 
 def test_callbacks_come_in_order() -> None:
     seen: list[Any] = []
-    simulate(
+    models: list[TrainedModel] = []
+
+    def on_evaluation(row: Any, trained: TrainedModel) -> None:
+        seen.append(row["round"])
+        models.append(trained)
+
+    result = simulate(
         on_round=lambda t, cohort, outcome: seen.append((t, len(cohort), outcome.train_loss > 0)),
-        on_evaluation=lambda row: seen.append(row["round"]),
+        on_evaluation=on_evaluation,
         availability="always",
         **SMALL,
     )
     rounds = [(t, 3, True) for t in range(1, 7)]
     assert seen == [*rounds[:2], 2, *rounds[2:4], 4, *rounds[4:], 6]
+    first, _, last = (trained.weights for trained in models)
+    assert all(map(np.array_equal, last, result.weights))
+    assert not all(map(np.array_equal, first, last))
+    assert models[-1].probabilities(np.zeros((2, 60), np.float32)).shape == (2, 10)
 
 
 def test_plot(tmp_path: Path) -> None:
@@ -328,34 +339,6 @@ def test_a_folder_may_be_the_working_folder(
     monkeypatch.chdir(tmp_path)
     simulate(folder=".", constraint=np.int64(3), **{**SMALL, "clients_per_round": None})
     assert load_run(".").settings["clients_per_round"] == 3
-
-
-def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
-    """Each seed equals a run with this seed alone; a strategy object starts anew per seed."""
-    few: dict[str, Any] = {**SMALL, "rounds": 2, "eval_every": 1, "algorithm": "fedavg"}
-    drawn = simulate(seeds=range(2), folder=tmp_path / "runs", **few)
-    alone = simulate(seed=1, data_seed=1, **few)
-    scores = drawn[drawn["seed"] == 1]["sample_accuracy"].tolist()
-    assert scores == alone.metrics["test_sample_accuracy"].tolist()
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0", "1"]
-
-    class Last(BaseStrategy):
-        """Selects the clients with the largest ids; `moved` counts the rounds."""
-
-        def __init__(self) -> None:
-            self.moved = 0
-
-        def select(self, now: Round) -> np.ndarray:
-            self.moved += 1
-            assert self.moved == now.number
-            return now.constraint.admit(np.flatnonzero(now.available)[::-1])
-
-    mine = {"algorithm": Last(), "aggregation": "mean"}
-    frame = compare({"base": drawn, "one": alone, "mine": mine}, seeds=range(2), **{**few, **mine})
-    assert dict(frame.groupby("method").size()) == {"base": 4, "one": 2, "mine": 4}
-    rows = frame.differences(baseline="base")
-    assert dict(zip(rows["a"], rows["pairs"])) == {"one": 1, "mine": 2}
-    assert len(frame.plot().axes) == 2
 
 
 def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:

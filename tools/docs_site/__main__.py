@@ -12,11 +12,8 @@ def main() -> None:
     """Writes the pages."""
     parser = argparse.ArgumentParser(prog="python -m tools.docs_site", description=main.__doc__)
     parser.add_argument("folder", type=Path, help="receives the pages; not emptied first")
-    parser.add_argument(
-        "--without_outputs", action="store_true", help="do not execute the notebooks"
-    )
     arguments = parser.parse_args()
-    write(arguments.folder, execute=not arguments.without_outputs)
+    write(arguments.folder)
 
 
 if __name__ == "__main__":

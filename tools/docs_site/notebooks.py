@@ -1,18 +1,13 @@
-"""A notebook as a page: executed, with the text and the pictures of its cells."""
+"""A notebook as a page: its text, and the outputs that it holds (`tools/notebooks.py`)."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import nbformat
-from nbclient import NotebookClient
-
-# Longest time of a cell, seconds.
-TIMEOUT = 300
 
 
 @dataclass(frozen=True)
@@ -23,35 +18,16 @@ class NotebookPage:
     pictures: Mapping[str, bytes]
 
 
-def executed(path: Path, folder: Path) -> Any:
-    """Returns a notebook with the outputs of its cells, run in `folder`.
-
-    Raises:
-        nbclient.exceptions.CellExecutionError: If a cell fails.
-    """
-    notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, timeout=TIMEOUT, resources=resources)
-    # Log errors only: otherwise the kernel warns that it uses a local port.
-    client.extra_arguments = ["--log-level=40"]
-    return client.execute()
-
-
-def page(path: Path, folder: Path | None) -> NotebookPage:
-    """Returns a notebook as a page.
-
-    Args:
-        path: The notebook.
-        folder: Folder to execute it in; `None` shows it without outputs.
-    """
-    notebook = nbformat.read(path, as_version=4) if folder is None else executed(path, folder)
+def page(path: Path) -> NotebookPage:
+    """Returns a notebook as a page, with its outputs."""
     lines: list[str] = []
     pictures: dict[str, bytes] = {}
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            lines += [cell.source, ""]
+    for cell in json.loads(path.read_text())["cells"]:
+        source = _text(cell["source"])
+        if cell["cell_type"] == "markdown":
+            lines += [source, ""]
             continue
-        lines += ["```python", cell.source, "```", ""]
+        lines += ["```python", source, "```", ""]
         for text, picture in _outputs(cell):
             if picture:
                 name = f"{path.stem}-{len(pictures) + 1}.png"
@@ -64,9 +40,13 @@ def page(path: Path, folder: Path | None) -> NotebookPage:
 
 def _outputs(cell: Any) -> Iterator[tuple[str, bytes]]:
     """Yields a cell's outputs as (text, PNG); the PNG is empty for printed text."""
-    for output in cell.outputs:
+    for output in cell["outputs"]:
         data = output.get("data", {})
         if "image/png" in data:
-            yield "the figure that the cell draws", base64.b64decode(data["image/png"])
+            yield "the figure that the cell draws", base64.b64decode(_text(data["image/png"]))
         elif output.get("name") == "stdout" or "text/plain" in data:
-            yield output.get("text", "") or data["text/plain"], b""
+            yield _text(output.get("text") or data["text/plain"]), b""
+
+
+def _text(lines: str | list[str]) -> str:
+    return "".join(lines)

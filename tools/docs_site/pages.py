@@ -1,6 +1,6 @@
 """Pages of the documentation site, from docs/ and other folders of the repository.
 
-    python -m tools.docs_site FOLDER [--without_outputs]
+    python -m tools.docs_site FOLDER
 
 writes all pages and pictures into a folder, from which Zensical builds the site. Beside the pages
 of docs/ the site has pages of other folders, parameter tables, pictures, notebooks and equations.
@@ -55,20 +55,19 @@ _SYMBOL = re.compile(
 )
 
 
-def write(folder: Path, *, execute: bool) -> None:
+def write(folder: Path) -> None:
     """Writes the pages and pictures of the site.
 
     Args:
         folder: Folder for Markdown files and pictures; made if missing.
-        execute: Whether the notebooks are executed, for their outputs.
     """
-    for uri, content in _files(execute):
+    for uri, content in _files():
         path = folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_page(uri, content).encode() if isinstance(content, str) else content)
 
 
-def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
+def _files() -> Iterator[tuple[str, str | bytes]]:
     """Yields (path in the site, content): pages as unfinished text, pictures as bytes."""
     for root, start in ((ROOT / "docs", ""), (ROOT / "analysis/studies", "kept/")):
         for path in sorted(root.rglob("*")):
@@ -82,8 +81,7 @@ def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
             yield page, (ROOT / file).read_text()
     yield "examples/plugins.md", _plugin_page(ROOT / "examples/plugins")
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
-        with tempfile.TemporaryDirectory() as name:
-            shown = notebooks.page(path, Path(name) if execute else None)
+        shown = notebooks.page(path)
         yield f"examples/{path.stem}.md", shown.markdown
         yield from ((f"examples/{name}", png) for name, png in shown.pictures.items())
     for name, picture in availability_pictures.pictures().items():

@@ -64,7 +64,7 @@ class HostEngine:
         self._parts = parts
         self._work = local_work_of(parts)
         # Shapes of the model's arrays; inside a round it is one vector.
-        self._like = parts.model.initial_weights(parts.seed)
+        self._like = parts.initial_weights()
         model = flat(self._like)
         server, rules = parts.server_optimizer, parts.aggregation.memory
         moments = tuple(np.full_like(model, start) for start in server.initial_moments)

@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
-from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, label_sums
+from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, example_scores
 from f3ast_tff.files.messages import one_line_of
 from f3ast_tff.methods.parts.host_memory import flat, leaves_of
 from f3ast_tff.methods.parts.memory_rules import start_of
@@ -149,15 +149,26 @@ class FunctionWork:
         name = getattr(self.model.predict, "__qualname__", "predict")
         weights = self._read_only(model)
         found = _called(name, lambda: self.model.apply(weights, inputs))
-        if found.shape[:-1] != labels.shape or found.shape[-1] < classes:
+        scoring = self.parts.scoring
+        if scoring is not None and not scoring.classes:
+            wanted, fits = [len(labels), "..."], found.shape[:1] == labels.shape[:1]
+        else:
             wanted = [*labels.shape, classes]
-            raise ComponentError(f"{name} returned shape {[*found.shape]}: must be {wanted}")
-        return label_sums(found, labels)
+            fits = found.shape[:-1] == labels.shape and found.shape[-1] >= classes
+        if not fits:
+            said = ", ".join(map(str, wanted))
+            raise ComponentError(f"{name} returned shape {[*found.shape]}: must be [{said}]")
+        if scoring is None:
+            return example_scores(None, found, labels)
+        where = f"model {self.model.name}: loss or score"
+        return _called(where, lambda: example_scores(scoring, found, labels))
 
 
 def _called(where: str, call: Callable[[], Any]) -> Any:
     try:
         return call()
-    # Any error of foreign code is reported in one line.
+    except ComponentError:
+        raise
+    # Any other error of foreign code is reported in one line.
     except Exception as error:
         raise ComponentError(f"{where} raised {one_line_of(error)}") from error

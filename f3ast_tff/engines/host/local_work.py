@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
+
+if TYPE_CHECKING:
+    from f3ast_tff.models.scores import Scoring
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,29 @@ def label_sums(logits: np.ndarray, labels: np.ndarray) -> ExampleScores:
     return ExampleScores(*(np.asarray(values, np.float64).sum(axis=rest) for values in each))
 
 
+def example_scores(
+    scoring: Scoring | None, outputs: np.ndarray, labels: np.ndarray
+) -> ExampleScores:
+    """Returns `label_sums`, or the sums of a model's own loss and scores.
+
+    Raises:
+        ComponentError: If a function of the model returns another shape.
+    """
+    if scoring is None:
+        return label_sums(outputs, labels)
+    found = scoring.sums(
+        outputs,
+        labels,
+        xp=np,
+        dtype=np.float64,
+        cross_entropy=lambda logits, y: [*label_sums(logits, y).arrays.values()],
+        detached=lambda outputs: outputs,
+    )
+    correct = () if isinstance(found.correct, tuple) else (found.correct,)
+    arrays = (found.loss, *correct, found.count, *found.more)
+    return ExampleScores.of(dict(zip(scoring.names, arrays)))
+
+
 def scored_in_parts(
     work: LocalWork, model: np.ndarray, features: np.ndarray, labels: np.ndarray, at_once: int
 ) -> ExampleScores:
@@ -77,8 +103,10 @@ def scored_in_parts(
         work.score(model, features[first : first + at_once], labels[first : first + at_once])
         for first in range(0, len(labels), at_once)
     ]
-    columns = zip(*((part.loss, part.correct, part.count) for part in parts))
-    return ExampleScores(*map(np.concatenate, columns)) if parts else _no_scores()
+    if not parts:
+        return _no_scores()
+    each = [part.arrays for part in parts]
+    return ExampleScores.of({name: np.concatenate([a[name] for a in each]) for name in each[0]})
 
 
 def _no_scores() -> ExampleScores:

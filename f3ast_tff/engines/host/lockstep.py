@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
-from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, label_sums
+from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, example_scores
 from f3ast_tff.engines.host.server import clipped_rows
 from f3ast_tff.engines.host.softmax import with_one
 from f3ast_tff.models import SoftmaxRegression
@@ -202,7 +202,8 @@ class Lockstep:
         classes = self.model.num_classes
         inputs = self.parts.preprocessing.in_numpy(features, None)
         weights = [model[:-classes].reshape(-1, classes), model[-classes:]]
-        return label_sums(self.model.apply(weights, inputs), labels)
+        outputs = self.model.apply(weights, inputs)
+        return example_scores(self.parts.scoring, outputs, labels)
 
 
 def in_batches(visits: np.ndarray, size: int) -> np.ndarray:

@@ -21,6 +21,12 @@ def local_work_of(parts: EngineParts) -> LocalWork:
         allowed = f"must be another: {type(preprocessing).__name__} defines no in_numpy"
         raise ParameterError("engine", "host", allowed)
     last_step = memory is not None and memory.last_step
+    if isinstance(model, SoftmaxRegression) and parts.scoring and parts.scoring.loss:
+        name = type(model).__name__
+        allowed = (
+            f"must be fused: host trains {name} by cross-entropy, and it has a loss of its own"
+        )
+        raise ParameterError("engine", "host", allowed)
     if isinstance(model, SoftmaxRegression):
         return Lockstep(parts, model, last_step)
     if isinstance(model, TrainingFunction):

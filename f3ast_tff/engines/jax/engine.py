@@ -33,7 +33,7 @@ from f3ast_tff.engines.jax.server_step import (
     ServerState,
     evaluated_weights,
 )
-from f3ast_tff.engines.jax.trainer import ClientsOnDevice
+from f3ast_tff.engines.jax.trainer import ClientsOnDevice, sums_of
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -86,7 +86,7 @@ class FusedEngine:
         self._clients = ClientsOnDevice(parts, parts.data.train, device, num_lanes)
         on_cpu = self._clients.platform == "cpu"
         self._matmul_precision = "highest" if on_cpu else matmul_precision
-        put, initial = self._clients.put, parts.model.initial_weights(parts.seed)
+        put, initial = self._clients.put, parts.initial_weights()
         _check_logits(parts, initial)
         self._tables, in_memory = self._start_memory(initial)
         sgd = one_kernel.fastest(
@@ -323,6 +323,9 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
     found = jax.eval_shape(
         lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
     )
+    if parts.scoring is not None and not parts.scoring.classes:
+        jax.eval_shape(sums_of(parts.scoring), found, labels)
+        return
     shape, classes = getattr(found, "shape", None), parts.data.num_classes
     if shape is None or shape[:-1] != labels.shape or shape[-1] < classes:
         said = type(found).__name__ if shape is None else f"shape {[*shape]}"
@@ -331,3 +334,5 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
             f"model {type(parts.model).__name__}: apply returned {said} for {len(labels)} "
             f"examples: {wanted}"
         )
+    if parts.scoring is not None:
+        jax.eval_shape(sums_of(parts.scoring), found, labels)

@@ -72,6 +72,65 @@ class Batches(NamedTuple):
     labels: Any
 
 
+class LabelSums(NamedTuple):
+    """Sums over the labels of each example that count, each `float32 [n]`.
+
+    Attributes:
+        loss: Cross-entropy.
+        correct: Number of labels predicted right.
+        count: Number of labels.
+    """
+
+    loss: Any
+    correct: Any
+    count: Any
+
+
+def label_sums(logits: Any, labels: Any) -> LabelSums:
+    """Returns the sums, given logits `[n, ..., classes]` and labels `[n, ...]`.
+
+    A negative label does not count.
+    """
+    rest = tuple(range(1, labels.ndim))
+    labels = labels.astype(jnp.int32)
+    # A mask, because the gradient of indexing is a scatter, slow on CPUs.
+    classes = jnp.arange(logits.shape[-1])
+    of_label = labels[..., None] == classes
+    loss = -jnp.sum(jnp.where(of_label, jax.nn.log_softmax(logits), 0.0), axis=-1)
+    counts = (labels >= 0).astype(jnp.float32)
+    own = jnp.sum(jnp.where(of_label, logits, 0.0), axis=-1)
+    right = counts * _is_first_of_largest(logits, own, labels, classes)
+    return LabelSums(jnp.sum(loss, rest), jnp.sum(right, rest), jnp.sum(counts, rest))
+
+
+def _is_first_of_largest(logits: Any, own: Any, labels: Any, classes: Any) -> Any:
+    """Whether `jnp.argmax` over the last axis gives the label, by one plain reduction.
+
+    The label's logit, `own`, is compared with those of other classes alone: XLA may compute a logit
+    twice, in the last digit differently.
+    """
+    own, place = own[..., None], labels[..., None]
+    # The first NaN is the largest, as for `jnp.argmax`.
+    before = jnp.where(jnp.isnan(own), jnp.isnan(logits), ~(logits < own))
+    after = ~(jnp.isnan(own) | (logits <= own))
+    return ~jnp.any(((classes < place) & before) | ((classes > place) & after), axis=-1)
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """Loss and accuracy of classes.
+
+    Attributes:
+        names: Names of the sums' arrays, in order.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("loss", "correct", "count")
+
+    def __call__(self, logits: Any, labels: Any) -> LabelSums:
+        """Returns `label_sums`."""
+        return label_sums(logits, labels)
+
+
 @dataclass(frozen=True)
 class LocalSgd:
     """Local training.
@@ -83,6 +142,7 @@ class LocalSgd:
         equal_steps: See `Waves`; used if steps have a bound.
         keeps_previous: Whether to return also each client's model before its last step.
         start_loss: Whether to compute also the loss under the model at the client's start.
+        sums: Loss of outputs and labels, and their scores: `CrossEntropy`, or a model's own.
         jit_options: Arguments of `jax.jit` that a program with this training needs.
         kernels: Number of kernels of a client's steps, in words.
     """
@@ -96,6 +156,7 @@ class LocalSgd:
     equal_steps: bool = False
     keeps_previous: bool = False
     start_loss: bool = False
+    sums: Any = CrossEntropy()
 
     def wave(
         self,
@@ -187,7 +248,7 @@ class LocalSgd:
         y = batch.labels[present]
 
         def objective(weights: Tree) -> tuple[Any, Any]:
-            sums = label_sums(self.model.apply(weights, x), y)
+            sums = self.sums(self.model.apply(weights, x), y)
             loss = jnp.sum(jnp.where(here, sums.loss, 0.0))
             loss /= jnp.maximum(jnp.sum(jnp.where(here, sums.count, 0.0)), 1.0)
             return loss + self.model.penalty(weights), loss
@@ -219,47 +280,3 @@ class LocalSgd:
 
 def _only_lane(tree: Tree) -> Tree:
     return _map(lambda leaf: leaf[0], tree)
-
-
-class LabelSums(NamedTuple):
-    """Sums over the labels of each example that count, each `float32 [n]`.
-
-    Attributes:
-        loss: Cross-entropy.
-        correct: Number of labels predicted right.
-        count: Number of labels.
-    """
-
-    loss: Any
-    correct: Any
-    count: Any
-
-
-def label_sums(logits: Any, labels: Any) -> LabelSums:
-    """Returns the sums, given logits `[n, ..., classes]` and labels `[n, ...]`.
-
-    A negative label does not count.
-    """
-    rest = tuple(range(1, labels.ndim))
-    labels = labels.astype(jnp.int32)
-    # A mask, because the gradient of indexing is a scatter, slow on CPUs.
-    classes = jnp.arange(logits.shape[-1])
-    of_label = labels[..., None] == classes
-    loss = -jnp.sum(jnp.where(of_label, jax.nn.log_softmax(logits), 0.0), axis=-1)
-    counts = (labels >= 0).astype(jnp.float32)
-    own = jnp.sum(jnp.where(of_label, logits, 0.0), axis=-1)
-    right = counts * _is_first_of_largest(logits, own, labels, classes)
-    return LabelSums(jnp.sum(loss, rest), jnp.sum(right, rest), jnp.sum(counts, rest))
-
-
-def _is_first_of_largest(logits: Any, own: Any, labels: Any, classes: Any) -> Any:
-    """Whether `jnp.argmax` over the last axis gives the label, by one plain reduction.
-
-    The label's logit, `own`, is compared with those of other classes alone: XLA may compute a logit
-    twice, in the last digit differently.
-    """
-    own, place = own[..., None], labels[..., None]
-    # The first NaN is the largest, as for `jnp.argmax`.
-    before = jnp.where(jnp.isnan(own), jnp.isnan(logits), ~(logits < own))
-    after = ~(jnp.isnan(own) | (logits <= own))
-    return ~jnp.any(((classes < place) & before) | ((classes > place) & after), axis=-1)

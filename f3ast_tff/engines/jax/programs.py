@@ -14,7 +14,6 @@ from jax.flatten_util import ravel_pytree
 from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax.devices import at_precision
-from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
@@ -58,7 +57,8 @@ class RoundPrograms:
         round: `FusedRound.__call__`, with tables.
         finish: `FusedRound.finish`.
         score: Function of weights, features, labels and rows `int32 [n]`, which returns
-            `label_sums` of these rows.
+            the sums of these rows, in the order of `score_names`.
+        score_names: Names of the sums.
         traces: Number of times that a round or a score was traced, and so compiled.
     """
 
@@ -67,11 +67,14 @@ class RoundPrograms:
         self.traces = 0
         self._round = fused_round
         self._precision = matmul_precision
+        self.score_names: tuple[str, ...] = fused_round.sgd.sums.names
 
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             self.traces += 1
             inputs = fused_round.sgd.preprocessing.in_jax(features[rows], None)
-            return jnp.stack(label_sums(fused_round.sgd.model.apply(weights, inputs), labels[rows]))
+            outputs = fused_round.sgd.model.apply(weights, inputs)
+            sums = fused_round.sgd.sums(outputs, labels[rows])
+            return jnp.stack(jax.tree_util.tree_leaves(sums))
 
         self.round = self._with_tables(fused_round, **fused_round.sgd.jit_options)
         self.finish = self._jitted(fused_round.finish)
@@ -222,5 +225,4 @@ class FusedScorer:
             for chunk in padded.reshape(-1, self._chunk)
         ]
         values = np.concatenate([np.asarray(part) for part in parts], axis=1).astype(np.float64)
-        loss, correct, count = values[:, : len(rows)]
-        return ExampleScores(loss, correct, count)
+        return ExampleScores.of(dict(zip(self._programs.score_names, values[:, : len(rows)])))

@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
-from f3ast_tff.engines.jax.local_sgd import LocalSgd
+from f3ast_tff.engines.jax.local_sgd import CrossEntropy, LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
@@ -20,6 +20,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.workers import TrainedPart
+    from f3ast_tff.models.scores import Scoring
 
 
 class ClientsOnDevice:
@@ -79,6 +80,7 @@ class ClientsOnDevice:
             equal_steps=self.form.equal_steps,
             keeps_previous=memory is not None and memory.last_step,
             start_loss=memory is not None and memory.start_loss,
+            sums=sums_of(parts.scoring),
         )
 
     def fused_round(self, sgd: LocalSgd) -> FusedRound:
@@ -149,6 +151,16 @@ class FusedTrainer:
             return TrainedPart(cohort.ids, sums)
         losses, delivered = by_place(cohort.ids, packed.member, *by_lane)
         return TrainedPart(cohort.ids, sums, losses, delivered)
+
+
+def sums_of(scoring: Scoring | None) -> Any:
+    """Returns the loss and the scores of a composition."""
+    if scoring is None:
+        return CrossEntropy()
+    # Most models bring none.
+    from f3ast_tff.engines.jax.own_scores import OwnSums
+
+    return OwnSums(scoring)
 
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:

@@ -111,7 +111,7 @@ class TffEngine:
             device = find_device(device)
         aggregation = self._aggregation(parts)
         process = process_of(parts, aggregation, parts.data.train)
-        weights = parts.model.initial_weights(parts.seed)
+        weights = parts.initial_weights()
         rules = parts.aggregation.memory
         self._memory = None
         if rules is not None and parts.p is not None:

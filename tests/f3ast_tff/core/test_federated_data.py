@@ -44,7 +44,7 @@ def test_clients_are_the_rows_between_offsets() -> None:
             for offsets in (np.array([0.0, 5.0]), np.array([[0, 5]]), np.array([], int))
         ),
         ({"labels": np.zeros(4, int)}, "5 rows of features but 4 of labels"),
-        ({"labels": np.zeros(5)}, "labels must be integers, not float64"),
+        ({"labels": np.zeros(5, complex)}, "labels must be integers or floats, not complex128"),
         ({"names": np.array(["x", "y"])}, "2 names for 1 clients"),
     ],
 )
@@ -203,7 +203,9 @@ NAN = np.where(np.arange(6)[:, None] == 4, np.nan, FEATURES)
         ({"features": NAN}, "features must be finite: row 4, of client 10"),
         ({"features": -1e300 * FEATURES}, "features must be finite: row 0, of client 10"),
         ({"labels": LABELS - 1}, "labels must be at least 0: row 0, of client 10, has -1"),
-        ({"labels": LABELS / 2}, "labels must be integers"),
+        ({"labels": LABELS.astype(str)}, "labels must be integers"),
+        ({"labels": LABELS / 2, "num_classes": 3}, "must be integers with 3 classes"),
+        ({"labels": LABELS * np.nan}, "labels must be finite: row 0, of client 10"),
         ({"labels": LABELS + 2**40}, "labels must be class ids"),
         ({"num_classes": 2}, r"client 2 has 2 \(training row 0\)"),
         ({"clients": CLIENTS / 2}, "clients must be integers or texts"),

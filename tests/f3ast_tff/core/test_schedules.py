@@ -82,7 +82,7 @@ def test_a_run_that_goes_on_keeps_the_schedule(tmp_path: Path) -> None:
     every = {"checkpoint_every": 2, "eval_every": 2, **INVERSE_SQRT}
     whole = simulate(**given, **every)
 
-    def stop(row: Any) -> None:
+    def stop(row: Any, trained: Any) -> None:
         if row["round"] == 4:
             raise KeyboardInterrupt
 

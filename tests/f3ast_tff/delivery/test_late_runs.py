@@ -84,7 +84,7 @@ def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Pa
             if round_number == 7:
                 raise Interrupted("here")
 
-        def on_evaluation(self, row: Row) -> None:
+        def on_evaluation(self, row: Row, trained: Any) -> None:
             pass
 
     def run(folder: str, *callbacks: Any) -> list[np.ndarray]:

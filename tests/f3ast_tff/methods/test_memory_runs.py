@@ -63,7 +63,7 @@ class StopsAfter:
         if round_number == self.last:
             raise Killed
 
-    def on_evaluation(self, row: Row) -> None:
+    def on_evaluation(self, row: Row, trained: Any) -> None:
         pass
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
+from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.delivery import Bernoulli, Certain, Delivery
 from f3ast_tff.methods.f3ast import F3AST
@@ -24,6 +25,7 @@ from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.round_loop import train
 from f3ast_tff.run.run_result import RunResult
+from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 from tests.f3ast_tff.delivery.small_world import world
 from tests.fake_engine import FakeEngine, SilentProgress
@@ -119,6 +121,7 @@ def run(
             write_masks=write_masks,
         ),
         N,
+        trained=lambda weights: TrainedModel(None, AsStored(), 2, weights),
         delivery=delivery or Certain(),
         payload=Payload(bytes_down=100, bytes_up=10),
         p=P,

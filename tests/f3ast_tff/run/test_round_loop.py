@@ -242,7 +242,7 @@ class Notes:
         self.calls.append(("round", round_number))
         self.cohorts.append(cohort)
 
-    def on_evaluation(self, row: Row) -> None:
+    def on_evaluation(self, row: Row, trained: Any) -> None:
         self.calls.append(("evaluation", row["round"]))
 
 

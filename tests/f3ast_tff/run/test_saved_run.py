@@ -11,6 +11,7 @@ import pytest
 from f3ast_tff import load_run, simulate
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.records.run_folder import json_values
+from f3ast_tff.run.trained_model import TrainedModel
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -72,7 +73,7 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
 def test_an_unfinished_run_gives_what_its_checkpoint_holds(tmp_path: Path) -> None:
     given = {"clients_per_round": 2, "num_clients": 10, "folder": tmp_path / "x"}
 
-    def stop(row: dict[str, float]) -> None:
+    def stop(row: dict[str, float], trained: TrainedModel) -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError):
