@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ def provenance() -> dict[str, Any]:
 def cores() -> int:
     """Returns the cores that this process may use, and so the threads of its engine (Linux)."""
     return len(os.sched_getaffinity(0))
+
+
+def versions_of(origin: Mapping[str, Any]) -> dict[str, str | None]:
+    """Returns the versions of Python and of the packages in a `provenance`, by name."""
+    return {"python": origin.get("python"), **origin.get("packages", {})}
 
 
 def package_versions() -> dict[str, str | None]:

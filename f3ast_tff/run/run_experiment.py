@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.files.plugin_errors import plugins_named
 from f3ast_tff.records.outputs import masks_file, not_added, record_masks
-from f3ast_tff.records.provenance import cores, provenance
+from f3ast_tff.records.provenance import cores, provenance, versions_of
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
@@ -178,8 +178,9 @@ def write_config(
     """Writes `config.json`; checks the data of a run that has begun before, then extends it.
 
     `cores` lists the numbers of cores that have executed the run, since the number changes the
-    order of an engine's sums. A new number is logged once, as a warning. `scoring` is
-    `Scoring.describe()` of a model that brings a loss or scores.
+    order of an engine's sums; `continued_with` lists other versions that went on with it. A new
+    number or version is logged once, as a warning. `scoring` is `Scoring.describe()` of a model
+    that brings a loss or scores.
 
     Raises:
         CheckpointError: See `extend_run`.
@@ -199,7 +200,7 @@ def write_config(
             from f3ast_tff.run.extension import extend_run
 
             extend_run(folder, configuration.identity)
-        _note_cores(folder)
+        _note_changes(folder, origin)
         return
     content: dict[str, Any] = {
         "settings": dict(configuration.settings),
@@ -218,16 +219,30 @@ def write_config(
     folder.write_json("config.json", content)
 
 
-def _note_cores(folder: RunFolder) -> None:
+def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
+    """Keeps, and says, other versions or another number of cores than a run began with."""
     before = folder.config() or {}
+    content = {**before}
     here = cores()
     known = before.get("cores") or [here]
-    if here in known:
-        return
-    logging.warning(
-        "the number of cores was %s and is now %d: weights may differ in the last digits (some "
-        "1e-6) from those of a run on one number of cores",
-        known[0],
-        here,
-    )
-    folder.write_json("config.json", {**before, "cores": [*known, here]})
+    if here not in known:
+        logging.warning(
+            "the number of cores was %s and is now %d: weights may differ in the last digits (some "
+            "1e-6) from those of a run on one number of cores",
+            known[0],
+            here,
+        )
+        content["cores"] = [*known, here]
+    earlier = [before, *before.get("continued_with", [])]
+    now = {name: origin[name] for name in ("python", "packages", "git_commit") if name in origin}
+    if versions_of(now) not in [versions_of(each) for each in earlier]:
+        first, last = versions_of(before), versions_of(now)
+        changed = [f"{n} {first.get(n)} to {v}" for n, v in last.items() if first.get(n) != v]
+        logging.warning(
+            "versions differ from those that the run began with (%s): its results need not be "
+            "those of a run on one of them",
+            ", ".join(changed),
+        )
+        content["continued_with"] = [*before.get("continued_with", []), now]
+    if content != before:
+        folder.write_json("config.json", content)

@@ -102,6 +102,25 @@ def test_another_number_of_cores_is_said_once(
     assert said[2][0].startswith("the number of cores was 4 and is now 2: weights may differ")
 
 
+def test_other_versions_are_said_once_and_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    configuration = resolve({"rounds": 2})
+    data, said = Builder(configuration).data, []
+    with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
+        for jax in ("0.4.30", "0.4.30", "0.12.0", "0.12.0", "0.4.30"):
+            origin = {"python": "3.11.7", "packages": {"jax": jax}, "git_commit": None}
+            caplog.clear()
+            with caplog.at_level(logging.WARNING):
+                run_experiment.write_config(folder, configuration, origin, "a" * 64, data)
+            said.append([record.getMessage() for record in caplog.records])
+        config = folder.config()
+    assert config is not None and config["packages"]["jax"] == "0.4.30"
+    assert [each["packages"]["jax"] for each in config["continued_with"]] == ["0.12.0"]
+    assert [len(messages) for messages in said] == [0, 0, 1, 0, 0]
+    assert "(jax 0.4.30 to 0.12.0)" in said[2][0]
+
+
 @pytest.mark.parametrize(
     ("client_lr", "says"),
     [(0.01, []), (1e3, ["round 3: the loss is no better than that of a guess among 10 classes: "])],
