@@ -148,9 +148,9 @@ def _short(values: Iterable[float]) -> list[float | None]:
 def to_markdown(document: Document, formats: Sequence[str] = ("svg",)) -> str:
     """Returns the report as Markdown (GitHub's tables), with figures of the first format."""
     kind = next((kind for kind in formats if kind != "pdf"), "pdf")
-    parts = [f"# {document.title}"]
+    parts = [f"# {_escape(document.title)}"]
     for section in document.sections:
-        parts.append(f"## {section.title}")
+        parts.append(f"## {_escape(section.title)}")
         parts += [_block(block, kind) for block in section.blocks]
     files = ", ".join(f"[{name}.csv]({name}.csv)" for name in document.tables)
     sources = ", ".join(f"[{grid.name}.tex]({grid.name}.tex)" for grid in document.grids)

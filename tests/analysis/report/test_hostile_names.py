@@ -91,3 +91,9 @@ def test_no_name_reverses_the_text_that_follows(browser: Chromium) -> None:
         browser.evaluate("/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.textContent)")
         is False
     )
+
+
+def test_markdown_has_no_tag_of_a_name(page: Path) -> None:
+    text = page.with_suffix(".md").read_text()
+    for part in ("<script", "<img", "<svg", "<a href", "\u202e"):
+        assert part not in text, part
