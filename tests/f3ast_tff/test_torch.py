@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from f3ast_tff import load_run, simulate
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
@@ -154,3 +154,35 @@ def test_wrong_settings_are_named() -> None:
         TorchModel(net(), device="cuda:99")
     with pytest.raises(ParameterError, match=r"client_optimizer = adam: must be sgd with TorchM"):
         simulate(model=TorchModel(net()), client_optimizer="adam", **GIVEN)
+
+
+def test_a_loss_of_pytorch_trains_and_scores() -> None:
+    """The mean absolute error of a linear model goes down, and is that of its weights."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(300, 4)).astype(np.float32)
+    values = (features @ np.array([1.0, -2.0, 0.5, 0.0])).astype(np.float32)
+    data = FederatedData.from_arrays(features, values, rng.integers(6, size=300), test=0.25)
+    line = nn.Sequential(nn.Linear(4, 1), nn.Flatten(0))
+    scores = {"mae": lambda outputs, labels: np.abs(outputs - labels)}
+    model = TorchModel(line, loss=nn.MSELoss(reduction="none"), scores=scores)
+    given = {"rounds": 30, "client_lr": 0.05, "clients_per_round": 3}
+    result = simulate(data, "f3ast", "always", model=model, **given)
+    mae = result.metrics["test_sample_mae"]
+    assert mae.iloc[-1] < mae.iloc[0] / 2
+    weight, bias = result.weights
+    errors = np.abs(data.test.features @ weight[0] + bias - data.test.labels)
+    assert mae.iloc[-1] == pytest.approx(errors.mean(), rel=1e-5)
+    with pytest.raises(ComponentError, match="must be a value per example or label"):
+        simulate(data, "f3ast", "always", model=TorchModel(line, loss=nn.MSELoss()), **given)
+
+
+def test_a_loss_of_classes_gets_classes() -> None:
+    loss = nn.CrossEntropyLoss(reduction="none")
+    plain, own = (
+        simulate(model=TorchModel(net(), **more), **{**GIVEN, "rounds": 2})
+        for more in ({}, {"loss": loss})
+    )
+    np.testing.assert_allclose(plain.weights[0], own.weights[0], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        plain.metrics["test_sample_loss"], own.metrics["test_sample_loss"], rtol=1e-5
+    )
