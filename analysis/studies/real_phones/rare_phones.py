@@ -2,9 +2,12 @@
 
 python -m f3ast_tff.analysis.studies.real_phones.rare_phones --runs runs/real_phones
     --out analysis/studies/real_phones/rare_phones.csv
+python -m f3ast_tff.analysis.studies.real_phones.rare_phones
+    --kept analysis/studies/real_phones/rare_phones.csv
 
-Only runs on Synthetic with p_k = 1 / N count. The phones of a trace are grouped by the number of
-rounds of a run in which they were available. The command needs the traces.
+The first command writes the file, and needs the traces; the second prints it as a table. Only runs
+on Synthetic with p_k = 1 / N count. The phones of a trace are grouped by the number of rounds of a
+run in which they were available.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.real_phones import phones
-from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.settings import REQUIRED, parameter
+from f3ast_tff.analysis.study_runs import method_name
+from f3ast_tff.analysis.texts import markdown_table, write_csv
+from f3ast_tff.settings import parameter
 
 REGIMES = {
     "flash_ready_1000": phones.FlashReady,
@@ -30,7 +34,10 @@ REGIMES = {
     "fedscale300": phones.FedScale300,
 }
 # Algorithm and aggregation.
-METHODS = (("f3ast", "sum"), ("unbiased", "sum"), ("fedau", "sum"), ("fedavg_all", "mean"))
+METHODS = ("f3ast/sum", "unbiased/sum", "fedau/sum", "fedavg_all/mean")
+# Methods whose largest weights are shown.
+WEIGHTED = METHODS[:2]
+_METHOD, _KEYS = ("algorithm", "aggregation"), ["availability", "rounds_available"]
 # Upper ends of the groups, rounds available of 1000.
 GROUPS = (0, 2, 20, 100, 1000)
 
@@ -39,23 +46,45 @@ GROUPS = (0, 2, 20, 100, 1000)
 class Flags:
     """Flags of this command."""
 
-    runs: str = parameter(REQUIRED, "folder of the campaign", is_path=True)
-    out: str = out_flag("CSV")
+    runs: str | None = parameter(None, "folder of the campaign", is_path=True)
+    out: str | None = parameter(None, "CSV file to write or replace", is_path=True)
+    kept: str | None = parameter(None, "the file, to be printed", is_path=True)
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
-    """Writes the file: means over draws."""
+    """Writes the file, or prints it."""
+    if flags.kept is not None:
+        print(_table(pd.read_csv(flags.kept)))
+        return
+    if flags.runs is None or flags.out is None:
+        raise RunsError("give --runs and --out, or --kept")
     rows = [row for folder in sorted(Path(flags.runs).glob("runs/*")) for row in _of_run(folder)]
     if not rows:
         raise RunsError(f"{flags.runs} has no finished run of these methods")
-    keys = ["availability", "method", "rounds_available"]
-    table = pd.DataFrame(rows)
-    table["draws"] = 1
     of = {"phones": "mean", "selected": "mean", "influence": "mean", "largest_weight": "max"}
-    found = table.groupby(keys, sort=False).agg({**of, "draws": "sum"}).reset_index()
+    found = pd.DataFrame(rows).groupby([*_KEYS, "method"], sort=False).agg(of).reset_index()
     write_csv(found.round(4), flags.out)
     print(f"{len(found)} rows: {flags.out}")
+
+
+def _table(kept: pd.DataFrame) -> str:
+    """A row per group of phones."""
+    wide = kept.pivot(index=_KEYS, columns="method")
+    rows = []
+    for regime in REGIMES:
+        part = wide.loc[regime]
+        for group in sorted(part.index, key=lambda text: int(str(text).split("-")[0])):
+            one = part.loc[group]
+            cells = [f"{one['phones', METHODS[0]]:.0f}", f"{one['selected', METHODS[0]]:.2f}"]
+            cells += [f"{one['influence', method]:.2f}" for method in METHODS]
+            cells += [f"{one['largest_weight', method]:.2f}" for method in WEIGHTED]
+            rows.append([regime, str(group), *cells])
+    names = [method_name("synthetic", dict(zip(_METHOD, each.split("/")))) for each in METHODS]
+    head = ["regime", "rounds there", "phones", f"chosen by {names[0]}"]
+    head += [f"influence, {name}" for name in names]
+    head += [f"largest weight, {name}" for name in names[: len(WEIGHTED)]]
+    return markdown_table(head, rows)
 
 
 def _of_run(folder: Path) -> Iterator[dict[str, object]]:
@@ -63,11 +92,9 @@ def _of_run(folder: Path) -> Iterator[dict[str, object]]:
     if not (folder / "summary.json").exists() or not config.exists():
         return
     settings = json.loads(config.read_text(encoding="utf-8"))["settings"]
-    method = (settings["algorithm"], settings["aggregation"])
-    if method not in METHODS or (settings["task"], settings["client_share"]) != (
-        "synthetic",
-        "equal",
-    ):
+    method = "/".join(settings[name] for name in _METHOD)
+    objective = settings["task"], settings["client_share"]
+    if method not in METHODS or objective != ("synthetic", "equal"):
         return
     with np.load(folder / "selection.npz", allow_pickle=False) as file:
         selected, weights, p = file["selected"], file["weights"], file["p"]
@@ -76,7 +103,7 @@ def _of_run(folder: Path) -> Iterator[dict[str, object]]:
     process = REGIMES[settings["availability"]]().build(p, settings["seed"])
     available = np.sum([process.mask(t) for t in range(1, len(selected) + 1)], axis=0)
     yield from (
-        {"availability": settings["availability"], "method": "/".join(method), **row}
+        {"availability": settings["availability"], "method": method, **row}
         for row in influences(available, selected, weights, p)
     )
 

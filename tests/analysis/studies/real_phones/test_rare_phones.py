@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.studies.real_phones.rare_phones import influences
+from f3ast_tff.analysis.studies.real_phones.rare_phones import METHODS, REGIMES, influences, main
 
 
 def test_influence_by_hand() -> None:
@@ -27,3 +30,24 @@ def test_influence_by_hand() -> None:
     assert [row["selected"] for row in rows] == [0, 0.5, 0.5]
     assert [row["influence"] for row in rows] == pytest.approx([0, 2.4, 0.8])
     assert [row["largest_weight"] for row in rows] == [0, 0.6, 0.2]
+
+
+def test_the_kept_file_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Groups stand in the order of their rounds; without finished runs there is no file."""
+    rows = [
+        (regime, group, method, 5, 0.5, 0.25, 0.75)
+        for regime in REGIMES
+        for group in ("21-100", "3-20")
+        for method in METHODS
+    ]
+    names = ["availability", "rounds_available", "method", "phones"]
+    names += ["selected", "influence", "largest_weight"]
+    kept = tmp_path / "rare_phones.csv"
+    pd.DataFrame(rows, columns=names).to_csv(kept, index=False)
+    assert main(["x", f"--kept={kept}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = "| 5 | 0.50 | 0.25 | 0.25 | 0.25 | 0.25 | 0.75 | 0.75 |"
+    assert lines[2:4] == [f"| flash_ready_1000 | {group} {cells}" for group in ("3-20", "21-100")]
+    assert main(["x", f"--runs={tmp_path}"]) == 2
+    assert main(["x", f"--runs={tmp_path}", f"--out={kept}"]) == 2
+    assert "has no finished run" in capsys.readouterr().err
