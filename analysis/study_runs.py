@@ -146,7 +146,9 @@ def _components(method: Method) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def _defaults(task: str, algorithm: str, aggregation: str) -> Mapping[str, str]:
-    given = {"task": task, "algorithm": algorithm, "aggregation": aggregation}
+    given = {"algorithm": algorithm, "aggregation": aggregation}
+    if task in builtin_registry().components["task"]:
+        given["task"] = task
     try:
         settings = resolve(given).settings
     except ParameterError:

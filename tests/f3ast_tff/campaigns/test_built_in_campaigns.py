@@ -89,6 +89,8 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("late_methods_synthetic", 2 * 2 * 11 * 8),
         ("tune_methods_real", 265),
         ("availability_methods_real", 2 * 14 * 4 * 3),
+        ("tune_real_phones", 14 * 2 * 2 * 2 * 6),
+        ("tune_real_phones_edges", 12 * 2 * 2 * 2 * 3),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
         ("fedlaavg_table2", 6 * 3),

@@ -1,0 +1,1 @@
+"""Methods under traces of real phones."""
