@@ -33,14 +33,19 @@ from f3ast_tff.methods.parts.strategy import Cohort
 class HostEngine:
     """Executes rounds in this process, with NumPy alone.
 
-    A round (`_round`) has the order of Algorithm 1: the clients start from the model, or from what
-    a memory gives them; they train (`LocalWork`); their updates are summed with the cohort's
-    weights; a memory adds its correction; the server optimizer steps; the memory notes the
-    updates. Late updates are kept in slots between the two halves of a round (`LateUpdates`).
+    A round (`_round`) has the order of F3AST's Algorithm 1: the clients start from the model, or
+    from what a memory gives them (model, offset, pull); they train (`LocalWork`); a memory may turn
+    updates into messages; they are summed with the cohort's weights; a memory adds its correction,
+    an aggregation may change the direction; the server optimizer steps; the memory notes the
+    updates. Updates that may be late train in the round in which they are asked for, from its
+    model without a memory's start, and stay in slots (`LateUpdates`) until the round they enter.
 
-    The engine draws nothing. The order of a client's batches is `LocalTraining.order`, augmentation
-    `Preprocessing.draws`: functions of (seed, round, client). A checkpoint (`state`) holds the
-    model, the server optimizer's moments and steps, the tables of a memory, and late updates.
+    The engine draws nothing. Cohorts come from the strategy, initial weights from the model and the
+    run's seed; the order of a client's batches is `LocalTraining.order`, augmentation
+    `Preprocessing.draws`: functions of (seed, round, client). A checkpoint's part of the engine
+    (`state`) holds the model, the server optimizer's moments and steps, a memory's tables and
+    server values, and late updates. The round loop keeps the rest: the round's number, the
+    strategy, and which client's update is in which slot.
 
     Examples:
         >>> import numpy as np
@@ -96,12 +101,14 @@ class HostEngine:
         self, t: int, cohort: Cohort, late_cohort: LateCohort | None, by_client: bool
     ) -> RoundOutcome:
         state, memory, now = self._state, self._memory, self._now(t)
+        # Late updates, first half: those asked for now train, and wait in their slots.
         if self._late is not None and late_cohort is not None and len(late_cohort.asked):
             start = LocalStart(state.model)
             self._late.keep(late_cohort, self._work.train(t, late_cohort.asked, start))
         if len(cohort) == 0 and memory is None:
             return empty_round(by_client)
-        # Line 6: clients train from the model, by the rules of a memory if any.
+        # Line 6: clients train from the model, by the rules of a memory if any. Late updates are
+        # there already; second half: they enter, and of `starts` only scale and shift count.
         each = self._each_once(cohort, late_cohort)
         starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
         came = self._updates(t, each, starts)
@@ -109,7 +116,7 @@ class HostEngine:
         finite = sent.finite
         if memory is not None and now is not None:
             now = memory.after_training(now, sent.weights, each.steps, finite)
-        # Line 9: the weighted sum or mean, the memory's correction, the server's step.
+        # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
         aggregation = self._parts.aggregation
         delta = delta_of(sent, aggregation, memory, now)
         delta = direction(aggregation, delta, self._like)
@@ -194,7 +201,8 @@ class HostEngine:
         """What the clients contribute to the aggregate."""
         memory, updates = self._memory, came.updates
         if each.rates is not None and now is not None and memory is not None:
-            # As gradients: at this round's rate, like the updates that are remembered.
+            # A memory of clients compares updates of several rounds as gradients. A late update was
+            # made at the rate of the round that asked, so it is brought to this round's rate.
             factors = now.learning_rate / each.rates if memory.rules.by_client else 1
             updates = updates * np.reshape(factors, (-1, 1))
         finite = np.isfinite(came.updates).all(axis=1)
@@ -284,7 +292,7 @@ class HostEngine:
         return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Engine.restore`; takes large arrays out of `state`."""
+        """See `Engine.restore`; late updates and tables are taken out of `state`, not copied."""
         if self._late is not None:
             self._late.restore(state)
         memory = {} if self._memory is None else self._memory.state()
