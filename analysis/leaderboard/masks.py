@@ -2,8 +2,8 @@
 
 python -m f3ast_tff.analysis.leaderboard.masks --out analysis/leaderboard/masks.csv
 
-The digest equals `sha256sum` of the masks as `.csv`. The command needs the data of the tasks. Boards
-of a study with a plug-in are left out, because its files may not be there.
+The digest equals `sha256sum` of the masks as `.csv`. The command needs the data of the tasks.
+Boards of a study with a plug-in are left out, because its files may not be there.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def regret_of(table: pd.DataFrame, always: str | None = None) -> Regret:
         others = means.drop(columns=trace).mean(axis="columns")
         chosen[trace] = str(others.idxmax()) if always is None else always
         best[trace] = str(means[trace].idxmax())
-    by_trace = {t: float(means.loc[best[t], t] - means.loc[chosen[t], t]) for t in chosen}
+    by_trace = {t: float(means[t][best[t]]) - float(means[t][chosen[t]]) for t in chosen}
     found = paired_difference(_mean_of(table, best), _mean_of(table, chosen))
     return Regret(chosen, by_trace, found)
 
@@ -113,7 +113,8 @@ def regret_of(table: pd.DataFrame, always: str | None = None) -> Regret:
 def _mean_of(table: pd.DataFrame, methods: Mapping[str, str]) -> dict[Pair, float]:
     """Accuracy in the mean of the traces, each with its method, by draw."""
     columns = [(method, trace) for trace, method in methods.items()]
-    return {Pair(int(d), int(d)): float(v) for d, v in table[columns].mean(axis=1).items()}
+    means = table[columns].mean(axis=1).to_numpy()
+    return {Pair(int(d), int(d)): float(v) for d, v in zip(table.index.to_numpy(), means)}
 
 
 def _tables(path: str, where: str | None = None) -> dict[tuple[str, str], pd.DataFrame]:
