@@ -201,7 +201,10 @@ def _states(frame: Any, name: str) -> np.ndarray:
         column = frame.iloc[:, k]
         row = int(np.argmax(places[:, k]))
         said = repr(str(column.iloc[row])[:80])
-        allowed = "must be 0 or 1, true or false, online or offline"
+        allowed = (
+            "must be 0 or 1, true or false, online or offline in a table with a column per client; "
+            "of a log, name the columns: --columns=device=NAME,time=NAME,state=NAME"
+        )
         raise DataError(
             f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: {allowed}"
         )

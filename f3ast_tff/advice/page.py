@@ -10,6 +10,7 @@ import numpy as np
 from f3ast_tff.advice.candidates import Candidate
 from f3ast_tff.advice.plan import Plan, total_variation
 from f3ast_tff.advice.trial import Trial, candidates_of, mean_of
+from f3ast_tff.advice.trial_tasks import SYNTHETIC, has_mnist1d
 from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.availability.logs.log_measures import LogMeasures
 from f3ast_tff.availability.logs.time_units import duration_text
@@ -244,6 +245,10 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
             found, (low, high) = differences[method]
             row += f"  {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}]"
         lines.append(row)
+    if tasks == [SYNTHETIC] and not has_mnist1d():
+        lines.append(
+            "  on this task alone: pip install 'f3ast-tff[trial]' adds a network, on MNIST-1D"
+        )
     return lines
 
 
@@ -258,6 +263,8 @@ def _choice(trial: Trial) -> list[str]:
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
     else:
         lines.append("  better than each of the others that a server can run")
+        for name, (each, (low, high)) in trial.differences(names, advised).items():
+            lines.append(f"  {advised} minus {name}: {each.mean:+.3f} [{low:+.3f}, {high:+.3f}]")
     above = [name for name in trial.means if name not in names]
     if above:
         differences = trial.differences([advised, *above], advised)

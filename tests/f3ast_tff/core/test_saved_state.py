@@ -74,5 +74,5 @@ def test_an_array_that_is_made_anew_is_refused() -> None:
         def saved_arrays(self) -> dict[str, np.ndarray]:
             return {"pointer": np.array([self.pointer])}
 
-    with pytest.raises(ComponentError, match="Points: saved_arrays.. makes a new array for pointer"):
+    with pytest.raises(ComponentError, match="Points: saved_arrays.. makes a new array"):
         Points().state()
