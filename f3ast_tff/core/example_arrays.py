@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.core.federated_data import ClientExamples, fits_int32
 from f3ast_tff.core.randomness import generator
 
 # Largest number of classes; a model has weights for every class up to the largest label.
@@ -17,16 +16,13 @@ def form(array: np.ndarray) -> str:
 
 
 def checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
-    """Returns features `[n, ...]`: integers that fit `int32`, or finite `float32`.
+    """Returns features `[n, ...]` as finite `float32`.
 
     Raises:
         ValueError: Otherwise; names the row.
     """
     if features.ndim < 2 or features.dtype.kind not in "biuf":
         raise ValueError(f"features must be numbers [n, ...], not {form(features)}")
-    # Larger integers than int32 would wrap around in a program without 64-bit integers.
-    if features.dtype.kind in "iu" and fits_int32(features):
-        return features
     if features.dtype.kind in "iu":
         from f3ast_tff.core import frame_columns
 
@@ -92,18 +88,3 @@ def drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     tested = np.zeros(len(clients), bool)
     tested[order] = place < np.repeat(count, sizes)
     return tested
-
-
-def by_client(
-    features: np.ndarray, labels: np.ndarray, clients: np.ndarray, rows: np.ndarray
-) -> ClientExamples:
-    """Returns the chosen rows, `bool [n]`, sorted by client."""
-    if not rows.any():
-        raise ValueError("there must be training and test examples")
-    chosen = np.flatnonzero(rows)
-    names, owners = np.unique(clients[chosen], return_inverse=True)
-    order = chosen[np.argsort(owners, kind="stable")]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
-    return ClientExamples(
-        features[order], labels=labels[order], offsets=offsets, names=names.astype(str)
-    )

@@ -244,7 +244,9 @@ class FederatedData:
         if len(features) != len(clients) or len(labels) != len(clients):
             lengths = f"{len(features)} rows of features, {len(labels)} of labels"
             raise ValueError(f"{lengths}, {len(clients)} of clients: must be as many")
-        features = arrays.checked_features(features, clients)
+        # Larger integers than int32 would wrap around in a program without 64-bit integers.
+        if features.ndim < 2 or features.dtype.kind not in "iu" or not fits_int32(features):
+            features = arrays.checked_features(features, clients)
         if labels.dtype.kind == "f" or num_classes == 0:
             labels, num_classes = arrays.checked_values(labels, clients, num_classes), 0
         else:
@@ -258,10 +260,10 @@ class FederatedData:
             tested = np.asarray(test)
             if tested.shape != clients.shape or tested.dtype != bool:
                 raise ValueError(f"test must be bool [{len(clients)}], not {arrays.form(tested)}")
-        train = arrays.by_client(features, labels, clients, ~tested)
+        train = _by_client(features, labels, clients, ~tested)
         if test is None:
             return cls(train, train, num_classes)
-        return cls(train, arrays.by_client(features, labels, clients, tested), num_classes)
+        return cls(train, _by_client(features, labels, clients, tested), num_classes)
 
     @classmethod
     def from_frame(
@@ -325,6 +327,21 @@ class FederatedData:
         # A column of arrays has many features.
         names = tuple(map(str, columns)) if values.shape[1:] == (len(columns),) else ()
         return replace(data, feature_names=names, label_names=label_names)
+
+
+def _by_client(
+    features: np.ndarray, labels: np.ndarray, clients: np.ndarray, rows: np.ndarray
+) -> ClientExamples:
+    """Returns the chosen rows, `bool [n]`, sorted by client."""
+    if not rows.any():
+        raise ValueError("there must be training and test examples")
+    chosen = np.flatnonzero(rows)
+    names, owners = np.unique(clients[chosen], return_inverse=True)
+    order = chosen[np.argsort(owners, kind="stable")]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
+    return ClientExamples(
+        features[order], labels=labels[order], offsets=offsets, names=names.astype(str)
+    )
 
 
 def fits_int32(features: np.ndarray) -> bool:

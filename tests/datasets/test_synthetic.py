@@ -306,7 +306,7 @@ def test_data_that_will_not_fit_are_refused_before_they_are_made(
     assert "--num_clients=1000000: needs some 306 GiB for the data, and " in capsys.readouterr().err
     expected = Synthetic(num_clients=40, size_limit=60).expected_bytes()
     assert expected == 40 * (60 * 60 * 12 + 2000)
-    monkeypatch.setattr("f3ast_tff.run.build._LARGE", expected - 1)
+    monkeypatch.setattr("f3ast_tff.datasets.task._LARGE", expected - 1)
     assert main([*given, "--num_clients=40", "--size_limit=60", "--clients_per_round=2"]) == 0
     assert "the data of 40 clients take some 0.0 GiB" in capsys.readouterr().err
 
