@@ -67,9 +67,10 @@ def label_sums(logits: np.ndarray, labels: np.ndarray) -> ExampleScores:
     sums = np.log(np.exp(shifted).sum(axis=-1))
     loss = np.where(counts, sums - np.take_along_axis(shifted, own, axis=-1)[..., 0], 0.0)
     right = counts & (logits.argmax(axis=-1) == labels)
-    each = (loss, right, counts)
+    each = {"loss": loss, "correct": right, "count": counts}
     rest = tuple(range(1, labels.ndim))
-    return ExampleScores(*(np.asarray(values, np.float64).sum(axis=rest) for values in each))
+    sums_of = {name: np.asarray(part, np.float64).sum(axis=rest) for name, part in each.items()}
+    return ExampleScores.of(sums_of)
 
 
 def example_scores(
@@ -110,4 +111,4 @@ def scored_in_parts(
 
 
 def _no_scores() -> ExampleScores:
-    return ExampleScores(*np.zeros((3, 0)))
+    return ExampleScores(np.zeros(0), np.zeros(0), np.zeros(0))
