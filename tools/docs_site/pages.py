@@ -90,9 +90,10 @@ def _files() -> Iterator[tuple[str, str | bytes]]:
 
 
 def _is_linked(path: Path) -> bool:
-    """Whether a CSV file of a study has a link on its page."""
+    """Whether a CSV or Python file of a study has a link on its page."""
     page = path.with_name("page.md")
-    return path.suffix == ".csv" and page.exists() and f"]({path.name})" in page.read_text()
+    linked = page.exists() and f"]({path.name})" in page.read_text()
+    return linked and path.suffix in (".csv", ".py")
 
 
 def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
