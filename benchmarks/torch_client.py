@@ -32,9 +32,9 @@ def softmax() -> nn.Module:
 def cnn() -> nn.Module:
     """Returns two convolutions and a linear layer, for images of 28 x 28 and ten classes."""
     return nn.Sequential(
-        *(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, 3), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.Linear(800, 10)),
+        nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2)),
+        nn.Sequential(nn.Conv2d(16, 32, 3), nn.ReLU(), nn.MaxPool2d(2)),
+        nn.Sequential(nn.Flatten(), nn.Linear(800, 10)),
     )
 
 

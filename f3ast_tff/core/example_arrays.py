@@ -1,4 +1,4 @@
-"""Checks of arrays of examples, and their order by client."""
+"""Checks of arrays of examples, and which of them are for the test."""
 
 from __future__ import annotations
 

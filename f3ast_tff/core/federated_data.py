@@ -50,7 +50,7 @@ class ClientExamples:
             raise ValueError(f"features must be numbers, not {self.features.dtype}")
         # Larger integers would wrap around in a program without 64-bit integers.
         for what, array in (("features", self.features), ("labels", self.labels)):
-            if array.dtype.kind in "iu" and not fits_int32(array):
+            if array.dtype.kind in "iu" and not _fits_int32(array):
                 raise ValueError(f"{what} must be integers that fit int32, or floats")
         offsets = self.offsets
         if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
@@ -245,7 +245,7 @@ class FederatedData:
             lengths = f"{len(features)} rows of features, {len(labels)} of labels"
             raise ValueError(f"{lengths}, {len(clients)} of clients: must be as many")
         # Larger integers than int32 would wrap around in a program without 64-bit integers.
-        if features.ndim < 2 or features.dtype.kind not in "iu" or not fits_int32(features):
+        if features.ndim < 2 or features.dtype.kind not in "iu" or not _fits_int32(features):
             features = arrays.checked_features(features, clients)
         if labels.dtype.kind == "f" or num_classes == 0:
             labels, num_classes = arrays.checked_values(labels, clients, num_classes), 0
@@ -344,7 +344,7 @@ def _by_client(
     )
 
 
-def fits_int32(features: np.ndarray) -> bool:
+def _fits_int32(features: np.ndarray) -> bool:
     """Returns whether all integers fit `int32`."""
     if np.can_cast(features.dtype, np.int32) or features.size == 0:
         return True
