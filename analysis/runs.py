@@ -337,19 +337,19 @@ def described(config: Any) -> dict[str, Any]:
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
             "version": None if version is None else one_line(str(version)),
-            **_scoring(config),
+            "directions": directions(config),
+            "own_loss": bool((config.get("scoring") or {}).get("own_loss")),
         }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"does not describe its components: {error!r}") from error
 
 
-def _scoring(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `Run` on a model's own loss and scores, if it brings any."""
+def directions(config: Mapping[str, Any]) -> Mapping[str, bool]:
+    """Returns whether a higher score is better, by score, from the content of `config.json`."""
     scoring = config.get("scoring")
     if scoring is None:
-        return {}
-    directions = {one_line(str(n)): each == "higher" for n, each in scoring["scores"].items()}
-    return {"directions": directions, "own_loss": bool(scoring["own_loss"])}
+        return DIRECTIONS
+    return {one_line(str(name)): each == "higher" for name, each in scoring["scores"].items()}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:

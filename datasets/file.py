@@ -48,7 +48,10 @@ class FileTask(TaskConfig):
         REQUIRED, "CSV or parquet file with a client column, or LEAF's JSON", is_input=True
     )
     data_client: str = parameter("client", "column of data_file that says whose an example is")
-    data_label: str = parameter("label", "column of data_file with the classes")
+    data_label: str = parameter("label", "column of data_file with the classes, or values")
+    data_values: bool = parameter(
+        False, "data_label has values to predict, not classes: for a model that brings a loss"
+    )
     data_split: str | None = parameter(
         None, "column of data_file that says train or test; not given: test_fraction, by data_seed"
     )
@@ -84,10 +87,12 @@ class FileTask(TaskConfig):
                 split=self.data_split,
                 test_fraction=self.test_fraction,
                 seed=self.data_seed,
+                num_classes=0 if self.data_values else None,
             )
         except ValueError as error:
             raise ParameterError("data_file", self.data_file, str(error)) from error
-        _warn_of_empty_classes(data)
+        if not self.data_values:
+            _warn_of_empty_classes(data)
         return data
 
     def _read(self) -> Any:
@@ -111,7 +116,7 @@ class FileTask(TaskConfig):
         if form in _PARQUET:
             return "parquet", lambda: read_parquet(self.data_file)
         if form == ".json":
-            for name in ("data_client", "data_label", "data_split"):
+            for name in ("data_client", "data_label", "data_split", "data_values"):
                 if getattr(self, name) != getattr(FileTask, name):
                     allowed = "must not be given with LEAF's JSON, which has no columns"
                     raise ParameterError(name, getattr(self, name), allowed)

@@ -1,7 +1,7 @@
 """A method of one's own against others: tuned on draws held out, judged on further ones.
 
 All methods have equal chances: one grid of parameters, the same draws for tuning, one rule (the
-highest mean score), then the same further draws. Grids and runs stay in a folder, and what is
+best mean score), then the same further draws. Grids and runs stay in a folder, and what is
 interrupted goes on.
 """
 
@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from f3ast_tff.advice.candidates import Candidate, candidate
 from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.runs import Pair, directions, scores_named
 from f3ast_tff.analysis.study_runs import SCORES_OF
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
+from f3ast_tff.files.data_files import read_json
 from f3ast_tff.records.results import read_summary
 from f3ast_tff.settings.registry import Registry
 from f3ast_tff.settings.resolve import resolve
@@ -59,6 +62,8 @@ class Comparison:
         registry: The components, with those of the plug-ins.
         plugins: Files or modules of the plug-ins.
         folder: Folder of the grids and the runs.
+        score: Score that decides, such as `user_mae`; `""` for the accuracy of the objective, its
+            loss if labels are values.
     """
 
     methods: Sequence[Candidate]
@@ -67,11 +72,24 @@ class Comparison:
     registry: Registry
     plugins: Sequence[str]
     folder: Path
+    score: str = ""
 
-    @property
-    def score(self) -> str:
-        """Column of the score: the accuracy of the objective."""
-        return f"test_{SCORES_OF[self.conditions['client_share']][0]}_accuracy"
+    def scored(self, campaign: Campaign) -> tuple[str, bool]:
+        """Returns the name of the score that decides, and whether a higher one is better.
+
+        Args:
+            campaign: A campaign whose first run has begun.
+
+        Raises:
+            ParameterError: If its runs have no such score.
+        """
+        known = directions(read_json(campaign.runs[0].folder / "config.json"))
+        names = scores_named(known)
+        own = f"{SCORES_OF[self.conditions['client_share']][0]}_"
+        name = self.score or own + ("accuracy" if "accuracy" in known else "loss")
+        if name not in names:
+            raise ParameterError("score", name, f"must be one of {', '.join(names)}")
+        return name, known[name.partition("_")[2]]
 
     def choices(self, method: Candidate) -> list[Choice]:
         """Returns all combinations of a method's tuned parameters."""
@@ -122,33 +140,36 @@ class Comparison:
         return plan(path, {"output_dir": str(self.folder)}, registry=self.registry)
 
     def chosen(self, tuning: Campaign) -> dict[str, Choice]:
-        """Returns the combination of highest mean score of each method; ties go to the first.
+        """Returns the combination of best mean score of each method; ties go to the first.
 
         Args:
             tuning: The finished campaign of `tuning`.
         """
+        sign = 1 if self.scored(tuning)[1] else -1
         found = {}
         for method in self.methods:
-            best, most = None, -math.inf
-            for each in self.choices(method):
-                scores = self._scores(tuning, method, each)
-                mean = sum(scores.values()) / len(scores)
-                if mean > most:
-                    best, most = each, mean
-            assert best is not None
-            found[method.name] = best
+            means = [
+                sign * float(np.mean([*self._scores(tuning, method, each).values()]))
+                for each in self.choices(method)
+            ]
+            found[method.name] = self.choices(method)[int(np.argmax(means))]
         return found
 
     def _scores(self, campaign: Campaign, method: Candidate, choice: Choice) -> dict[Pair, float]:
-        """Final scores of a method's runs with these parameters; 0 for a run that diverged."""
+        """Final scores of a method's runs with these parameters.
+
+        A run that diverged has accuracy 0; another score of it is infinitely bad.
+        """
+        score, higher = self.scored(campaign)
+        samples_or_users, _, kind = score.partition("_")
+        worst = 0.0 if kind == "accuracy" else -math.inf if higher else math.inf
         wanted, found = _without_draw(self.resolved(method, choice)), {}
         for run in campaign.runs:
             if _without_draw(run.settings) == wanted:
                 final = (read_summary(run.folder) or {})["final"]
-                loss = final[self.score.replace("accuracy", "loss")]
-                score = final[self.score]
+                values = [final[f"test_{samples_or_users}_{each}"] for each in (kind, "loss")]
                 pair = Pair(run.settings["data_seed"], run.settings["seed"])
-                found[pair] = 0.0 if score is None or loss is None else float(score)
+                found[pair] = worst if None in values else float(values[0])
         return found
 
     def edges(self, chosen: Mapping[str, Choice]) -> list[str]:
@@ -173,7 +194,8 @@ class Comparison:
         own, *others = scores
         found = [paired_difference(scores[own], scores[name]) for name in others]
         intervals = dict(zip(others, zip(found, corrected_intervals(found))))
-        what = self.score.removeprefix("test_").replace("_", " ")
+        name, higher = self.scored(judged)
+        what = name.replace("_", " ") + ("" if higher else " (lower is better)")
         draws = len(scores[own])
         where = ", ".join(f"{name}={value}" for name, value in self.conditions.items())
         width = max(map(len, scores))
@@ -186,8 +208,14 @@ class Comparison:
             row = f"  {name:<{width}} {sum(of_it.values()) / draws:>6.3f}"
             if name in intervals:
                 difference, (low, high) = intervals[name]
-                said = "better" if low > 0 else "worse" if high < 0 else "too close to call"
-                row += f"  {difference.mean:+.3f} [{low:+.3f}, {high:+.3f}] {said}"
+                if difference.num_diverged:
+                    row += f"  diverged in {difference.num_diverged} of {difference.num_pairs}"
+                    open_ = difference.p_value * len(found) >= 0.05
+                else:
+                    row += f"  {difference.mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+                    open_ = low <= 0 <= high
+                better = difference.is_above == higher
+                row += " too close to call" if open_ else " better" if better else " worse"
             lines.append(row)
         lines.append("  tuned:")
         for name, choice in chosen.items():
@@ -206,6 +234,7 @@ def comparison(
     tune: str,
     given: Mapping[str, Any],
     folder: Path,
+    score: str = "",
 ) -> Comparison:
     """Checks what is to be compared.
 
@@ -216,6 +245,7 @@ def comparison(
         tune: Ladders, such as `client_lr=0.01,0.1;server_lr=1,3`.
         given: Settings of all runs.
         folder: Folder of the grids and the runs.
+        score: Score that decides, see `Comparison`.
 
     Raises:
         ParameterError: If a name or a value is not allowed.
@@ -230,7 +260,7 @@ def comparison(
         allowed = f"must be one of {', '.join(SCORES_OF)}"
         raise ParameterError("client_share", conditions["client_share"], allowed)
     ladders = _ladders(tune)
-    made = Comparison(found, ladders, conditions, registry, plugins, folder)
+    made = Comparison(found, ladders, conditions, registry, plugins, folder, score)
     known = set[str]()
     for each in found:
         for choice in made.choices(each):

@@ -51,6 +51,9 @@ class Options:
         "client_lr=0.001,0.003,0.01,0.03;server_lr=1,3,10,30",
         "values of each parameter to tune; a method without it passes over it",
     )
+    score: str = parameter(
+        "", "score that decides, such as user_mae; default: the accuracy of the objective, or loss"
+    )
     out: str = parameter("", "folder of grids and runs; default: runs/try_NAME", is_path=True)
     processes: int | None = parameter(None, "runs at a time; default: one per core", minimum=1)
 
@@ -125,6 +128,7 @@ def _try(
         tune=options.tune,
         given=given,
         folder=folder,
+        score=options.score,
     )
     tuning = made.tuning()
     first = {method.name: made.choices(method)[0] for method in made.methods}

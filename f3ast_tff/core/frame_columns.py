@@ -60,7 +60,9 @@ def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
         if not whole.all():
             row = int(np.argmin(whole))
             said = f"column {column!r}: row {row} has {values[row]}, no integer"
-            raise ValueError(f"{said}; labels that are values need num_classes=0")
+            raise ValueError(
+                f"{said}; labels that are values need num_classes=0 (--task=file: --data_values)"
+            )
         return values.astype(np.int64), ()
     return values, ()
 

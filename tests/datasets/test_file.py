@@ -59,6 +59,16 @@ def test_every_parameter_reaches_the_data(path: Path) -> None:
     assert other.train.num_clients == 3 and other.num_classes == 2
 
 
+def test_labels_may_be_values(path: Path) -> None:
+    data = config(path, data_label="x", data_values=True, data_split="part").build()
+    assert data.num_classes == 0
+    assert data.train.labels.tolist() == [2, 6, 1, 3] and data.train.labels.dtype == np.float32
+    frame = FRAME.assign(x=FRAME["x"] + 0.5)
+    frame.to_csv(path.with_suffix(".csv"), index=False)
+    with pytest.raises(ParameterError, match="has 1.5, no integer; .*--data_values"):
+        config(path.with_suffix(".csv"), data_label="x").build()
+
+
 def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
     images = np.random.default_rng(0).random((4, 2, 3)).astype(np.float32)
     frame = pd.DataFrame({"client": [0, 0, 1, 1], "label": [0, 1, 2, 0], "image": images.tolist()})

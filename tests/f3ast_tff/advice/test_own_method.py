@@ -27,7 +27,9 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_method, "JUDGED_DRAWS", "0-5")
 
 
-def made(folder: Path, methods: list[str] = METHODS, tune: str = TUNE, **given: Any) -> Comparison:
+def made(
+    folder: Path, methods: list[str] = METHODS, tune: str = TUNE, score: str = "", **given: Any
+) -> Comparison:
     return comparison(
         plugins=[],
         registry=builtin_registry(),
@@ -35,16 +37,19 @@ def made(folder: Path, methods: list[str] = METHODS, tune: str = TUNE, **given: 
         tune=tune,
         given={"rounds": 4, **given},
         folder=folder,
+        score=score,
     )
 
 
-def finished(campaign: Campaign, score: Scores) -> Campaign:
-    """Writes the summaries of runs without running them."""
+def finished(campaign: Campaign, score: Scores, scoring: Any = None) -> Campaign:
+    """Writes the summaries of runs without running them; further scores are the user loss."""
     for run in campaign.runs:
         run.folder.mkdir(parents=True)
         value = score(run)
-        final = {"test_user_accuracy": value, "test_user_loss": value}
+        names = ["accuracy", "loss"] if scoring is None else scoring["scores"]
+        final = {f"test_user_{name}": value for name in names}
         (run.folder / "summary.json").write_text(json.dumps({"final": final}))
+        (run.folder / "config.json").write_text(json.dumps({"scoring": scoring}))
     return campaign
 
 
@@ -94,6 +99,41 @@ def test_forms_of_one_algorithm_are_told_apart(tmp_path: Path) -> None:
 
     said = found.verdict(finished(found.judged(chosen), score), chosen)
     assert said.count("-0.200 [-0.200, -0.200] worse") == 2
+
+
+def test_a_models_own_score_has_its_direction(tmp_path: Path) -> None:
+    """Without classes the loss decides, or the score named; a run that diverged is the worst."""
+    scoring = {"scores": {"loss": "lower", "mae": "lower", "near": "higher"}}
+    found = made(tmp_path, METHODS[:2], "client_lr=0.01,0.1", score="user_mae")
+
+    def score(run: Any) -> float | None:
+        lr, own = run.settings["client_lr"], run.settings["algorithm"] == "f3ast"
+        if own and lr == 0.01 and run.settings["seed"] == 101:
+            return None
+        return {0.01: 0.2, 0.1: 0.25}[lr] + (0.0 if own else 0.1) + run.settings["seed"] / 1e3
+
+    tuning = finished(found.tuning(), score, scoring)
+    chosen = found.chosen(tuning)
+    assert chosen == {"F3AST": {"client_lr": 0.1}, "FedAvg": {"client_lr": 0.01}}
+    judged = finished(found.judged(chosen), score, scoring)
+    said = found.verdict(judged, chosen)
+    assert "user mae (lower is better)" in said
+    assert "-0.050 [-0.050, -0.050] better" in said
+    assert made(tmp_path, METHODS[:2]).scored(judged) == ("user_loss", False)
+    with pytest.raises(ParameterError, match="score = user_rmse: must be one of sample_loss, "):
+        made(tmp_path, METHODS[:2], score="user_rmse").scored(judged)
+
+
+def test_a_method_that_diverged_is_worse_where_enough_draws_say_so(tmp_path: Path) -> None:
+    scoring = {"scores": {"loss": "lower"}}
+    found = made(tmp_path, METHODS[:2], "client_lr=0.1")
+    chosen = {each.name: {"client_lr": 0.1} for each in found.methods}
+    judged = finished(
+        found.judged(chosen),
+        lambda run: None if run.settings["algorithm"] == "f3ast" else 0.5,
+        scoring,
+    )
+    assert "diverged in 6 of 6 worse" in found.verdict(judged, chosen)
 
 
 @pytest.mark.parametrize(
