@@ -170,6 +170,8 @@ def draw_panel(
         )
         if trace.spread is not None:
             low, high = trace.y - trace.spread, trace.y + trace.spread
+            if column.endswith("accuracy"):
+                low, high = np.clip((low, high), 0, 1)
             panel.fill_between(trace.x, low, high, color=look.color, alpha=0.13, linewidth=0)
         traces.append(trace)
     plain(panel)

@@ -50,8 +50,9 @@ def build(
     pure = [group for group in collected.groups if not switched(group)]
     compared_groups = [g for g in collected.groups if g in pure or not varied(g, collected.groups)]
     published = published_tables()
-    filled = {table.name: fill(table, pure, period) for table in published}
     of_classes = [g for g in collected.groups if "sample_accuracy" in g.score_names]
+    printed = [group for group in pure if group in of_classes]
+    filled = {table.name: fill(table, printed, period) for table in published}
     readings, reading_tables = reading_section(of_classes, period)
     selections, damaged = _selections(compared_groups)
     named = [

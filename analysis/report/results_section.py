@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.curves import Trace, plain
-from f3ast_tff.analysis.differences import BETTER, WORSE, Methods, differences, heading, methods_of
+from f3ast_tff.analysis.differences import (
+    BETTER,
+    CLOSE,
+    NO_VERDICT,
+    WORSE,
+    Methods,
+    differences,
+    heading,
+    methods_of,
+)
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
@@ -26,8 +35,13 @@ _MAX_ROWS = 40
 _ROW_HEIGHT = 0.42
 _CHARACTERS = 58
 _NO_WHERE = "None of the settings below"
-_COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00"}
-_OPEN_COLOUR = "#777777"
+_COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00", CLOSE: "#777777", NO_VERDICT: "#CC79A7"}
+_IN_COLOURS = {
+    BETTER: "better in blue",
+    WORSE: "worse in red",
+    CLOSE: "too close to call in grey",
+    NO_VERDICT: "without a verdict, for lack of draws or another reason in the table, in pink",
+}
 # A repeated client is not listed, because the papers sample with replacement.
 _MAY = {
     "too_many": "more clients than the constraint allows",
@@ -60,7 +74,8 @@ def differences_section(
         "own settings, optimizers, penalty and local work. Too close to call: the interval "
         "contains 0. More draws make it shorter; choose their number beforehand."
     )
-    blocks: list[Block] = [Text(text)]
+    drawn = [_forest(table, name)] if table["difference"].notna().any() else []
+    blocks: list[Block] = [*drawn]
     for where, part in table.groupby("where", sort=False):
         differing = dict.fromkeys(filter(None, part["differs_in"]))
         lines = (*part["sentence"], *(f"They differ in {each}." for each in differing))
@@ -68,8 +83,7 @@ def differences_section(
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
     if notes := _notes(methods):
         blocks.append(Listing("Beside these", notes, folded=False))
-    if table["difference"].notna().any():
-        blocks.append(_forest(table, name))
+    blocks.append(Text(text))
     return Section(title, [*blocks, _grid(table, name)]), table
 
 
@@ -141,7 +155,7 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
             write(str(where) or _NO_WHERE, "bold")
             place += 1
         for row in part.to_dict("records"):
-            color = _COLOURS.get(row["verdict"], _OPEN_COLOUR)
+            color = _COLOURS[row["verdict"]]
             ends = [row["low"], row["high"]]
             panel.plot(ends, [place, place], color=color, linewidth=2.2, solid_capstyle="butt")
             panel.plot([row["difference"]], [place], marker="o", color=color, linestyle="none")
@@ -158,10 +172,8 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
     panel.spines["left"].set_visible(False)
     more = len(table) - len(shown)
     left_out = f"; {more} more are in the table" if more else ""
-    caption = (
-        f"Differences in {name} with their intervals: better in blue, worse in red, too close to "
-        f"call in grey{left_out}."
-    )
+    told = ", ".join(words for each, words in _IN_COLOURS.items() if each in {*shown["verdict"]})
+    caption = f"Differences in {name} with their intervals: {told}{left_out}."
     return Picture("differences_forest", caption, figure, (to_show(panel, "difference", traces),))
 
 
