@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from f3ast_tff.availability.process import AvailabilityProcess as AvailabilityProcess
     from f3ast_tff.availability.process import IndependentAvailability as IndependentAvailability
     from f3ast_tff.availability.process import NonStationary as NonStationary
+    from f3ast_tff.availability.renewal import Renewal as Renewal
+    from f3ast_tff.availability.renewal import RenewalConfig as RenewalConfig
     from f3ast_tff.availability.stays import ArrivalDepartureConfig as ArrivalDepartureConfig
     from f3ast_tff.availability.stays import PoissonArrivalsConfig as PoissonArrivalsConfig
     from f3ast_tff.availability.stays import Stays as Stays

@@ -86,7 +86,7 @@ ORDER = """
 always scarce home_devices uneven smartphones
 stationary staircase sine interleaved_sine smallest_label markov_transition
 dirichlet_bernoulli dirichlet_markov dirichlet_cyclic periodic_groups
-arrival_departure minimum_separation stays poisson_arrivals battery
+arrival_departure minimum_separation stays poisson_arrivals battery renewal
 """
 
 

@@ -18,9 +18,11 @@ from f3ast_tff.availability import (
     Markov,
     MinimumSeparation,
     NonStationary,
+    Renewal,
 )
 from f3ast_tff.availability.draws import LEAN_FROM
 from f3ast_tff.availability.process import stationary_of
+from f3ast_tff.availability.spell_laws import Weibull
 from f3ast_tff.core.errors import ComponentError
 from tests.availability.effects import EIGENVALUE, PI, Q, masks
 
@@ -53,11 +55,13 @@ def test_single_precision_asked_for_is_kept() -> None:
     assert abs(masks(process, 400).mean() - 0.3) < 5 * 0.0008
 
 
+HEAVY = Weibull(0.5, 2.0)
 # Processes that remember, made of a seed and of a cost or separation.
 REMEMBERING: dict[str, Callable[[int, int], AvailabilityProcess]] = {
     "markov": lambda seed, _: Markov(PI, EIGENVALUE, seed),
     "battery": lambda seed, size: Battery(Q, seed, size + 1),
     "minimum_separation": lambda seed, size: MinimumSeparation(Q, seed, size),
+    "renewal": lambda seed, size: Renewal(6, HEAVY, Weibull(0.4, 1.0 + size), seed),
 }
 
 
@@ -85,6 +89,7 @@ def test_any_order_of_rounds_gives_the_same_masks(
         (Markov(np.full(20_000, 0.3), np.full(20_000, 0.9), seed=0), 0.3),
         *((Battery(np.full(20_000, h), 0, 4), h / 4) for h in (0.3, 1.0)),
         *((MinimumSeparation(np.full(20_000, q), 0, 4), q / (1 + 4 * q)) for q in (0.3, 1.0)),
+        (Renewal(20_000, HEAVY, Weibull(0.5, 3.0), seed=0), 0.4),
     ],
 )
 def test_every_round_has_the_stationary_law(process: AvailabilityProcess, pi: float) -> None:

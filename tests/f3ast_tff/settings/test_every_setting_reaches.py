@@ -89,6 +89,8 @@ OTHER_VALUE: dict[str, Any] = {
     "num_clients": N + 1,
     "test_clients": 2,
     "own_test": 0.5,
+    "renewal_up": "exponential,3",
+    "renewal_down": "gamma,2,3",
     "private": "head.bias",
     "poc_candidates": 31,
     "last_batch": "drop",
