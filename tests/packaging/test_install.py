@@ -26,7 +26,15 @@ INSTALLED_AS = {
     "datasets": "f3ast_tff/datasets",
 }
 NOT_SOURCE = shutil.ignore_patterns(
-    ".*_cache", ".git", ".hypothesis", ".venv*", "*.egg-info", "__pycache__", "build", "dist", "runs"
+    ".*_cache",
+    ".git",
+    ".hypothesis",
+    ".venv*",
+    "*.egg-info",
+    "__pycache__",
+    "build",
+    "dist",
+    "runs",
 )
 
 
