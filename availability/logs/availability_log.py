@@ -50,6 +50,7 @@ from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, rea
 from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import is_number
+from f3ast_tff.files.data_files import first_twice
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -202,8 +203,7 @@ def read_log(
 def _is_header(entries: list[str], path: Path) -> bool:
     """Whether a CSV file's first line names columns; refuses one that is no mask either."""
     words = [entry for entry in entries if not is_number(entry)]
-    if len(set(words)) < len(words):
-        twice = next(word for word in words if word and words.count(word) > 1)
+    if (twice := first_twice(filter(None, words))) is not None:
         raise DataError(f"{path}: line 1 has {twice[:80]!r} twice")
     if len(words) == len(entries) or entries[0].lower() in CLOCKS:
         return True

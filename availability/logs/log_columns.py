@@ -122,7 +122,10 @@ def devices_of(column: Any, name: str) -> tuple[tuple[str, ...], np.ndarray]:
         DataError: If a row has no device; names it.
     """
     codes, values = coded(column, f"{name}: column {column.name!r}")
-    names = client_names(values)
+    try:
+        names = client_names(values)
+    except DataError as error:
+        raise DataError(f"{name}: column {column.name!r}: {error}") from error
     empty = np.array([not each for each in names] + [True])[codes]
     if empty.any():
         row = row_of(column, int(np.argmax(empty)))

@@ -29,6 +29,10 @@ FORMS = (".csv", ".npy", ".npz")
 _ENTRY_BYTES = 5
 # Limit on the states of a sparse file, a bit each: the packed masks take at most 8 GiB.
 _MAX_STATES = 2**36
+# Limit on a sparse file with few entries: a file of a kilobyte may name any shape.
+_FEW_STATES, _STATES_PER_ENTRY = 2**32, 1000
+# Limit on the bytes in a compressed file of a few.
+_UNPACKED = 2**29
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def read_masks(path: Path) -> PackedMasks:
         raise DataError(f"{path}: there is no such file")
     try:
         if form == ".npz":
-            return _of_arrays(load_npz(path))
+            return _of_arrays(load_npz(path, max(_UNPACKED, 2 * path.stat().st_size)))
         table = open_npy(path) if form == ".npy" else _numbers(read_text(path))
     except (OSError, ValueError, OverflowError) as error:
         raise DataError(f"{path}: not a table of zeros and ones: {error}") from error
@@ -216,6 +220,9 @@ def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> PackedMask
 
     if arrays["format"].shape != () or arrays["format"].item() not in (b"csr", "csr"):
         raise ValueError("its sparse format is not csr")
+    most = min(_MAX_STATES, max(_FEW_STATES, _STATES_PER_ENTRY * arrays["data"].size))
+    if shape[0] * shape[1] > most:
+        raise ValueError(f"it has {shape[0]} x {shape[1]} states, more than {most}")
     parts = [arrays["data"]]
     for name in ("indices", "indptr"):
         array = arrays[name]
@@ -233,8 +240,6 @@ def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> PackedMask
         raise ValueError("the clients of a round must rise")
     if not np.all(matrix.data == 1):
         raise ValueError("it has another entry than 1")
-    if shape[0] * shape[1] > _MAX_STATES:
-        raise ValueError(f"it has {shape[0]} x {shape[1]} states, more than {_MAX_STATES}")
 
     def rows() -> Iterator[np.ndarray]:
         for start, end in zip(matrix.indptr, matrix.indptr[1:]):

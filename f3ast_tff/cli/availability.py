@@ -16,7 +16,7 @@ from f3ast_tff.availability.preview import draw, preview, report
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
-from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
+from f3ast_tff.core.errors import ComponentError, DataError, ParameterError, is_of_a_path
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.run.build import Builder
@@ -167,6 +167,8 @@ def _written(name: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if not is_of_a_path(error):
+            raise
         raise ParameterError(name, path, f"cannot write: {error.strerror or error}") from error
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from f3ast_tff.campaigns import Options
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.files.data_files import read_text
+from f3ast_tff.files.data_files import MAX_TOML_BYTES, read_text
 from f3ast_tff.settings import Parameter, Registry, parameters_of
 from f3ast_tff.settings.flags import PLUGIN, UsageError, list_of, parse_flags
 from f3ast_tff.settings.groups import GROUPS
@@ -25,6 +25,8 @@ from f3ast_tff.settings.registry import registry_with
 CAMPAIGN = {p.name: p for p in parameters_of(Options)}
 FLAGFILE = "flagfile"
 FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
+# Far more than any experiment has: files that name each other multiply.
+_MAX_DEPTH, _MAX_WORDS = 20, 10_000
 _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 
 
@@ -106,31 +108,41 @@ def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
     Paths are relative to `folder`; built-in flag files are found from anywhere.
 
     Raises:
-        ParameterError: If a file is not found, cannot be read, or includes itself.
+        ParameterError: If a file is not found, cannot be read, or includes itself; also if files
+            are nested too deeply or hold too many flags.
     """
-    return _expand(list(arguments), folder, ())
-
-
-def _expand(arguments: list[str], folder: Path, outer: tuple[Path, ...]) -> list[str]:
     words: list[str] = []
-    while arguments:
-        word = arguments.pop(0)
+    _expand(arguments, folder, (), words)
+    return words
+
+
+def _expand(
+    arguments: Sequence[str], folder: Path, outer: tuple[Path, ...], words: list[str]
+) -> None:
+    """Appends the arguments to the words, those of flag files in their place."""
+    left = iter(arguments)
+    for word in left:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or name != FLAGFILE:
             words.append(word)
             continue
         if not equals:
-            value = arguments.pop(0) if arguments else ""
+            value = next(left, "")
         path = _flagfile(value, folder)
         if path in outer:
             raise ParameterError(FLAGFILE, value, "includes itself")
+        if len(outer) == _MAX_DEPTH:
+            allowed = f"flag files may be nested {_MAX_DEPTH} deep"
+            raise ParameterError(FLAGFILE, value, allowed)
         try:
-            lines = [line.strip() for line in read_text(path).splitlines()]
+            lines = [line.strip() for line in read_text(path, MAX_TOML_BYTES).splitlines()]
         except (OSError, ValueError) as error:
             raise ParameterError(FLAGFILE, value, f"cannot be read: {error}") from error
         inside = [line for line in lines if line and not line.startswith(("#", "//"))]
-        words += _expand(inside, path.parent, (*outer, path))
-    return words
+        _expand(inside, path.parent, (*outer, path), words)
+        if len(words) > _MAX_WORDS:
+            allowed = f"with the files that it names it has more than {_MAX_WORDS} flags"
+            raise ParameterError(FLAGFILE, value, allowed)
 
 
 def _flagfile(value: str, folder: Path) -> Path:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.errors import DataError
+
 # Whole numbers that a program has written as floating-point numbers.
 _WITH_POINT = re.compile(r"(0|-?[1-9][0-9]*)\.0+")
 # A number of at most 18 digits, without leading zeros.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _SHOWN, _LENGTH = 10, 40
+_LONGEST = 1000
 
 
 def client_name(value: Any) -> str:
@@ -31,8 +34,16 @@ def client_name(value: Any) -> str:
 
 
 def client_names(values: Iterable[Any]) -> list[str]:
-    """Returns `client_name` of each value, computed once per distinct value."""
+    """Returns `client_name` of each value, computed once per distinct value.
+
+    Raises:
+        DataError: If a name is longer than 1000 characters, as NumPy gives all the longest's size.
+    """
     values = list(values)
+    long = next((text for text in map(str, values) if len(text) > _LONGEST), None)
+    if long is not None:
+        text = f"{long[:20]!r}... has {len(long)} characters: must have at most {_LONGEST}"
+        raise DataError(f"the name of a client, {text}")
     names = {value: client_name(value) for value in dict.fromkeys(values)}
     return [names[value] for value in values]
 

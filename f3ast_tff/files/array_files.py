@@ -35,15 +35,15 @@ def open_npy(path: Path) -> np.memmap:
         raise ValueError(f"it is damaged ({error})") from error
 
 
-def load_npz(path: Path) -> dict[str, np.ndarray]:
-    """Returns the arrays, at most 4 GiB, that `np.savez` or `np.savez_compressed` wrote.
+def load_npz(path: Path, most: int | None = None) -> dict[str, np.ndarray]:
+    """Returns the arrays of `np.savez` or `np.savez_compressed`: `most` bytes at most, or 4 GiB.
 
     Raises:
         OSError: If it cannot be read.
         ValueError: If it is damaged, too large, or holds anything except plain arrays.
     """
     with open_regular(path) as file:
-        return _read(file, _MAX_ARRAYS_BYTES)
+        return _read(file, _MAX_ARRAYS_BYTES if most is None else most)
 
 
 def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:

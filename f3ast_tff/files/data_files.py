@@ -9,6 +9,7 @@ import json
 import os
 import stat
 import tomllib
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +118,18 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
-        raise ValueError(f"it names {twice[:80]!r} twice")
+        raise ValueError(f"it names {first_twice(name for name, _ in pairs)[:80]!r} twice")
     return found
+
+
+def first_twice(values: Iterable[Hashable]) -> Any:
+    """Returns the first value that is there before, `None` if there is none, in linear time."""
+    before: set[Hashable] = set()
+    for value in values:
+        if value in before:
+            return value
+        before.add(value)
+    return None
 
 
 def hash_of(path: Path, algorithm: str = "sha256", start: int = 0, most: int | None = None) -> str:

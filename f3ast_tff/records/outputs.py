@@ -67,7 +67,7 @@ def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterato
         forget(t + 1)
 
 
-def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> None:
+def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> Path:
     """Writes `client_scores/round_<t>.npz`, the scores of all C test clients.
 
     The file holds `accuracy` (if labels are classes), `loss` and a model's own scores, means over a
@@ -81,6 +81,7 @@ def write_client_scores(run_folder: Path, round_number: int, scores: ClientScore
         means[name] = np.divide(sums, scores.count, out=np.full(len(sums), np.nan), where=has)
     with atomic_write(path, "wb") as file:
         write_npz(file, {"count": scores.count.astype(np.int64), **means}, compressed=True)
+    return path
 
 
 def scores_file(run_folder: Path, round_number: int) -> Path:

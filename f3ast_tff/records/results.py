@@ -139,6 +139,22 @@ def first_lost_scores(folder: Path) -> float:
     return math.inf
 
 
+def first_other_scores(folder: Path, digests: Mapping[str, str]) -> float:
+    """Returns the first round whose client scores differ from their digests, else infinity.
+
+    Args:
+        folder: The run's folder. All client scores together may have been removed.
+        digests: SHA-256 of the files by name, as in a checkpoint.
+    """
+    scores = folder / CLIENT_SCORES
+    for name in sorted(digests) if scores.exists() else ():
+        try:
+            check_result(scores / name, digests[name])
+        except DamagedResult:
+            return int(Path(name).stem.partition("_")[2])
+    return math.inf
+
+
 def finished_summary(folder: Path) -> dict[str, Any] | None:
     """`sound_summary`, but logs damaged results and returns `None`, so that the run resumes."""
     try:

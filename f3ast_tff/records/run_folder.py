@@ -27,6 +27,7 @@ from f3ast_tff.records.results import (
     SUMMARY,
     DamagedResult,
     first_lost_scores,
+    first_other_scores,
     seal,
     sound_summary,
 )
@@ -101,6 +102,11 @@ class RunFolder:
                 and results are damaged or the run has finished.
         """
         checkpoint = self.checkpoints.load_newest(first_lost_scores(self.path))
+        if checkpoint is not None:
+            lost = first_other_scores(self.path, checkpoint.meta.get(CLIENT_SCORES, {}))
+            if lost < checkpoint.round_number + 1:
+                logging.warning("client scores of round %d are not those that the run wrote", lost)
+                checkpoint = self.checkpoints.load_newest(lost)
         if checkpoint is None:
             try:
                 finished = sound_summary(self.path) is not None

@@ -15,6 +15,7 @@ from f3ast_tff.core.errors import CheckpointError, Interrupted
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.array_files import write_npz
 from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.data_files import hash_of
 from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.methods.parts.strategy import Losses, Round
@@ -90,6 +91,7 @@ class _Run:
         )
         self.updates = _updates_of(experiment)
         self.rows: list[Row] = []
+        self.score_digests: dict[str, str] = {}
         self.round_number = 0
         self._warned: set[str] = set()
         self.seconds_before = 0.0
@@ -115,6 +117,7 @@ class _Run:
             self.trace.restore(checkpoint.part("rates"))
             self.updates.restore(checkpoint.part("in_flight"))
             self.rows = checkpoint.meta["rows"]
+            self.score_digests = dict(checkpoint.meta.get(CLIENT_SCORES, {}))
             self.seconds_before = float(checkpoint.meta["wall_seconds"])
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
@@ -203,7 +206,8 @@ class _Run:
         if self.folder is not None:
             append_csv(self.folder.file("metrics.csv"), row)
             if self.settings.client_scores:
-                write_client_scores(self.folder.path, self.round_number, scores)
+                path = write_client_scores(self.folder.path, self.round_number, scores)
+                self.score_digests[path.name] = hash_of(path)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
         if self.callbacks:
@@ -261,6 +265,7 @@ class _Run:
         if not all(map(np.array_equal, weights, scored)):
             arrays |= {f"scored/{i:04d}": weight for i, weight in enumerate(scored)}
         meta = {"rows": self.rows, "wall_seconds": self.wall_seconds, "num_weights": len(weights)}
+        meta[CLIENT_SCORES] = self.score_digests
         self.folder.checkpoints.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 

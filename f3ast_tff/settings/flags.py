@@ -10,6 +10,7 @@ from typing import Any
 from absl import flags
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.data_files import first_twice
 from f3ast_tff.settings.conditions import ValueRefused, integer_range
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter
@@ -148,7 +149,7 @@ def list_of(parameter: Parameter, text: str) -> list[Any]:
             found.append(parser.parse(each))
         except ValueError as error:
             raise UsageError(f"flag --{parameter.name}={each}: {error}") from error
-    if any(value in found[:i] for i, value in enumerate(found)):
+    if first_twice(found) is not None:
         raise ParameterError(parameter.name, ",".join(texts), "names a value twice")
     return found
 

@@ -267,6 +267,26 @@ def test_many_columns_and_devices_are_read_in_time_that_grows_with_their_number(
     assert log.masks.row(1).sum() == 10_000 and log.masks.shape == (4, 50_000)
 
 
+def test_a_name_that_is_there_twice_is_found_in_time_that_grows_with_their_number(
+    tmp_path: Path,
+) -> None:
+    names = [f"c{k}" for k in range(100_000)]
+    (tmp_path / "x.csv").write_text(",".join([*names, names[-1]]))
+    with pytest.raises(DataError, match="'c99999' twice"):
+        read_log(tmp_path / "x.csv")
+    devices = ",".join(f'"{name}": [[0, "AVL_TRAIN"]]' for name in [*names, names[-1]])
+    (tmp_path / "x.json").write_text(f'{{"devices": {{{devices}}}}}')
+    with pytest.raises(DataError, match="'c99999' twice"):
+        read_log(tmp_path / "x.json")
+
+
+def test_a_name_of_a_megabyte_is_refused(tmp_path: Path) -> None:
+    lines = [f"{'x' * 10**6},0,1", "a,3600,1", "b,7200,0"]
+    (tmp_path / "x.csv").write_text("\n".join(["device,time,online", *lines]))
+    with pytest.raises(DataError, match="1000000 characters: must have at most 1000"):
+        read_log(tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize(
     ("times", "name"),
     [

@@ -142,3 +142,14 @@ def test_a_compressed_array_is_read(tmp_path: Path) -> None:
     table = np.arange(600).reshape(100, 6) % 5 == 0
     np.savez_compressed(tmp_path / "m.npz", online=table)
     np.testing.assert_array_equal(Table(tmp_path / "m.npz").mask(6), table[5])
+
+
+def test_a_small_archive_of_gigabytes_is_refused(tmp_path: Path) -> None:
+    """A megabyte of compressed zeros, and a sparse file that names a vast shape."""
+    np.savez_compressed(tmp_path / "x.npz", np.zeros((1000, 10**6), bool))
+    with pytest.raises(DataError, match="1000000128 bytes, more than 536870912"):
+        Table(tmp_path / "x.npz")
+    parts: dict[str, Any] = {"indices": [0], "indptr": [0, 1], "data": [True], "format": b"csr"}
+    np.savez(tmp_path / "y.npz", shape=[1, 2**36], **parts)
+    with pytest.raises(DataError, match="states, more than"):
+        Table(tmp_path / "y.npz")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -128,6 +130,19 @@ def test_a_picture_that_cannot_be_written(
     assert main(["preview", "--rounds=3", f"--plot={folder}"]) == BAD_INPUT
     assert f"--plot={folder}: cannot write: Is a directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_full_disk_is_no_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command `f3ast-tff` ends with exit code 1 on it, whichever its subcommand."""
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        main(["availability", "--rounds=3", f"--write={tmp_path / 'masks.csv'}"])
+    assert raised.value.filename == str(tmp_path / "masks.csv")
+    assert not list(tmp_path.iterdir())
 
 
 def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:

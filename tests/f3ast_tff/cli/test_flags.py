@@ -109,3 +109,17 @@ def test_flagfiles_stand_beside_one_another_and_in_the_package(
     (tmp_path / "inner.flags").write_text("--flagfile=outer.flags\n")
     with pytest.raises(ParameterError, match="includes itself"):
         parse(["--flagfile=outer.flags"])
+
+
+@pytest.mark.parametrize(
+    ("files", "lines", "allowed"),
+    [(12, 10, "more than 10000 flags"), (1500, 1, "nested 20 deep"), (1, 10**6, "bytes, more")],
+)
+def test_flag_files_that_name_each_other_end_soon(
+    files: int, lines: int, allowed: str, tmp_path: Path
+) -> None:
+    for i in range(files):
+        word = f"--flagfile={i + 1}.flags" if i + 1 < files else "--rounds=7"
+        (tmp_path / f"{i}.flags").write_text(f"{word}\n" * lines)
+    with pytest.raises(ParameterError, match=allowed):
+        parse([f"--flagfile={tmp_path / '0.flags'}"])

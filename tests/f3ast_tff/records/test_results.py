@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import CheckpointError
 from f3ast_tff.records.results import DamagedResult, finished_summary, sound_summary
 from f3ast_tff.run import round_loop
 from tests.f3ast_tff.run.small_run import STRATEGIES, assert_same_results, run
+from tests.fake_engine import Breakdown
 
 RESULTS = ("metrics.csv", "selection.npz", "summary.json", "masks.npz")
 
@@ -148,3 +149,19 @@ def test_results_of_an_older_version_have_no_seal(folder: Path) -> None:
     (folder / "summary.json").write_text("[1]")
     with pytest.raises(DamagedResult, match="it is no summary"):
         sound_summary(folder)
+
+
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+def test_client_scores_edited_before_a_resume_are_not_sealed(
+    damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """The run stops in round 5, with checkpoints of rounds 2 and 4 and the scores of round 3."""
+    run(tmp_path / "whole", STRATEGIES["f3ast"], client_scores=True)
+    with pytest.raises(Breakdown):
+        run(tmp_path / "cut", STRATEGIES["f3ast"], client_scores=True, break_at=5)
+    damage(tmp_path / "cut/client_scores/round_00000003.npz")
+    _, engine, _ = run(tmp_path / "cut", STRATEGIES["f3ast"], client_scores=True)
+    assert engine.blocks[0][0] == 3
+    for path in (tmp_path / "whole/client_scores").iterdir():
+        assert (tmp_path / "cut/client_scores" / path.name).read_bytes() == path.read_bytes()
+    assert_same_results(tmp_path / "cut", tmp_path / "whole")
