@@ -328,7 +328,10 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
         traces = traces.once()
         place = np.repeat(np.arange(traces.num_devices), np.diff(traces.offsets))
         entries = Entries(traces.names, place, traces.times, traces.eligible)
-        say_far_times(traces.times[np.isfinite(traces.times)], name)
+        finite = traces.times[np.isfinite(traces.times)]
+        if not len(finite):
+            raise DataError(f"{name}: no entry has a time: must have a finite one")
+        say_far_times(finite, name)
         log = _resampled(entries, round_seconds, name, "traces")
         return replace(log, events=len(traces.times) - traces.num_devices)
     # Devices repeat after different lengths.

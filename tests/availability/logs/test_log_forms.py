@@ -309,3 +309,9 @@ def test_a_stray_quotation_mark_is_refused_with_its_line(tmp_path: Path) -> None
         read_log(path)
     path.write_text('"device","time","online"\n"a, b",0,1\nc,3600,1\nc,7200,0\n')
     assert read_log(path).clients == ("a, b", "c")
+
+
+def test_a_trace_without_a_finite_time_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"devices": {"a": [[-Infinity, "AVL_TRAIN"]]}}')
+    with pytest.raises(DataError, match="no entry has a time"):
+        read_log(tmp_path / "x.json")
