@@ -13,8 +13,8 @@ from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.late import Admitted, admitted_by, staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
-from f3ast_tff.run.by_round import ByRound
 from f3ast_tff.run.delivering import Payload, arrivals_of, distinct_clients
+from f3ast_tff.run.experiment import ByRound
 from f3ast_tff.run.selecting import read_only, refused, weigh_selected
 
 # Slot of an update that never arrives.

@@ -13,9 +13,8 @@ from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.late import staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
-from f3ast_tff.run.by_round import AskLosses, PlannedRound
 from f3ast_tff.run.delivering import distinct_clients
-from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.experiment import AskLosses, Experiment, PlannedRound
 from f3ast_tff.run.in_flight import late_cohorts, taken
 from f3ast_tff.run.selecting import constraint_of, read_only, select_clients, weigh_selected
 

@@ -31,9 +31,8 @@ from f3ast_tff.records.metrics_loggers import (
 from f3ast_tff.records.outputs import complete_masks, write_client_scores
 from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.by_round import InTime
 from f3ast_tff.run.delivering import outcome_for_strategy, troubles
-from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.experiment import Experiment, InTime
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.run.selecting import check_observes, read_only, state_of
 from f3ast_tff.run.strategy_facts import facts_of

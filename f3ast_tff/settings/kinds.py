@@ -153,7 +153,7 @@ _ALL = (
         help="whose update arrives, of the clients asked, and when",
         package="delivery",
         base="delivery.delivery:DeliveryConfig",
-        default=Derived(_delivery, "certain, or the algorithm's if it is for late updates"),
+        default=Derived(_delivery, "certain, or the method's"),
         build_arguments=("world",),
         members=("arrivals",),
     ),
