@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from f3ast_tff.delivery.asynchronous import Asynchronous as Asynchronous
     from f3ast_tff.delivery.certain import Certain as Certain
     from f3ast_tff.delivery.delivery import Arrivals as Arrivals
     from f3ast_tff.delivery.delivery import Delivery as Delivery

@@ -144,6 +144,7 @@ class DeliveryConfig:
     Attributes:
         looks_ahead: Whether the delivery reads the masks of later rounds.
         is_late: Whether an update may arrive in a later round than it was asked in.
+        is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
         world: Clients, model and constraint, bound by `build`.
 
     Examples:
@@ -164,6 +165,7 @@ class DeliveryConfig:
 
     looks_ahead: ClassVar[bool] = False
     is_late: ClassVar[bool] = False
+    is_asynchronous: ClassVar[bool] = False
 
     world: DeliveryWorld = field(default=None, repr=False)  # type: ignore[assignment]
 

@@ -17,6 +17,7 @@ from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
 from f3ast_tff.settings import parameter, parameters_of, register
+from f3ast_tff.settings.component import component_of
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -46,6 +47,27 @@ def geometric(u: np.ndarray, mean: float) -> np.ndarray:
     return np.floor(np.log1p(-u) / math.log(mean / (1 + mean))).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class LateConfig(TimedConfig):
+    """Base of a delivery whose updates may enter in a later round than they were asked in."""
+
+    is_late: ClassVar[bool] = True
+
+    staleness_weight: str = parameter(
+        "constant",
+        "factor of the method's weight of an update that is tau rounds late: 1, 1 / sqrt(1 + tau) "
+        "or 1 / (1 + tau)",
+        choices=STALENESS_WEIGHTS,
+        method_specific=True,
+    )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        if settings.get("num_workers") is not None:
+            late = f"delivery={component_of(self).name}"
+            allowed = f"must not be given with {late}: the updates under way are kept here"
+            raise ParameterError("num_workers", settings["num_workers"], allowed)
+
+
 @register(
     "delivery",
     "late",
@@ -54,7 +76,7 @@ def geometric(u: np.ndarray, mean: float) -> np.ndarray:
     order=6,
 )
 @dataclass(frozen=True)
-class Late(TimedConfig):
+class Late(LateConfig):
     """The update of client k asked in round t arrives in round t + tau_{k,t}.
 
     It is computed at the model of round t. With the clock every round lasts L seconds. An update
@@ -70,8 +92,6 @@ class Late(TimedConfig):
         >>> found["num_selected"].tolist(), found["num_delivered"].tolist()
         ([10, 10, 10, 10, 10], [0, 0, 10, 10, 10])
     """
-
-    is_late: ClassVar[bool] = True
 
     late_by: str = parameter(
         "clock",
@@ -97,13 +117,6 @@ class Late(TimedConfig):
     )
     late_most_rounds: int = parameter(
         50, "an update of larger tau is lost", minimum=0, maximum=10000, units="rounds"
-    )
-    staleness_weight: str = parameter(
-        "constant",
-        "factor of the method's weight of an update that is tau rounds late: 1, 1 / sqrt(1 + tau) "
-        "or 1 / (1 + tau)",
-        choices=STALENESS_WEIGHTS,
-        method_specific=True,
     )
 
     def prepare(self) -> None:
@@ -160,6 +173,4 @@ class Late(TimedConfig):
         if self.late_by == "uniform" and 2 * self.mean_rounds != int(2 * self.mean_rounds):
             allowed = "twice it must be a whole number with late_by=uniform"
             raise ParameterError("late_rounds", self.late_rounds, allowed)
-        if settings.get("num_workers") is not None:
-            allowed = "must not be given with delivery=late: the updates under way are kept here"
-            raise ParameterError("num_workers", settings["num_workers"], allowed)
+        super().check(settings)

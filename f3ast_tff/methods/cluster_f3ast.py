@@ -9,7 +9,6 @@ import numpy as np
 
 from f3ast_tff.core.choosing import best_feasible
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.rates import ParticipationRates, bounded, check_weight_bound, numerators
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 
@@ -74,7 +73,7 @@ class ClusterF3AST(BaseStrategy):
         def utility(part: slice) -> np.ndarray:
             return by_cluster[self.clusters[part]]
 
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         return best_feasible(utility, now.available, now.constraint, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

@@ -13,7 +13,6 @@ import numpy as np
 from f3ast_tff.core.choosing import Utility, best_feasible
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.rates import (
     ParticipationRates,
     best_if_all_available,
@@ -28,6 +27,7 @@ from f3ast_tff.methods.parts.algorithm import (
     StrategyContext,
     TiesConfig,
     has_byte_budget,
+    is_late,
     require,
 )
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
@@ -115,7 +115,7 @@ class F3AST(BaseStrategy):
 
     def select(self, now: Round) -> np.ndarray:
         """Line 4 of Algorithm 1."""
-        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        rng = now.generator(self.seed) if self.random_ties else None
         ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
         k = now.constraint.k
         if self.fill_unavailable and now.constraint.counts_only and len(ids) < k:
@@ -271,7 +271,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         for applies, when in (
             (has_byte_budget(settings), "under a budget in bytes"),
             (settings.get("selection_separation"), "with selection_separation"),
-            (settings.get("delivery") == "late", "with delivery=late"),
+            (is_late(settings), "with late updates"),
             (settings.get("client_share_of") == "present", "with client_share_of=present"),
             (self.rate_clusters is not None, "with rate_clusters"),
         ):

@@ -12,7 +12,6 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.policies import Policy
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
@@ -57,7 +56,7 @@ class FixedPolicy(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         if not now.constraint.counts_only:
             raise ValueError("a fixed policy knows no constraint but the number of clients")
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         return self.policy.choose(now.available, now.constraint.k, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

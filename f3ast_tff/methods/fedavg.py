@@ -12,7 +12,6 @@ import numpy as np
 from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
     StrategyContext,
@@ -71,7 +70,7 @@ class Proportional(BaseStrategy):
         Raises:
             ValueError: If sampling is with replacement and the constraint is more than a number.
         """
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         candidates = np.flatnonzero(now.available)
         if now.constraint.counts_only:
             return draw_by_weight(candidates, self.p, now.constraint.k, rng, replace=self.replace)
@@ -114,7 +113,7 @@ class Uniform(BaseStrategy):
         return replace(self, candidates=renewed_shares(p, len(self.average_weights)) > 0)
 
     def select(self, now: Round) -> np.ndarray:
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         there = now.available if self.candidates is None else now.available & self.candidates
         candidates = np.flatnonzero(there)
         if now.constraint.counts_only:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class InTime(BaseStrategy):
 class InTimeConfig(BaselineConfig):
     """Configuration of FedAvg under `InTime`."""
 
-    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
+    deliveries: ClassVar[tuple[str, ...]] = ("late",)
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
 
     in_time_rounds: int = parameter(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,7 +89,7 @@ class FedBuff(BaseStrategy):
 class BufferedConfig(AlgorithmConfig):
     """Base of the configurations of methods with a buffer."""
 
-    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
+    deliveries: ClassVar[tuple[str, ...]] = ("late", "asynchronous")
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 

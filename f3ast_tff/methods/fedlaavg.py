@@ -10,7 +10,6 @@ import numpy as np
 
 from f3ast_tff.core.choosing import admit_by_priority
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import (
@@ -63,7 +62,7 @@ class LongestAbsent(BaseStrategy):
         self._last = np.zeros(len(self.p), np.int64)
 
     def select(self, now: Round) -> np.ndarray:
-        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        rng = now.generator(self.seed) if self.random_ties else None
         return admit_by_priority(
             lambda part: now.number - self._last[part],
             now.available & (self.p > 0),

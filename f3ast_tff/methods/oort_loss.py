@@ -10,8 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext, is_late
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
@@ -96,7 +95,7 @@ class OortLoss(BaseStrategy):
         return "mean_squares"
 
     def select(self, now: Round) -> np.ndarray:
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         candidates = rng.permutation(np.flatnonzero(now.available & (self.sizes > 0)))
         places = len(now.constraint.admit(candidates))
         known = candidates[self._last[candidates] > 0]
@@ -183,12 +182,12 @@ class OortLossConfig(AlgorithmConfig):
         return "mean_squares"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        if settings.get("delivery") == "late":
+        if is_late(settings):
             allowed = (
                 "must not be late with oort_loss, which asks a client for its losses when its "
                 "update arrives"
             )
-            raise ParameterError("delivery", "late", allowed)
+            raise ParameterError("delivery", settings["delivery"], allowed)
 
     def build(self, world: StrategyContext) -> Strategy:
         return OortLoss(

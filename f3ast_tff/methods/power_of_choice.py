@@ -12,11 +12,11 @@ import numpy as np
 from f3ast_tff.core.choosing import draw_by_weight, ranked
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
     StrategyContext,
     has_byte_budget,
+    is_late,
     require,
     require_a_number,
 )
@@ -84,7 +84,7 @@ class PowerOfChoice(BaseStrategy):
         """
         if self.replace and not now.constraint.counts_only:
             raise ValueError("sampling with replacement knows no constraint but the number")
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         reachable = np.flatnonzero(now.available)
         pool = draw_by_weight(reachable, self.p, self.candidates, rng, replace=self.replace)
         if len(pool) == 0:
@@ -174,8 +174,8 @@ class PowerOfChoiceConfig(AlgorithmConfig):
             self._check_candidates(settings["clients_per_round"], "clients_per_round")
         if has_byte_budget(settings):
             require(settings, "poc_pool", "without_replacement", "under a budget in bytes")
-        if settings.get("delivery") == "late":
-            require(settings, "poc_loss", "mean", "with delivery=late")
+        if is_late(settings):
+            require(settings, "poc_loss", "mean", f"with delivery={settings['delivery']}")
 
     def _check_candidates(self, k: int, what: str) -> None:
         if self.poc_candidates < k:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -128,36 +127,3 @@ def outcome_for_strategy(delivered_round: RoundDelivery, outcome: RoundOutcome) 
         losses[delivered] = outcome.client_losses
         delivered[delivered] = outcome.delivered
     return Outcome(*map(read_only, (ids, delivered, losses)))
-
-
-class InTime:
-    """Delivery within the round: nothing is on its way between rounds."""
-
-    is_late: ClassVar[bool] = False
-
-    def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
-        """Returns the available clients, `bool [N]`."""
-        return available
-
-    def deliver(
-        self,
-        delivery: Delivery,
-        strategy: Strategy,
-        payload: Payload,
-        now: Round,
-        ids: np.ndarray,
-        scored: Sequence[np.ndarray] = (),
-    ) -> RoundDelivery:
-        """See the function `deliver`."""
-        return deliver(delivery, strategy, payload, now, ids, scored)
-
-    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
-        """Returns further arguments of `Engine.run_rounds`: none."""
-        return {}
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Returns the state for a checkpoint: none."""
-        return {}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restores a result of `arrays`."""

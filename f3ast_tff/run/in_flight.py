@@ -14,6 +14,7 @@ from f3ast_tff.methods.parts.late import Admitted, admitted_by, staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import Payload, arrivals_of, distinct_clients
+from f3ast_tff.run.experiment import ByRound
 from f3ast_tff.run.selecting import read_only, refused, weigh_selected
 
 # Slot of an update that never arrives.
@@ -48,7 +49,7 @@ def _none() -> Entries:
     return Entries(*np.zeros((4, 0), np.int64))
 
 
-class InFlight:
+class InFlight(ByRound):
     """The updates under way, with an entry per selected client.
 
     A selected client trains at once, at the model of its round, and the engine keeps its update in
@@ -98,7 +99,8 @@ class InFlight:
         here = entries.arrives_in <= t
         lost = here & (entries.slots == _NOWHERE)
         there = here & ~lost
-        enters, dropped = self._taken(strategy, now, entries, there)
+        enters, dropped = np.zeros((2, len(there)), bool)
+        enters[there], dropped[there] = taken(strategy, now, entries.asked_in[there])
         known = there.copy()
         known[: len(ids)] = True
         weighed, entered = entries.at(known), enters[known]
@@ -155,31 +157,9 @@ class InFlight:
             slots=slots.astype(np.int64),
         )
 
-    @staticmethod
-    def _taken(
-        strategy: Strategy, now: Round, entries: Entries, there: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns whether each entry enters and whether it is dropped, both `bool [m]`."""
-        taken: Any = admitted_by(strategy, now, entries.asked_in[there])
-        found = []
-        for part in taken if isinstance(taken, Admitted) else ():
-            if getattr(part, "dtype", None) == np.bool_ and len(part) == np.sum(there):
-                found.append(np.zeros(len(there), bool))
-                found[-1][there] = part
-        if len(found) != 2:
-            reason = f"must return Admitted, two arrays of bool [{np.sum(there)}]"
-            raise refused(strategy, "admit", now, reason)
-        return found[0], found[1] & ~found[0]
-
     def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
         """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
-        return {
-            "late_cohorts": [
-                delivered_round.late.late_cohort
-                for delivered_round in block
-                if delivered_round.late is not None
-            ]
-        }
+        return late_cohorts(block)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the entries for a checkpoint."""
@@ -188,3 +168,23 @@ class InFlight:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restores a result of `arrays`."""
         self.entries = Entries(**{name: arrays[name] for name in Entries._fields})
+
+
+def taken(strategy: Strategy, now: Round, asked_in: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns whether each arrived update enters and whether it is dropped, both `bool [m]`.
+
+    Raises:
+        ComponentError: If the strategy's `admit` returns no `Admitted`.
+    """
+    found: Any = admitted_by(strategy, now, asked_in)
+    parts = found if isinstance(found, Admitted) else ()
+    kinds = [(getattr(part, "dtype", None), np.shape(part)) for part in parts]
+    if kinds != [(np.dtype(bool), asked_in.shape)] * 2:
+        reason = f"must return Admitted, two arrays of bool [{len(asked_in)}]"
+        raise refused(strategy, "admit", now, reason)
+    return found.enters, found.dropped & ~found.enters
+
+
+def late_cohorts(block: Sequence[RoundDelivery]) -> dict[str, Any]:
+    """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
+    return {"late_cohorts": [each.late.late_cohort for each in block if each.late is not None]}

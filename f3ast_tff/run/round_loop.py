@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import CheckpointError, Interrupted
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.array_files import write_npz
@@ -18,7 +17,7 @@ from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of
 from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.files.signals import NeverStop, Stop
-from f3ast_tff.methods.parts.strategy import Losses, Round
+from f3ast_tff.methods.parts.strategy import Losses
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
@@ -33,33 +32,32 @@ from f3ast_tff.records.metrics_loggers import (
 from f3ast_tff.records.outputs import complete_masks, write_client_scores
 from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.delivering import InTime, outcome_for_strategy, troubles
-from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.delivering import outcome_for_strategy, troubles
+from f3ast_tff.run.experiment import Experiment, InTime
 from f3ast_tff.run.run_result import RunResult
-from f3ast_tff.run.selecting import (
-    check_observes,
-    constraint_of,
-    read_only,
-    select_clients,
-    state_of,
-)
+from f3ast_tff.run.selecting import check_observes, read_only, state_of
 from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
     from f3ast_tff.run.in_flight import InFlight
+    from f3ast_tff.run.on_arrival import OnArrival
 
 _LOG = logging.getLogger("f3ast_tff.run")
 # Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
 
 
-def _updates_of(experiment: Experiment) -> InTime | InFlight:
+def _updates_of(experiment: Experiment) -> InTime | InFlight | OnArrival:
     """What is on its way between rounds."""
     weight = experiment.staleness_weight
     if weight is None:
         return InTime()
-    # A run without late updates does without the module.
+    # A run without late updates does without these modules.
+    if getattr(experiment.delivery, "is_asynchronous", False):
+        from f3ast_tff.run.on_arrival import OnArrival
+
+        return OnArrival(experiment, weight)
     from f3ast_tff.run.in_flight import InFlight
 
     return InFlight(weight)
@@ -143,15 +141,9 @@ class _Run:
         rounds = range(self.round_number + 1, self._block_end() + 1)
         num_available, block = [], []
         for t in rounds:
-            mask = available_clients(parts.availability, parts.num_clients, t)
-            num_available.append(int(np.count_nonzero(mask)))
-            scored: list[np.ndarray] = []
-            constraint = constraint_of(parts.constraint, t)
-            free = self.updates.free(mask, t)
-            now = Round(t, free, constraint, self._losses(t, scored))
-            ids = select_clients(parts.strategy, now)
-            deliver = self.updates.deliver
-            block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
+            planned = self.updates.plan(parts, t, self._losses)
+            num_available.append(planned.num_available)
+            block.append(planned.delivery)
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
         for t, available, delivered_round, outcome in zip(rounds, num_available, block, outcomes):

@@ -68,6 +68,11 @@ class Kind:
 AUTO = "auto"
 
 
+def _delivery(known: Any) -> str:
+    deliveries: tuple[str, ...] = known.config_class("algorithm").deliveries
+    return deliveries[0] if deliveries else "certain"
+
+
 def has_jax() -> bool:
     """Returns whether JAX is installed, without importing it."""
     return importlib.util.find_spec("jax") is not None
@@ -148,7 +153,7 @@ _ALL = (
         help="whose update arrives, of the clients asked, and when",
         package="delivery",
         base="delivery.delivery:DeliveryConfig",
-        default="certain",
+        default=Derived(_delivery, "certain, or the method's"),
         build_arguments=("world",),
         members=("arrivals",),
     ),

@@ -280,6 +280,11 @@ class _Resolver:
                 raise ComponentError(f"task {component_of(config).name}: {says}")
 
     def _refuse_against_fixed(self, algorithm: str) -> None:
+        deliveries, given = self.config_class("algorithm").deliveries, self._given.get("delivery")
+        if deliveries and given is not None:
+            allowed = f"must be {' or '.join(deliveries)} with algorithm {algorithm}"
+            if not isinstance(given, str) or given.lower() not in deliveries:
+                raise ParameterError("delivery", given, allowed)
         for name, value in self._fixed.items():
             given = self._given.get(name, value)
             if name in KINDS and isinstance(given, str):

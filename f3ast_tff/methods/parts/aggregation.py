@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import is_late
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
@@ -157,15 +158,15 @@ class Aggregation:
             "pull": "a pull to the model",
         }
         what = [kind for part, kind in kinds.items() if getattr(start, part) is not None]
-        if what and settings.get("delivery") == "late":
+        if what and is_late(settings):
             allowed = (
                 f"must not be late with aggregation {name}, whose rule has clients start from "
                 f"{what[0]} of the round that their update arrives in"
             )
-            raise ParameterError("delivery", "late", allowed)
-        if memory.start_loss and settings.get("delivery") == "late":
+            raise ParameterError("delivery", settings["delivery"], allowed)
+        if memory.start_loss and is_late(settings):
             allowed = f"must not be late with aggregation {name}, which reads losses at the start"
-            raise ParameterError("delivery", "late", allowed)
+            raise ParameterError("delivery", settings["delivery"], allowed)
         if memory.reads_gradients:
             because = f"with aggregation {name}, which reads gradients off a client's update"
             require_plain_sgd(settings, "client", because)
@@ -177,9 +178,9 @@ def _check_stacks(name: str, aggregation: Aggregation, settings: Mapping[str, An
     if settings.get("num_workers") is not None:
         allowed = f"must not be given with {does}: workers send sums"
         raise ParameterError("num_workers", settings["num_workers"], allowed)
-    if settings.get("delivery") == "late" and settings["engine"] == "fused":
+    if is_late(settings) and settings["engine"] == "fused":
         allowed = f"must not be late on engine fused with {does}: it sums late updates; host can"
-        raise ParameterError("delivery", "late", allowed)
+        raise ParameterError("delivery", settings["delivery"], allowed)
     if aggregation.memory is not None and aggregation.memory.echo_clip is not None:
         raise ParameterError("aggregation", name, "must have no combine with an echo_clip")
 

@@ -72,6 +72,7 @@ class AlgorithmConfig:
         aggregation: Name of the aggregation for the algorithm's weights.
         server_optimizer: Name of the server optimizer.
         fixed: Settings that the algorithm fixes, by name.
+        deliveries: Deliveries that the algorithm runs with, its default first; empty for all.
         pooled: Whether one client holds all data: no federated learning.
         client_share: Objective of the paper, the default of `--client_share`: `"examples"` for
             p_k = n_k / n, `"equal"` for 1 / N.
@@ -93,6 +94,7 @@ class AlgorithmConfig:
     aggregation: ClassVar[str] = "sum"
     server_optimizer: ClassVar[str] = "sgd"
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    deliveries: ClassVar[tuple[str, ...]] = ()
     pooled: ClassVar[bool] = False
     client_share: ClassVar[str] = "examples"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
@@ -124,9 +126,9 @@ class AlgorithmConfig:
             constraint_from,
         )
 
-        if cls.fixed.get("delivery") == "late":
+        if cls.deliveries:
             # With a server that waits for its cohort it would be FedAvg under another name.
-            allowed = "needs the late updates of a run (--delivery=late)"
+            allowed = f"needs the late updates of a run (--delivery={cls.deliveries[0]})"
             raise ParameterError("algorithm", component_of(cls).name, allowed)
         p = np.asarray(p, np.float64)
         check_client_shares(p)
@@ -219,6 +221,11 @@ def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str
 def has_byte_budget(settings: Mapping[str, Any]) -> bool:
     """Returns whether the communication constraint is a budget in bytes."""
     return (settings.get("constraint") or "").startswith("bytes:")
+
+
+def is_late(settings: Mapping[str, Any]) -> bool:
+    """Returns whether updates may enter in a later round than they were asked in."""
+    return settings.get("delivery") in ("late", "asynchronous")
 
 
 # FedAvg over the active clients, whose bias most methods correct.

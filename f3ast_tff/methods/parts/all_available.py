@@ -10,7 +10,6 @@ import numpy as np
 
 from f3ast_tff.core.choosing import uniform_part
 from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
@@ -31,7 +30,7 @@ class TakesAvailable(BaseStrategy):
 
     def _drawn(self, now: Round, candidates: np.ndarray) -> tuple[np.ndarray, float]:
         """Returns the selected clients among the candidates, and the factor of `uniform_part`."""
-        rng = generator(self.seed, "selection", now.number)
+        rng = now.generator(self.seed)
         return uniform_part(np.flatnonzero(now.available & candidates), now.constraint, rng)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import is_late
 from f3ast_tff.methods.parts.memory import Memory
 
 
@@ -30,12 +31,12 @@ def check_private(settings: Mapping[str, Any], name: str, memory: Memory | None)
         if settings.get(setting) is not None:
             allowed = f"must not be given with private={value}, {why}"
             raise ParameterError(setting, settings[setting], allowed)
-    if settings["delivery"] == "late":
+    if is_late(settings):
         allowed = (
             f"must not be late with private={value}: a client starts from its last leaves, which "
             "would still be under way"
         )
-        raise ParameterError("delivery", "late", allowed)
+        raise ParameterError("delivery", settings["delivery"], allowed)
     if settings.get("client_share_of") == "present":
         allowed = f"must be all with private={value}: clients that have left would keep theirs"
         raise ParameterError("client_share_of", "present", allowed)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.settings.registry import builtin_registry
@@ -63,6 +64,8 @@ class Round:
             second call for the same clients returns the first answer, see `asked_once`.
         asked_in: Round in which each client of `Strategy.weigh` was asked, `int64 [m]`; `None`
             if updates are never late, and in `Strategy.select`.
+        request: Number of earlier calls of `Strategy.select` in the round; above 0 only if clients
+            start whenever others finish (`delivery=asynchronous`).
 
     Examples:
         >>> import numpy as np
@@ -78,9 +81,15 @@ class Round:
     constraint: RoundConstraint
     losses: Losses = no_losses
     asked_in: np.ndarray | None = None
+    request: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "losses", asked_once(self.losses))
+
+    def generator(self, seed: int) -> np.random.Generator:
+        """Returns the generator of the draws of `Strategy.select`, a function of its arguments."""
+        more = (self.request,) if self.request else ()
+        return generator(seed, "selection", self.number, *more)
 
     def asked_now(self, ids: np.ndarray) -> np.ndarray:
         """Returns the clients among `ids` of `Strategy.weigh` that were asked in this round."""

@@ -17,8 +17,10 @@ import pytest
 
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.delivery.event_clock import EventClock
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.run import build
+from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.settings import Parameter, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
@@ -53,6 +55,14 @@ PART_OF = {
 # Further settings under which a parameter has an effect.
 WHERE: dict[str, dict[str, Any]] = {
     "late_rounds": {"late_by": "geometric"},
+    "async_starts": {"async_buffer": 2},
+    "async_period_seconds": {"availability": "scarce"},
+    "async_period_quantile": {"availability": "scarce"},
+    "async_leavers": {"availability": "scarce", "async_period_seconds": 0.25},
+    "async_most_periods": {
+        **{"availability": "scarce", "async_period_seconds": 0.25},
+        **{"async_leavers": "late", "async_most_periods": 1},
+    },
     # One round later than the default maximum.
     "late_most_rounds": {"late_by": "fixed", "late_rounds": 51.0},
     "availability_objective": {"availability": "smartphones"},
@@ -166,7 +176,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
     experiment = build.Builder(configuration, Path("folder")).experiment()
     (of_engine,) = made
     rounds = range(1, ROUNDS + 1)
-    availability = experiment.availability
+    availability, deliver = experiment.availability, experiment.delivery.arrivals
     return {
         "data": digest((of_engine.data.train, of_engine.data.test)),
         "model": digest(of_engine.model),
@@ -175,7 +185,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
         "strategy": digest(experiment.strategy),
         "availability": digest([availability.mask(t) for t in range(1, 100)]),
         "constraint": digest([experiment.constraint.limit(t) for t in rounds]),
-        "delivery": digest([experiment.delivery.arrivals(t, np.arange(N)) for t in rounds]),
+        "delivery": digest([[deliver(t, np.arange(N)) for t in rounds], events(experiment)]),
         "work": digest(of_engine.work),
         "client_optimizer": digest(of_engine.client_optimizer),
         "server_optimizer": digest(of_engine.server_optimizer),
@@ -188,6 +198,19 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
             experiment.staleness_weight,
         ),
     }
+
+
+def events(experiment: Experiment) -> list[Any]:
+    """Returns the first rounds of the clock of events, if there is one."""
+    times: Any = experiment.delivery
+    if not getattr(times, "is_asynchronous", False):
+        return []
+    clock, played = EventClock(times, N), []
+    for t in range(1, ROUNDS + 1):
+        found = clock.play(t, 3, lambda free, most, request: np.flatnonzero(free)[:most])
+        clock.take(found.here if found.acts else [])
+        played.append((found.seconds, found.asked.tolist(), found.here, found.lost))
+    return played
 
 
 def small_data(self: Any) -> FederatedData:

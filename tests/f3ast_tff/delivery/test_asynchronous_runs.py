@@ -1,0 +1,249 @@
+"""Asynchronous runs: against an own event loop, synchronous runs, and themselves after a kill."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.delivery import Asynchronous
+from f3ast_tff.delivery.event_clock import EventClock
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.run_folder import RunFolder
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.round_loop import train
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.delivery.small_world import world
+from tests.f3ast_tff.run.small_run import assert_same_results
+
+N, M, ROUNDS, RATE = 8, 3, 25, 0.05
+ALIKE = {"device_example_spread": 0.0, "device_jitter": 0.0, "device_kbps_spread": 0.0}
+SMALL: dict[str, Any] = {
+    "task": "synthetic",
+    "num_clients": 12,
+    "clients_per_round": 4,
+    "local_steps": 2,
+    "rounds": 12,
+    "eval_every": 4,
+    "seed": 2,
+    "engine": "host",
+}
+always: Any = SimpleNamespace(mask=lambda t: np.ones(2, bool))
+# All clients at work, each with one step over all its examples.
+LOOP: dict[str, Any] = {
+    **{"task": "synthetic", "num_clients": N, "clients_per_round": N, "availability": "always"},
+    **{"delivery": "asynchronous", "rounds": ROUNDS, "eval_every": ROUNDS, "seed": 4},
+    **{"batch_size": 100_000, "client_lr": RATE, "server_lr": 1.0, "client_share": "equal"},
+}
+
+
+def own_event_loop(given: dict[str, Any], weigh: Any, memory: bool) -> tuple[list[Any], float]:
+    """Plays M arrivals per step; returns the weights and the time.
+
+    `weigh` gives s(tau) / M. With a `memory` y of the latest updates the step is
+    mean(D - y) + mean of all y (CA2FL).
+    """
+    parts = Builder(resolve({**given, "engine": "host"}))
+    times: Any = parts.delivery
+    train, weights = parts.data.train, parts.model.initial_weights(4)
+
+    def update(k: int, model: list[np.ndarray]) -> list[np.ndarray]:
+        rows = slice(train.offsets[k], train.offsets[k + 1])
+        x, labels = train.features[rows].astype(float), train.labels[rows]
+        logits = x @ model[0] + model[1]
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        shares[np.arange(len(x)), labels] -= 1
+        return [-RATE * x.T @ shares / len(x), -RATE * shares.mean(axis=0)]
+
+    model: list[Any] = [weight.astype(float) for weight in weights]
+    latest = [[np.zeros_like(part) for part in model] for _ in range(N)]
+    working: list[tuple[float, int, int, int, Any]] = []
+    idle, now, started = set(range(N)), 0.0, 0
+    for t in range(1, ROUNDS + 1):
+        for k in sorted(idle):
+            (needed,) = times.seconds(t, np.array([k]))
+            working.append((now + needed, started, k, t, update(k, model)))
+            started += 1
+        working.sort(key=lambda each: each[:2])
+        came, working = working[:M], working[M:]
+        now = came[-1][0]
+        idle = {each[2] for each in came}
+        means = [np.mean([y[i] for y in latest], axis=0) for i in range(2)]
+        for _, _, k, since, found in came:
+            for i, part in enumerate(found):
+                model[i] = model[i] + weigh(t - since) * (part - memory * latest[k][i])
+        for i in range(2):
+            model[i] = model[i] + memory * means[i]
+        for _, _, k, _, found in came:
+            latest[k] = found
+    return model, now
+
+
+@pytest.mark.parametrize("engine", ["host", "fused"])
+@pytest.mark.parametrize("algorithm", ["fedbuff", "uniform", "fedvarp"])
+def test_as_an_own_event_loop(algorithm: str, engine: str) -> None:
+    buffer = {"buffer_size": M} if algorithm == "fedbuff" else {"async_buffer": M}
+    given = {**LOOP, "algorithm": algorithm, **buffer}
+    power = 0.5 if algorithm == "fedbuff" else 0.0
+    expected, seconds = own_event_loop(
+        given, lambda tau: (1 + tau) ** -power / M, memory=algorithm == "fedvarp"
+    )
+    found = simulate(**given, engine=engine)
+    assert found.metrics["max_staleness"].iloc[-1] > 0
+    assert found.selection["round_seconds"].sum() == pytest.approx(seconds, rel=1e-12)
+    for one, other in zip(found.weights, expected):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("starts", "availability"), [("at_once", "always"), ("with_model", "four_classes")]
+)
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedvarp", "mifa", "f3ast"])
+def test_with_equal_speeds_it_is_the_synchronous_run(
+    algorithm: str, starts: str, availability: str
+) -> None:
+    """Buffer, clients at work and cohort are all 4: bit for bit, models, choices and weights."""
+    draws = {"baseline_sampling": "without_replacement"} if algorithm == "fedavg" else {}
+    given = {**SMALL, "algorithm": algorithm, "availability": availability, **draws}
+    clock = {"delivery": "asynchronous", "async_buffer": 4, "async_starts": starts, **ALIKE}
+    one, other = simulate(**given), simulate(**given, **clock)
+    for name in ("selected", "weights", "delivered", "bytes_down", "bytes_up", "num_available"):
+        np.testing.assert_array_equal(one.selection[name], other.selection[name])
+    for before, after in zip(one.weights, other.weights):
+        np.testing.assert_array_equal(before, after)
+    fused = simulate(**{**given, **clock, "engine": "fused"})
+    for before, after in zip(one.weights, fused.weights):
+        np.testing.assert_allclose(before, after, atol=1e-6)
+
+
+def test_waiting_for_all_is_synchronous_at_any_speeds() -> None:
+    """Devices differ: as without losses, each round lasts as long as its slowest client."""
+    given = {**SMALL, "algorithm": "uniform", "availability": "always"}
+    clock = {"delivery": "asynchronous", "async_buffer": 4, "async_starts": "with_model"}
+    one = simulate(**given, delivery="bernoulli", loss_probability=0.0)
+    other = simulate(**given, **clock)
+    np.testing.assert_array_equal(one.selection["selected"], other.selection["selected"])
+    for name in ("round_seconds", "weights"):
+        np.testing.assert_allclose(one.selection[name], other.selection[name], rtol=1e-12)
+    for before, after in zip(one.weights, other.weights):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("algorithm", ["fedbuff", "f3ast", "mifa", "poc"])
+def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
+    """Killed after round 7, resumed from round 6, with clients at work."""
+    more = {"fedbuff": {"buffer_size": 2}, "poc": {"poc_candidates": 6}}.get(algorithm, {})
+    given = {
+        **{**SMALL, "algorithm": algorithm, "delivery": "asynchronous", "checkpoint_every": 2},
+        **{"availability": "four_classes", "async_leavers": "late", **more},
+    }
+
+    class Kill:
+        def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+            if round_number == 7:
+                raise Interrupted("here")
+
+        def on_evaluation(self, row: Row, trained: Any) -> None:
+            pass
+
+    def run(folder: str, *callbacks: Any) -> list[np.ndarray]:
+        parts = Builder(resolve(given)).experiment()
+        with closing(parts.engine), closing(RunFolder(tmp_path / folder, {"a": 1})) as opened:
+            train(parts, opened, None, callbacks)
+            return parts.engine.weights()
+
+    whole = run("whole")
+    with pytest.raises(Interrupted):
+        run("torn", Kill())
+    for one, other in zip(run("torn"), whole):
+        np.testing.assert_array_equal(one, other)
+    assert_same_results(tmp_path / "torn", tmp_path / "whole")
+    with np.load(tmp_path / "whole" / "selection.npz") as record:
+        assert record["in_flight"][5] > 0
+
+
+def test_rates_of_f3ast_sum_to_the_buffer() -> None:
+    """Two clients of 1 s and about 3 s, p = 1/2, M = 1: r is the share of the server's steps.
+
+    A client enters in a share r_k of the steps with the weight p_k / r_k: 1/2 per step for each.
+    """
+    given = {
+        **{"task": "synthetic", "num_clients": 2, "clients_per_round": 2, "engine": "host"},
+        **{"algorithm": "f3ast", "availability": "always", "delivery": "asynchronous"},
+        **{"rounds": 3000, "eval_every": 3000, "rate_beta": 0.005, "local_steps": 1, "seed": 1},
+        **{"client_share": "equal", "device_jitter": 0.0},
+    }
+    record = simulate(**given).selection
+    rates = record["final_rates"]
+    assert rates.sum() == pytest.approx(1, rel=1e-3)
+    weights = np.zeros((3000, 2))
+    for clients, values in (("selected", "weights"), ("late_clients", "late_weights")):
+        for t, place in zip(*np.nonzero(record[values])):
+            weights[t, record[clients][t, place]] = record[values][t, place]
+    assert (weights[-2000:] > 0).mean(axis=0) == pytest.approx(rates, abs=0.02)
+    np.testing.assert_allclose(weights[-2000:].mean(axis=0), [0.5, 0.5], rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [(Uniform(np.ones(2)), -0.5), (F3AST.start([0.5, 0.5], 1, rate_beta=0.002), 0.0)],
+    ids=["uniform", "f3ast"],
+)
+def test_bias_on_two_quadratics(strategy: Strategy, expected: float) -> None:
+    """f_k(w) = (w - c_k)^2 / 2, c = (-1, 1), p = 1/2, clients of 1 s and 3 s at work all the time.
+
+    Of four updates three are of client 0. Equal weights have their fixed point at
+    3/4 (-1) + 1/4 (1) = -1/2, weights p / r at 0, the optimum, up to O(beta) and the rate 0.01.
+    """
+    given: Any = {"async_buffer": 1, "async_period_seconds": 1.0, "device_jitter": 0.0}
+    clients = world(np.array([100, 300]), process=always)
+    times = Asynchronous(device_example_spread=0.0, **given).build(clients)
+    clock, w, sent, models = EventClock(times, 2), 0.0, {}, []
+    for t in range(1, 12001):
+
+        def choose(free: np.ndarray, most: int, request: int, t: int = t) -> np.ndarray:
+            return strategy.select(Round(t, free, RoundConstraint(most), request=request))
+
+        played = clock.play(t, 2, choose)
+        sent |= {work.number: -0.01 * (w - (-1, 1)[work.client]) for work in played.started}
+        clock.take(played.here)
+        ids = np.array([work.client for work in played.here])
+        asked_in = np.array([work.asked_in for work in played.here])
+        now = Round(t, np.ones(2, bool), RoundConstraint(1), asked_in=asked_in)
+        weights = strategy.weigh(now, ids, np.ones(1, bool)).weights
+        w += float(weights[0]) * sent.pop(played.here[0].number)
+        models.append(w)
+    assert np.mean(models[-4000:]) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"algorithm": "scaffold"}, "corrections of their gradients"),
+        ({"algorithm": "oort_loss"}, "asks a client for its losses"),
+        ({"algorithm": "fedavg_in_time"}, "must be late with algorithm fedavg_in_time"),
+        ({"algorithm": "fedbuff", "buffer_size": 3, "async_buffer": 2}, "must be buffer_size, 3"),
+        ({"client_share_of": "present"}, "rounds have no time of their own"),
+        (
+            {"constraint": "bytes:1e6", "clients_per_round": None},
+            "constraint on the number of clients",
+        ),
+        ({"num_workers": 2, "engine": "fused"}, "delivery=asynchronous"),
+    ],
+    ids=str,
+)
+def test_refused_with_the_reason(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        simulate(**{**SMALL, "delivery": "asynchronous", **given})

@@ -1,0 +1,151 @@
+"""The clock of events, by hand: who starts, who arrives, when the server acts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.delivery import Asynchronous
+from f3ast_tff.delivery.event_clock import EventClock, Played
+from tests.f3ast_tff.delivery.small_world import ALIKE, world
+
+
+class Masks:
+    """Given masks; the last one stays."""
+
+    def __init__(self, *rows: str) -> None:
+        self.rows = [np.array([c == "1" for c in row]) for row in rows]
+
+    def mask(self, round_number: int) -> np.ndarray:
+        return self.rows[min(round_number, len(self.rows)) - 1]
+
+
+def lowest(free: np.ndarray, most: int, request: int) -> np.ndarray:
+    return np.flatnonzero(free)[:most]
+
+
+def clock(seconds: list[float], *masks: str, **given: Any) -> EventClock:
+    """Clients that take these seconds; a round of availability lasts 1 s."""
+    process = Masks(*(masks or ("1" * len(seconds),)))
+    examples = (100 * np.array(seconds)).astype(np.int64)
+    times = Asynchronous(async_period_seconds=1.0, **{**ALIKE, **given})
+    return EventClock(times.build(world(examples, process=process)), len(seconds))
+
+
+def rounds(of: EventClock, number: int, most: int) -> list[tuple[float, list[int], list[int]]]:
+    """The time at the end of each round, the clients asked in it, and those that enter."""
+    found = []
+    for t in range(1, number + 1):
+        played = of.play(t, most, lowest)
+        entering = played.here if played.acts else []
+        of.take(entering)
+        found.append((of.seconds, played.asked.tolist(), [work.client for work in entering]))
+    return found
+
+
+def test_the_server_acts_on_every_arrival() -> None:
+    """Clients of 1 s and 3 s: 0 arrives at 1, 2, 3; at 3 s both are there, the first start first.
+
+    Client 1 started at 0 s, client 0 at 2 s, so client 1 enters at 3 s, and 0 in a round of 0 s.
+    """
+    found = rounds(clock([1, 3], async_buffer=1), 5, 2)
+    assert found == [
+        (1.0, [0, 1], [0]),
+        (2.0, [0], [0]),
+        (3.0, [0], [1]),
+        (3.0, [1], [0]),
+        (4.0, [0], [0]),
+    ]
+
+
+def test_a_buffer_of_two_and_a_start_at_every_arrival() -> None:
+    """Two of four at work, M = 2, each takes 1, 2, 4, 4 s.
+
+    0 arrives at 1 s and 2 starts at once; 1 arrives at 2 s, and the server acts. Round 2: 0 starts
+    at 2 s, arrives at 3 s, and 1 starts; at 5 s both 2 (started at 1 s) and 1 are there.
+    """
+    found = rounds(clock([1, 2, 4, 4], async_buffer=2), 2, 2)
+    assert found == [(2.0, [0, 1, 2], [0, 1]), (5.0, [0, 1], [0, 2])]
+
+
+def test_a_synchronous_round_waits_for_all_who_were_asked() -> None:
+    """Starts wait for the new model: rounds last 3 s, as long as the slowest."""
+    given = {"async_buffer": 2, "async_starts": "with_model"}
+    found = rounds(clock([1, 3], **given), 2, 2)
+    assert found == [(3.0, [0, 1], [0, 1]), (6.0, [0, 1], [0, 1])]
+    # Client 1 is away from 0 s to 1 s: round 1 is of client 0 alone.
+    found = rounds(clock([1, 3], "10", "11", **given), 2, 2)
+    assert found == [(1.0, [0], [0]), (4.0, [0, 1], [0, 1])]
+
+
+def test_with_nobody_there_the_period_passes() -> None:
+    """No client in periods 1 and 2; then both, of 0.5 s."""
+    found = rounds(clock([0.5, 0.5], "00", "00", "11", async_buffer=2), 3, 2)
+    assert found == [(1.0, [], []), (2.0, [], []), (2.5, [0, 1], [0, 1])]
+
+
+def test_a_client_that_comes_while_others_work_starts_then() -> None:
+    """Client 1 comes at 1 s; both are there at 2 s."""
+    found = rounds(clock([2, 1], "10", "11", async_buffer=2), 1, 2)
+    assert found == [(2.0, [0, 1], [0, 1])]
+
+
+@pytest.mark.parametrize(
+    ("leavers", "seconds", "arrives"),
+    [("stay", 2.5, True), ("late", 4.5, True), ("lost", 1.0, False)],
+)
+def test_a_client_that_leaves_while_it_trains(leavers: str, seconds: float, arrives: bool) -> None:
+    """It needs 2.5 s and is away from 1 s to 3 s."""
+    times = clock([2.5], "1", "0", "0", "1", async_leavers=leavers)._times
+    found = times.finish(1, np.array([0]), 0.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
+
+
+def test_a_client_that_is_away_too_long_is_lost() -> None:
+    given = {"async_leavers": "late", "async_most_periods": 3}
+    found = clock([2.5], "1", "0", **given)._times.finish(1, np.array([0]), 0.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([3.0], [False])
+
+
+def test_a_lost_client_makes_room() -> None:
+    """Client 0 leaves at 1 s for good; client 1 starts then, and arrives at 3 s."""
+    found = clock([2.5, 2], "11", "01", async_leavers="lost", async_buffer=1)
+    played = found.play(1, 1, lowest)
+    assert played.asked.tolist() == [0, 1] and played.lost == 1
+    assert [work.client for work in played.here] == [1] and found.seconds == 3.0
+
+
+def test_resumed_in_the_middle_of_work() -> None:
+    """40 rounds of 30 clients with jitter: after round 17 a restored clock plays on alike."""
+    seconds = np.random.default_rng(0).uniform(1, 5, 30).round(2).tolist()
+
+    def play(of: EventClock, first: int, last: int) -> list[Played]:
+        found = []
+        for t in range(first, last + 1):
+            found.append(of.play(t, 12, lowest))
+            of.take(found[-1].here if found[-1].acts else [])
+        return found
+
+    masks = ["1" * 20 + "0" * 10, "0" * 5 + "1" * 25, "1" * 30] * 20
+    given = {"async_buffer": 5, "device_jitter": 0.5, "async_leavers": "late"}
+    whole, torn, resumed = (clock(seconds, *masks, **given) for _ in range(3))
+    expected = play(whole, 1, 40)
+    play(torn, 1, 17)
+    saved = torn.arrays()
+    assert len(saved["work"]) > 0
+    resumed.restore({name: array.copy() for name, array in saved.items()})
+    for one, other in zip(play(resumed, 18, 40), expected[17:], strict=True):
+        assert one.asked.tolist() == other.asked.tolist()
+        assert one._replace(asked=None) == other._replace(asked=None)  # type: ignore[arg-type]
+    assert resumed.seconds == whole.seconds
+
+
+def test_periods_do_not_drift() -> None:
+    """Sums of 0.1 s meet the begin of every period of 0.1 s."""
+    times = Asynchronous(async_period_seconds=0.1, **ALIKE).build(world(np.array([10])))
+    at = 0.0
+    for process_round in range(1, 1000):
+        assert times.round_at(at) == process_round
+        at += 0.1
