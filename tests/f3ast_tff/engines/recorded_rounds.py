@@ -121,6 +121,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "staleness_weight": "root",
         "late_most_rounds": 1,
     },
+    "on_arrival": {
+        "algorithm": "f3ast",
+        "delivery": "asynchronous",
+        "clients_per_round": 6,
+        "async_buffer": 3,
+    },
     "delayed_clock": {"algorithm": "fedavg", "delivery": "late", "late_round_quantile": 0.3},
     "delayed_mifa": {"algorithm": "mifa", "client_lr_decay": 0.8, **DELAYED},
     "delayed_mimic": {"algorithm": "mimic", **DELAYED},
