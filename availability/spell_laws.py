@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]
 
 # Beyond these bounds of a shape, and above this mean in hours, numbers overflow.
 _LEAST_SHAPE, _MOST_SHAPE, _MOST_MEAN = 0.05, 20.0, 1e12
+
+
+def _special() -> Any:
+    # SciPy is imported by laws that need it alone.
+    from scipy import special  # type: ignore[import-untyped]
+
+    return special
 
 
 class SpellLaw(Protocol):
@@ -62,7 +68,7 @@ class Weibull:
         return self.scale * (-np.log(u)) ** (1 / self.shape)
 
     def length_biased(self, u: np.ndarray) -> np.ndarray:
-        return self.scale * special.gammaincinv(1 + 1 / self.shape, u) ** (1 / self.shape)
+        return self.scale * _special().gammaincinv(1 + 1 / self.shape, u) ** (1 / self.shape)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class LogNormal:
         return self.scale * math.exp(self.shape**2 / 2)
 
     def lengths(self, u: np.ndarray) -> np.ndarray:
-        return self.scale * np.exp(self.shape * special.ndtri(u))
+        return self.scale * np.exp(self.shape * _special().ndtri(u))
 
     def length_biased(self, u: np.ndarray) -> np.ndarray:
         return self.lengths(u) * math.exp(self.shape**2)
@@ -119,10 +125,10 @@ class Gamma:
         return self.scale * self.shape
 
     def lengths(self, u: np.ndarray) -> np.ndarray:
-        return self.scale * special.gammaincinv(self.shape, u)
+        return self.scale * _special().gammaincinv(self.shape, u)
 
     def length_biased(self, u: np.ndarray) -> np.ndarray:
-        return self.scale * special.gammaincinv(self.shape + 1, u)
+        return self.scale * _special().gammaincinv(self.shape + 1, u)
 
 
 _LAWS: dict[str, type[Weibull | LogNormal | Gamma]] = {

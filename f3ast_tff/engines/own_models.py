@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -31,8 +31,19 @@ def scores_by_owner(
     order = np.argsort(owners, kind="stable")
     places, first = np.unique(owners[order], return_index=True)
     ids = (places if clients is None else clients[places]).tolist()
-    loss, correct, count = np.zeros((3, len(rows)))
-    for k, here in zip(ids, np.split(order, first[1:])):
-        found = score(k, rows[here])
-        loss[here], correct[here], count[here] = found.loss, found.correct, found.count
-    return ExampleScores(loss, correct, count)
+    if not ids:
+        return score(0, rows)
+    parts = [score(k, rows[here]) for k, here in zip(ids, np.split(order, first[1:]))]
+
+    def of_all(sums: Sequence[np.ndarray]) -> np.ndarray:
+        values = np.zeros(len(rows))
+        values[order] = np.concatenate(sums)
+        return values
+
+    values = [part.correct for part in parts if part.correct is not None]
+    return ExampleScores(
+        of_all([part.loss for part in parts]),
+        of_all(values) if values else None,
+        of_all([part.count for part in parts]),
+        {name: of_all([part.more[name] for part in parts]) for name in parts[0].more},
+    )

@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.records.history import traced_rounds
 from f3ast_tff.records.outputs import scores_file
-from f3ast_tff.records.results import SUMMARY, first_lost_scores
+from f3ast_tff.records.results import CLIENT_SCORES, SUMMARY, first_lost_scores
 from f3ast_tff.records.run_folder import (
     ADVICE,
     RunFolder,
@@ -132,4 +132,9 @@ def _of_longer(
             raise _refused(path, rounds, wanted, f"cannot be made longer, {others}")
         here = np.isin(noted, stays)
         arrays.update({name: arrays[name][here] for name in ("rates/rate_rounds", "rates/rates")})
-    return replace(checkpoint, arrays=arrays, meta={**checkpoint.meta, "rows": kept})
+    meta = {**checkpoint.meta, "rows": kept}
+    if rounds % every:
+        removed = scores_file(path, rounds).name
+        digests = meta.get(CLIENT_SCORES, {})
+        meta[CLIENT_SCORES] = {name: each for name, each in digests.items() if name != removed}
+    return replace(checkpoint, arrays=arrays, meta=meta)

@@ -288,6 +288,6 @@ def test_a_report_compares_methods_that_depart_from_a_preset_alike(
     report = build(collect(tmp_path), "final")
     (row,) = report.tables["differences"].to_dict("records")
     assert row["where"] == "client_share equal"
-    said = str(report.sections[0].blocks[0])
+    said = str(report.sections[0].blocks)
     assert "Not compared: F3AST with FedAvg, they differ in client_share (examples, equal)" in said
     assert "Runs with p_k = 1 / N among them have the objective of --score=user_accuracy" in said

@@ -73,8 +73,9 @@ class PersonalParts(Memory):
             object.__setattr__(self, name, value)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        start = self.inner.client(self._inside(client), server, now)
-        model = now.model if start.model is None else start.model
+        own = with_part(now.model, self.ranges, client.kept[OWN], now.xp)
+        start = self.inner.client(self._inside(client), server, now._replace(model=own))
+        model = own if start.model is None else start.model
         return start._replace(model=with_part(model, self.ranges, client.kept[OWN], now.xp))
 
     def after_client(

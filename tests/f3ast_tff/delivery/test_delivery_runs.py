@@ -49,7 +49,7 @@ ALGORITHMS = [
     name
     for name in builtin_registry().names("algorithm")
     if name not in ("sequential_sgd", "f3ast_fixed", "f3ast_adam", "fedadam")
-    and "delivery" not in builtin_registry().find("algorithm", name).config.fixed
+    and not builtin_registry().find("algorithm", name).config.deliveries
 ]
 # Further settings that an algorithm needs.
 GIVEN = {"poc": {"poc_candidates": 6}, "fedavg_then_fedlaavg": {"switch_round": 5}}

@@ -109,8 +109,10 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
     assert dict(sequential.fixed) == {"availability": "always", "clients_per_round": 1}
     others = {name: c.config for name, c in ALGORITHMS.items() if name != "sequential_sgd"}
     assert not any(other.pooled for other in others.values())
-    late = dict.fromkeys(("fedbuff", "fadas", "fedavg_in_time"), {"delivery": "late"})
-    assert {name: dict(other.fixed) for name, other in others.items() if other.fixed} == late
+    assert not any(other.fixed for other in others.values())
+    late = dict.fromkeys(("fedbuff", "fadas"), ("late", "asynchronous"))
+    late["fedavg_in_time"] = ("late",)
+    assert {name: each.deliveries for name, each in others.items() if each.deliveries} == late
 
 
 TWICE = "baseline_sampling = with_replacement: must be without_replacement under a budget in bytes"

@@ -175,3 +175,20 @@ def test_tff_takes_no_loss_of_a_model() -> None:
 
     takes = [config.takes_scoring for config in (FusedConfig, HostConfig, TffConfig)]
     assert takes == [True, True, False]
+
+
+def test_scores_of_clients_with_private_leaves() -> None:
+    """Each client is scored with its own leaf, in every score."""
+    model = PureModel(
+        lambda seed: {"slope": np.zeros(3, np.float32), "start": np.zeros((), np.float32)},
+        lambda w, x: x @ w["slope"] + w["start"],
+        loss=squared,
+        scores=SCORES,
+    )
+    shifted = FederatedData.from_arrays(FEATURES, VALUES + CLIENTS, CLIENTS, test=0.25)
+    given = {**GIVEN, "model": model, "rounds": 40, "algorithm": "fedavg_all"}
+    shared, own = (simulate(shifted, **given, **more) for more in ({}, {"private": "start"}))
+    assert {"test_user_mae", "test_sample_close"} <= {*own.metrics}
+    assert "test_user_accuracy" not in own.metrics
+    ends = [each.metrics["test_user_mae"].iloc[-1] for each in (shared, own)]
+    assert ends[1] < ends[0] / 2
