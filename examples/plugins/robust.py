@@ -1,7 +1,6 @@
 """Aggregates that a few wrong updates cannot move far: median, trimmed mean, Krum.
 
-f3ast-tff run --plugin=robust.py --algorithm=fedavg --aggregation=robust \
-  --baseline_sampling=without_replacement
+f3ast-tff run --plugin=robust.py --algorithm=fedavg_all --aggregation=robust
 
 Yin et al. (ICML 2018) and Blanchard et al. (NeurIPS 2017). All clients count alike: weights such as
 p_k / r_k are not used, so that the aggregate is biased towards clients that are often available.
