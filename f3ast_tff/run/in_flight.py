@@ -89,7 +89,7 @@ class InFlight(ByRound):
         """See the function `deliver`; the cohort holds the updates that enter in this round.
 
         Raises:
-            ComponentError: See `deliver`; also if the strategy's `taken` returns no `Admitted`.
+            ComponentError: See `deliver`; also if the strategy's `admit` returns no `Admitted`.
         """
         t = now.number
         arrivals = arrivals_of(delivery, t, ids, late=True)
