@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import f3ast_tff
+from tools.reference_lists import with_lists
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("f3ast_tff", "availability", "datasets", "analysis")
@@ -85,6 +86,14 @@ def test_a_name_of_the_reference_has_an_example(name: str) -> None:
     text = find(name).__doc__ or ""
     results = [example.want for example in doctest.DocTestParser().get_examples(text)]
     assert HEADING.search(text) and any(results), f"{name} needs `Examples:` with a result"
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs/reference").glob("*.md")), ids=lambda path: path.stem
+)
+def test_the_reference_says_what_it_names(page: Path) -> None:
+    """If not: `make docs-tables`."""
+    assert page.read_text() == with_lists(page.read_text())
 
 
 def test_what_the_package_exports_is_listed() -> None:

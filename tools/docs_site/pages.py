@@ -24,6 +24,7 @@ import latex2mathml.converter
 from f3ast_tff.analysis.studies import kept_pages, page_numbers
 from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
+from tools import reference_lists
 from tools.docs_site import availability_pictures, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +119,7 @@ def _drawn(words: list[str], place: int) -> bytes:
 
 def _page(uri: str, markdown: str) -> str:
     """Fills in tables, pictures and equations; turns links to files into links to pages."""
-    markdown = page_numbers.without_marks(markdown)
+    markdown = reference_lists.BLOCK.sub("", page_numbers.without_marks(markdown))
     markdown = _PARAMETERS.sub(lambda found: _table(found[1], found[2].split()), markdown)
     if _PICTURES in markdown:
         markdown = markdown.replace(_PICTURES, availability_pictures.markdown())
