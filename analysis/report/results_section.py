@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.curves import Trace, plain
+from f3ast_tff.analysis.curves import Trace, has_clock, plain
 from f3ast_tff.analysis.differences import (
     BETTER,
     CLOSE,
@@ -20,6 +20,7 @@ from f3ast_tff.analysis.differences import (
     heading,
     methods_of,
 )
+from f3ast_tff.analysis.equal_seconds import AtSeconds, by_arrivals
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
@@ -58,13 +59,20 @@ def differences_section(
 ) -> tuple[Section, pd.DataFrame]:
     """Builds the section; without blocks if no two methods ran under equal conditions.
 
+    Asynchronous runs with a clock, and the runs beside them, are compared at equal seconds.
+
     Returns:
         The section, and the table of `differences.differences` for these arguments.
     """
-    methods = methods_of(groups, may_differ)
+    when, judged = period, groups
+    if by_arrivals(groups) and all(map(has_clock, groups)):
+        at = AtSeconds()
+        may_differ = [*dict.fromkeys([*may_differ, *at.theirs(groups)])]
+        judged, when = at.cut(groups), at.said(at.time(groups))
+    methods = methods_of(judged, may_differ)
     table = differences(methods, score=score, period=period, baseline=baseline)
     title, name = "Is one better?", score.replace("_", " ")
-    said = heading(methods, table, score, period, baseline)
+    said = heading(methods, table, score, when, baseline)
     if table.empty:
         several = len(set(methods.labels.values())) > 1
         return Section(title, [Text(said)] if several else []), table
@@ -81,7 +89,7 @@ def differences_section(
         lines = (*part["sentence"], *(f"They differ in {each}." for each in differing))
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
-    if notes := _notes(methods):
+    if notes := _notes(methods_of(groups, may_differ)):
         blocks.append(Listing("Beside these", notes, folded=False))
     blocks.append(Text(text))
     return Section(title, [*blocks, _grid(table, name)]), table
