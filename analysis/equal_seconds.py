@@ -53,12 +53,12 @@ class AtSeconds:
             RunsError: If a run has no clock.
             ParameterError: If a run ends before `seconds`.
         """
-        ends = {run.path: float(_clock(run)[-1]) for g in groups for run in g.runs.values()}
-        shortest = min(ends, key=ends.__getitem__)
+        runs = [run for group in groups for run in group.runs.values()]
+        end, path = min((float(_clock(run)[-1]), str(run.path)) for run in runs)
         if self.seconds is None:
-            return ends[shortest]
-        if self.seconds > ends[shortest]:
-            allowed = f"must be at most {ends[shortest]:g}, when {shortest} ends"
+            return end
+        if self.seconds > end:
+            allowed = f"must be at most {end:g}, when the first run ends, {path}"
             raise ParameterError("seconds", self.seconds, allowed)
         return self.seconds
 
