@@ -92,7 +92,7 @@ class Simulation:
         return f"<Simulation: {', '.join(f'{name} {value}' for name, value in self._said())}>"
 
     def _repr_html_(self) -> str:
-        """The same as a table, for a notebook."""
+        """The same as a table, in a notebook's own colours, light or dark."""
         rows = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in self._said())
         return f"<table>{''.join(rows)}</table>"
 

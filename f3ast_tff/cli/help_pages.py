@@ -199,14 +199,19 @@ def parameter_text(parameter: Parameter, registry: Registry) -> str:
 
 
 def _range(parameter: Parameter) -> str:
-    """The range of a number in words, `""` if any number is allowed."""
-    bounds = [
-        ("at least", parameter.minimum),
-        ("above", parameter.above),
-        ("below", parameter.below),
-        ("at most", parameter.maximum),
-    ]
-    return " and ".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
+    """The range of a number, such as `in [0, 1)` or `at least 1`; `""` if any is allowed."""
+    least, above = parameter.minimum, parameter.above
+    most, below = parameter.maximum, parameter.below
+    low = least if above is None else above
+    high = most if below is None else below
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f"at least {least:g}" if above is None else f"above {above:g}"
+    if low is None:
+        return f"at most {most:g}" if below is None else f"below {below:g}"
+    ends = "[" if above is None else "(", "]" if below is None else ")"
+    return f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
 
 
 def _defaults(parameter: Parameter, registry: Registry) -> str:
@@ -254,7 +259,9 @@ def _published(
         tasks.setdefault(_number(value), []).append(task.name)
     if len(tasks) == 1:
         return next(iter(tasks))
-    return "the task's (" + ", ".join(f"{', '.join(n)}: {v}" for v, n in tasks.items()) + ")"
+    *few, (usual, _) = sorted(tasks.items(), key=lambda entry: len(entry[1]))
+    named = [f"{', '.join(names)}: {value}" for value, names in few]
+    return f"the task's ({', '.join([*named, f'else {usual}'])})"
 
 
 def _number(value: Any) -> str:
@@ -266,20 +273,13 @@ def markdown(registry: Registry) -> str:
     lines = [
         "# Components",
         "",
-        "Made from the code by `make docs-tables`; a test fails where the two differ.",
+        "Made from the code by `make docs-tables`: names, names in tables, and parameters.",
     ]
     for kind in KINDS:
-        lines += [
-            "",
-            f"## `--{kind}`",
-            "",
-            f"{KINDS[kind].text}.",
-            "",
-            "| name | in tables | about |",
-        ]
-        lines.append("|---|---|---|")
+        lines += ["", f"## `--{kind}`", "", f"{KINDS[kind].text}.", ""]
         for component in registry.components[kind].values():
-            lines.append(f"| `{component.name}` | {component.display} | {component.about} |")
+            text = f"- `{component.name}` ({component.display}): {component.about}."
+            lines += _wrapped(text, indent="  ")
         for takers, parameters in by_takers(registry, kind).items():
             names = ", ".join(f"`{name}`" for name in takers)
             lines += ["", *_wrapped(f"Parameters of {names or 'all'}:"), ""]

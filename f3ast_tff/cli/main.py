@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "a folder of runs as one table, CSV or parquet",
     "availability": "who is available when, as numbers and a picture",
     "advise": "which method and how many clients for a log of who was online",
+    "completion": "completes these commands and their flags in bash or zsh",
 }
 USAGE = f"""
 Federated learning when clients come and go.

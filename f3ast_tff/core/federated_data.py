@@ -162,7 +162,7 @@ class FederatedData:
             raise ValueError(f"training features have shape {shapes[0]}, test features {shapes[1]}")
 
     def _repr_html_(self) -> str:
-        """Shows clients, examples and their shape in a notebook."""
+        """Shows clients, examples and their shape in a notebook, in its own colours."""
         rows = "".join(
             f"<tr><th>{name}</th><td>{part.num_clients}</td><td>{len(part.labels)}</td>"
             f"<td>{part.features.shape[1:]}</td></tr>"

@@ -370,3 +370,6 @@ def test_reprs_are_short() -> None:
     assert "<th>algorithm</th><td>F3AST</td>" in result._repr_html_()
     assert repr(data()).startswith("FederatedData(train=ClientExamples(N=8, examples=72, shape=(")
     assert "<td>72</td>" in data()._repr_html_()
+    # Without colours of their own they take those of a light or a dark notebook.
+    shown = result._repr_html_() + data()._repr_html_()
+    assert not any(word in shown for word in ("style", "color", "class="))
