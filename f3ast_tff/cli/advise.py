@@ -21,6 +21,7 @@ from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
@@ -108,7 +109,7 @@ def main(argv: Sequence[str]) -> int:
     words = ["--no_trial" if word == "--no-trial" else word for word in argv[1:]]
     try:
         if wants_help(words):
-            print(help_of(USAGE, parameters_of(Options)))
+            show(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a log must be named first: f3ast-tff advise LOG; see --help")
@@ -220,7 +221,7 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
             reason = error.strerror or str(error)
             raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
         page = f"{page}\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written"
-    print(page)
+    show(page)
 
 
 def _command(

@@ -28,6 +28,7 @@ from f3ast_tff.analysis.runs import PERIODS, RunsError
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _WIDTH = 100
@@ -82,20 +83,19 @@ def main(flags: Flags) -> None:
     # A colour draws other conditions in one panel; it does not make them equal.
     equal = methods if colour is None else methods_of(collected.groups, may_differ)
     compared = differences(equal, score, PERIODS[0], flags.baseline)
-    print(render(table, names[len(methods.conditions) :]))
+    show(render(table, names[len(methods.conditions) :]))
     if better := own_scores_said(methods.groups):
-        print(f"\n{better}")
+        show(f"\n{better}")
     for where, part in compared.groupby("where", sort=False):
-        print("", *filter(None, [where]), *part["sentence"], sep="\n")
         differing = dict.fromkeys(filter(None, part["differs_in"]))
-        print(
-            *(f"they differ in {each}" for each in differing), sep="\n", end="\n" * bool(differing)
-        )
+        lines = [str(where)] if where else []
+        lines += [*part["sentence"], *(f"they differ in {each}" for each in differing)]
+        show("\n".join(["", *lines]))
     if len(set(equal.labels.values())) > 1:
         said = heading(equal, compared, score, PERIODS[0], flags.baseline)
-        print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+        show(f"\n{textwrap.fill(said, _WIDTH)}\n")
     if versions := several_versions(collected.groups):
-        print(textwrap.fill(versions, _WIDTH))
+        show(textwrap.fill(versions, _WIDTH))
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(
         methods.groups,
@@ -111,8 +111,8 @@ def main(flags: Flags) -> None:
         except OSError as error:
             allowed = f"cannot write: {error.strerror or error}"
             raise ParameterError("csv", flags.csv, allowed) from error
-        print(f"table: {flags.csv}")
-    print(f"curves: {flags.out}")
+        show(f"table: {flags.csv}")
+    show(f"curves: {flags.out}")
 
 
 def _looks(methods: Methods, colour: str | None) -> dict[RunGroup, Look]:
