@@ -19,6 +19,7 @@ from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
+from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.files.messages import show
@@ -291,7 +292,7 @@ def _trial(
 
 def _numbers(text: str) -> list[int]:
     try:
-        return [int(each) for each in text.split(",")]
+        return [integer_in(each) for each in text.split(",")]
     except ValueError as error:
         allowed = "must be whole numbers with commas between"
         raise ParameterError("clients_per_round", text, allowed) from error
@@ -353,7 +354,7 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
 
 def _share(line: int, text: str) -> float:
     try:
-        found = float(text)
+        found = number_in(text)
     except ValueError:
         found = math.nan
     if not 0 < found < math.inf:
