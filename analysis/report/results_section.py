@@ -28,7 +28,7 @@ from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
 from f3ast_tff.analysis.score_directions import check_score, own_scores_said, scores_in
-from f3ast_tff.analysis.texts import NOTHING, of_spread, over, p_value_text, spread_text
+from f3ast_tff.analysis.texts import NOTHING, file_stem, of_spread, over, p_value_text, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
@@ -201,7 +201,7 @@ def results_sections(
         # CA-Fed compares methods of different K.
         free = next((t.free for t in tables if task in t.tasks and t.free), ())
         drawn = [group for group in members if group in pure]
-        blocks: list[Block] = [_runs_grid(f"runs_{task}", members, period)]
+        blocks: list[Block] = [_runs_grid(file_stem(f"runs_{task}"), members, period)]
         blocks += curve_figures(task, drawn, free) if drawn else []
         sections.append(Section(f"Runs: {members[0].first.display('task')}", blocks))
     return sections

@@ -38,6 +38,7 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
 from f3ast_tff.campaigns.study_folders import name_of
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.conditions import integer_range
 
@@ -85,13 +86,13 @@ def main(flags: Flags) -> None:
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
         write_csv(table.drop(columns="said").round(6), flags.out)
-        print(f"written: {flags.out}")
+        show(f"written: {flags.out}")
         return
     shown = table[(table["status"] != PLANNED) == flags.added]
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
         raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
-    print("\n\n".join(_tables(shown)))
+    show("\n\n".join(_tables(shown)))
 
 
 def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from f3ast_tff.analysis.runs import PERIODS, RunsError
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _WIDTH = 100
@@ -102,24 +103,23 @@ def main(flags: Flags) -> None:
     asked = score if at is None else at.score_of(score)
     compared = differences(equal, asked, PERIODS[0], flags.baseline)
     if at is not None:
-        print(f"Up to {at.time(collected.groups):g} simulated seconds:")
-    print(render(table, names[len(methods.conditions) :]))
+        show(f"Up to {at.time(collected.groups):g} simulated seconds:")
+    show(render(table, names[len(methods.conditions) :]))
     if better := own_scores_said(methods.groups):
-        print(f"\n{better}")
+        show(f"\n{better}")
     if at is not None and at.reach is not None:
-        print("", *_arrived(equal, at, score), sep="\n")
+        show("\n".join(["", *_arrived(equal, at, score)]))
     for where, part in compared.groupby("where", sort=False):
-        print("", *filter(None, [where]), *part["sentence"], sep="\n")
         differing = dict.fromkeys(filter(None, part["differs_in"]))
-        print(
-            *(f"they differ in {each}" for each in differing), sep="\n", end="\n" * bool(differing)
-        )
+        lines = [str(where)] if where else []
+        lines += [*part["sentence"], *(f"they differ in {each}" for each in differing)]
+        show("\n".join(["", *lines]))
     if len(set(equal.labels.values())) > 1:
         when = PERIODS[0] if at is None else at.said(at.time(collected.groups))
         said = heading(equal, compared, asked, when, flags.baseline)
-        print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+        show(f"\n{textwrap.fill(said, _WIDTH)}\n")
     if versions := several_versions(collected.groups):
-        print(textwrap.fill(versions, _WIDTH))
+        show(textwrap.fill(versions, _WIDTH))
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(
         methods.groups,
@@ -135,8 +135,8 @@ def main(flags: Flags) -> None:
         except OSError as error:
             allowed = f"cannot write: {error.strerror or error}"
             raise ParameterError("csv", flags.csv, allowed) from error
-        print(f"table: {flags.csv}")
-    print(f"curves: {flags.out}")
+        show(f"table: {flags.csv}")
+    show(f"curves: {flags.out}")
 
 
 def _at_seconds(flags: Flags) -> AtSeconds | None:

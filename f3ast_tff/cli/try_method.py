@@ -17,6 +17,7 @@ from f3ast_tff.core.errors import (
     RunFolderError,
 )
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import parameter, parameters_of
@@ -63,7 +64,7 @@ def try_method(argv: Sequence[str], signals: Signals) -> int:
     words = list(argv[1:])
     try:
         if wants_help(words):
-            print(help_of(USAGE, parameters_of(Options)))
+            show(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a plug-in must be named first: f3ast-tff try FILE.py; see --help")
@@ -133,7 +134,7 @@ def _try(
     )
     tuning = made.tuning()
     first = {method.name: made.choices(method)[0] for method in made.methods}
-    print(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
+    show(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
     if options.score and not any(map(is_finished, tuning.runs)):
         made.check_score()
     if left := [run for run in tuning.runs if not is_finished(run)]:
@@ -152,6 +153,6 @@ def _try(
         code = run_campaign(own, {"output_dir": str(folder)}, registry, signals)
         if not all(map(is_finished, campaign.runs)):
             return code or FAILED
-    print(f"\n{made.verdict(judged, chosen)}")
-    print(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
+    show(f"\n{made.verdict(judged, chosen)}")
+    show(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
     return 0
