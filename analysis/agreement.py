@@ -14,6 +14,8 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import BAD_INPUT
 from f3ast_tff.analysis.runs import Run, RunsError, load_runs
+from f3ast_tff.files.messages import show
+from f3ast_tff.files.progress import say
 
 DISAGREE = 1
 TOLERANCE = 1e-4
@@ -23,7 +25,7 @@ _SCORES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
 def main(argv: Sequence[str]) -> int:
     """Compares two run folders; the exit code is 0 only if they agree."""
     if any(word in ("--help", "-h") for word in argv[1:]):
-        print((__doc__ or "").strip())
+        show((__doc__ or "").strip())
         return 0
     if len(argv) != 3:
         return _fail("give two run folders")
@@ -34,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
         return _fail(str(error))
     engines = " and ".join(str(run.settings.get("engine")) for run in (first, second))
     said = "the same clients" if selections_equal else "DIFFERENT clients"
-    print(
+    show(
         f"{engines}: {said} over {first.settings['rounds']} rounds, "
         f"losses differ by at most {worst:.1e} relatively (limit {TOLERANCE:.0e})"
     )
@@ -88,7 +90,7 @@ def _only_run(folder: Path) -> Run:
 
 
 def _fail(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    say(f"error: {message}")
     return BAD_INPUT
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -18,7 +17,8 @@ from f3ast_tff.analysis.runs import (
 )
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
-from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character
+from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character, show
+from f3ast_tff.files.progress import say
 from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
 
@@ -50,7 +50,7 @@ def command(
                     return 0
                 out = getattr(values, "out", None)
                 code = execute(values) or 0
-                print(end="", flush=True)
+                show(end="", flush=True)
                 return code
             except BrokenPipeError:
                 discard_output()
@@ -106,7 +106,7 @@ def read_finished(folder: str) -> list[Run]:
 def say_left_out(lines: Iterable[str]) -> None:
     """Prints the runs that a command leaves out on stderr, one per line."""
     for line in lines:
-        print(f"left out: {line}", file=sys.stderr)
+        say(f"left out: {line}")
 
 
 def require_ending(flag: str, path: str | Path, *allowed: str) -> None:
@@ -126,7 +126,7 @@ def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | Non
         lines = [about.strip(), ""]
         for p in parameters.values():
             lines += flag_lines(p.name, _help(p))
-        print("\n".join(lines))
+        show("\n".join(lines))
         return None
     given = parse_flags(words, parameters)
     required = [name for name, p in parameters.items() if p.default is REQUIRED]

@@ -30,36 +30,25 @@ X_AXES = {
 }
 
 
-def positions(group: RunGroup, rounds: np.ndarray, x: str) -> np.ndarray:
-    """Returns the x values of a group's evaluations, as means over its runs, `float64 [n]`.
-
-    `rounds` are the evaluated rounds, `int [n]`; `x` is one of `X_AXES`.
-
-    Raises:
-        RunsError: If a run lacks `x`; names the run.
-    """
-    if x == "rounds":
-        return rounds
-    found = []
-    for run in group.runs.values():
-        values = _values(run, x).reindex(rounds).to_numpy(np.float64)
-        if not np.isfinite(values).all():
-            raise RunsError(f"{run.path} has no {x} to draw against: no clock, see --delivery")
-        found.append(values)
-    return np.mean(found, axis=0)
-
-
 def has_clock(group: RunGroup) -> bool:
     """Whether all runs of a group have a clock."""
     return all(np.isfinite(_values(run, "simulated_seconds")).all() for run in group.runs.values())
 
 
-def _values(run: Run, x: str) -> pd.Series:
-    metrics = run.metrics.set_index("round")
+def _values(run: Run, x: str) -> pd.Series[Any]:
+    """A run's x values, `float64 [n]`: a column, NaN where there is none, or sums of bytes."""
+    metrics = run.metrics
     missing = pd.Series(np.nan, metrics.index)
     if x == "bytes":
         return metrics.get("bytes_down", missing) + metrics.get("bytes_up", missing)
     return metrics.get(x, missing)
+
+
+def _finite_values(run: Run, x: str) -> np.ndarray:
+    values = _values(run, x).to_numpy(np.float64)
+    if not np.isfinite(values).all():
+        raise RunsError(f"{run.path} has no {x} to draw against: no clock, see --delivery")
+    return values
 
 
 DPI = 150
@@ -68,6 +57,8 @@ ROW_HEIGHT = 3.4
 EXTRA_HEIGHT = 1.1
 _MAX_ROWS = 20
 _MARKERS = 5
+# Points of the mean of lines that have times of their own.
+_COMMON_TIMES = 200
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
 _CHARACTERS_PER_INCH = 12
@@ -183,21 +174,31 @@ def draw_panel(
 
 def trace_of(group: RunGroup, column: str, label: str, x: str = "rounds") -> Trace:
     """Returns a group's line of a column of `metrics.csv` against one of `X_AXES`."""
-    scores = _by_draw(group, column)
+    scores = _by_draw(group, column, x)
     spread = None
     if scores.shape[1] > 1:
         spread = scores.std(axis=1, ddof=1, skipna=False).to_numpy()
     runs = group.first.path.name if len(group.runs) == 1 else f"mean of {counted([group.runs])}"
     mean = scores.mean(axis=1, skipna=False)
-    at = positions(group, mean.index.to_numpy(), x)
-    return Trace(label, runs, at, mean.to_numpy(), spread)
+    return Trace(label, runs, mean.index.to_numpy(), mean.to_numpy(), spread)
 
 
-def _by_draw(group: RunGroup, column: str) -> pd.DataFrame:
-    """A score by round: a column per draw, of means over seeds; with one draw a column per seed."""
+def _by_draw(group: RunGroup, column: str, x: str) -> pd.DataFrame:
+    """A score by x: a column per draw, of means over seeds; with one draw a column per seed.
+
+    Runs of one group have the same rounds, but times of their own: their scores are read off their
+    lines at common times, which every run has reached.
+    """
+    at = {} if x == "rounds" else {p: _finite_values(run, x) for p, run in group.runs.items()}
+    times = next(iter(at.values()), np.zeros(0))
+    if len(at) > 1:
+        begin, end = max(each[0] for each in at.values()), min(each[-1] for each in at.values())
+        times = np.linspace(begin, max(begin, end), _COMMON_TIMES)
     by_draw: dict[int, list[pd.Series[Any]]] = {}
     for pair in sorted(group.runs):
         scores = group.runs[pair].metrics.set_index("round")[column]
+        if at:
+            scores = pd.Series(np.interp(times, at[pair], scores), index=times)
         by_draw.setdefault(pair.draw, []).append(scores)
     draws = list(by_draw.values())
     if len(draws) == 1:

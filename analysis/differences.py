@@ -251,8 +251,11 @@ def heading(
     period: str | int,
     baseline: str | None = None,
 ) -> str:
-    """Describes a table of `differences`: its runs, its intervals, and methods left out."""
-    at = _PERIODS.get(str(period), f"in round {period}")
+    """Describes a table of `differences`: its runs, its intervals, and methods left out.
+
+    `period` may also be a time in words, such as "at 600 simulated seconds".
+    """
+    at = f"in round {period}" if isinstance(period, int) else _PERIODS.get(period, period)
     tested = int(table["p"].notna().sum())
     corrected = f", at levels that Holm's rule corrects for {tested} differences" * (tested > 1)
     world = varying(methods.groups, methods.conditions)
@@ -384,8 +387,8 @@ def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> 
 
 
 def _short(value: float) -> str:
-    """A number with three decimals, without the 0 before the point."""
-    text = f"{value:.1e}" if abs(value) >= 100 else f"{value:.3f}"
+    """A number with three decimals, without the 0 before the point; of four digits from 100."""
+    text = f"{value:.4g}" if abs(value) >= 100 else f"{value:.3f}"
     return text[1:] if text.startswith("0.") else text
 
 

@@ -20,6 +20,7 @@ from f3ast_tff.analysis.differences import (
     methods_of,
     with_what_is_theirs,
 )
+from f3ast_tff.analysis.equal_seconds import AtSeconds
 from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
@@ -153,6 +154,7 @@ class Results(pd.DataFrame):
         score: str | None = None,
         period: str | int = PERIODS[0],
         may_differ: Sequence[str] = (),
+        at: AtSeconds | None = None,
     ) -> pd.DataFrame:
         """Returns which method is better: a row per pair, with interval, p value and a sentence.
 
@@ -164,6 +166,7 @@ class Results(pd.DataFrame):
             period: `"final"`, `"mean_of_last_10_percent"`, or a round that was evaluated.
             may_differ: Settings in which methods may differ, besides what is theirs: their own
                 settings, optimizers, penalty and local work.
+            at: Simulated time at which they are compared in place of `period`.
 
         Raises:
             ParameterError: If no method is called `baseline`, or there is no such score or period.
@@ -174,15 +177,19 @@ class Results(pd.DataFrame):
         check_score(self.methods.groups, score)
         if not isinstance(period, int) and period not in PERIODS:
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
-        methods = self._that_may_differ(may_differ) if may_differ else self.methods
+        groups = self.methods.groups
+        if at is not None:
+            may_differ = [*may_differ, *at.theirs(groups)]
+            score, groups = at.score_of(score), at.cut(groups)
+        methods = self._of(groups, may_differ) if may_differ or at else self.methods
         table = differences(methods, score=score, period=period, baseline=baseline)
         if table.empty and len(set(methods.labels.values())) > 1:
             raise RunsError(heading(methods, table, score, period, baseline))
         return table
 
-    def _that_may_differ(self, names: Sequence[str]) -> Methods:
-        """The same methods, under conditions without settings of these names."""
-        groups = with_what_is_theirs(self.methods.groups, names)
+    def _of(self, own: Sequence[RunGroup], names: Sequence[str]) -> Methods:
+        """The same methods, of these runs, under conditions without settings of these names."""
+        groups = with_what_is_theirs(own, names)
         told = dict(zip(groups, map(self.methods.labels.__getitem__, self.methods.groups)))
         found = methods_of(groups)
         return replace(found, labels={group: told[group] for group in found.groups})

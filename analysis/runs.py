@@ -313,7 +313,7 @@ def described(config: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, (dict, list)):
             raise ValueError(f"setting {name} is not a single value")
-        if isinstance(value, str) and not is_plain(value):
+        if not is_plain(name) or isinstance(value, str) and not is_plain(value):
             raise ValueError(f"setting {name} holds control characters")
     try:
         plugins = {str(p["name"]): str(p["sha256"]) for p in config["plugins"]}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import RunGroup, Score
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.messages import printable
 
 NOTHING = "–"
 NOT_RUN = "not run"
@@ -23,6 +26,9 @@ _COLUMNS = 100
 _FEWEST_FOR_SIGNS = 8
 # Larger numbers have fewer decimals, because four would make tables too wide.
 _LARGE = 100.0
+_LONGEST_STEM = 100
+# A bar, the start of a tag, and the middle of a link or a picture.
+_MARKUP = re.compile(r"\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
 
 
 def number(value: float | None) -> str:
@@ -222,9 +228,31 @@ def _as_it_was(cell: str) -> str:
     return cell[1:] if cell.startswith("'") else cell
 
 
+def markdown_text(text: str) -> str:
+    """Returns a plain text as Markdown that shows it: in cells, headings and paragraphs.
+
+    No name in it makes a tag, a link, a picture, a heading or a column. A newline is a line break.
+    """
+    text = printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{c}" if c in "\\|*_[]`#~" else c for c in text).replace("\n", "<br>")
+
+
+def file_stem(text: str) -> str:
+    """Returns a file's name without ending for any text: of letters, digits, `_`, `-` and dots.
+
+    Texts that differ have names that differ.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", text)[:_LONGEST_STEM]
+    return (
+        plain
+        if plain == text
+        else f"{plain}_{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    )
+
+
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a Markdown table; a bar within a cell is escaped."""
-    cells = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
+    """Returns a Markdown table of cells in Markdown; bars, tags and links show as texts."""
+    cells = [[_MARKUP.sub(r"\\\g<0>", cell) for cell in row] for row in (headings, *rows)]
     lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in cells]
     return "\n".join([lines[0], "|" + "---|" * len(headings), *lines[1:]])
 

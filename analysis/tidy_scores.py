@@ -36,7 +36,7 @@ from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
-from f3ast_tff.files.messages import one_line
+from f3ast_tff.files.messages import one_line, show
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.kinds import KINDS
@@ -74,7 +74,7 @@ def main(flags: Flags) -> None:
     """Writes the file."""
     table = tidy_scores(read_finished(flags.runs), flags.every, clock=flags.clock)
     write_csv(table, flags.out)
-    print(f"{len(table)} rows: {flags.out}")
+    show(f"{len(table)} rows: {flags.out}")
 
 
 def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.joint_availability import JointAvailability
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 
@@ -170,7 +171,7 @@ def numbers(name: str, text: str) -> tuple[float, ...]:
         ParameterError: If the text is no such list.
     """
     try:
-        return tuple(float(entry) for entry in text.split(","))
+        return tuple(number_in(entry) for entry in text.split(","))
     except ValueError as error:
         raise ParameterError(name, text, "must be numbers separated by commas") from error
 

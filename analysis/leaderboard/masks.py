@@ -25,6 +25,7 @@ from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.availability.logs.mask_files import masks_digest, packed_masks
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.files.data_files import read_text
+from f3ast_tff.files.messages import show
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
@@ -55,7 +56,7 @@ def main(flags: Flags) -> None:
     boards = [board for study in ranked_studies() for board in read_boards(study)]
     table = pd.DataFrame([row for board in boards if not _plugged(board) for row in _rows(board)])
     write_csv(table, flags.out)
-    print(f"{len(table)} masks: {flags.out}")
+    show(f"{len(table)} masks: {flags.out}")
 
 
 def _plugged(board: Board) -> bool:

@@ -21,6 +21,7 @@ from f3ast_tff.analysis.leaderboard.page import (
     standings,
 )
 from f3ast_tff.analysis.texts import broken, markdown_table
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _HEAD = ("regime", "first", "score", "others not shown worse", "of", "plain baseline", "its place")
@@ -44,7 +45,7 @@ class Flags:
 def main(flags: Flags) -> None:
     """Prints the tables."""
     study = next(each for each in ranked_studies() if each.name == flags.study)
-    print(tables(read_boards(study), published()))
+    show(tables(read_boards(study), published()))
 
 
 def tables(boards: Sequence[Board], masks: Masks) -> str:

@@ -26,6 +26,7 @@ from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.score_directions import score_of_objective
 from f3ast_tff.analysis.texts import (
     ONE_AVAILABILITY,
+    file_stem,
     interval,
     one_availability,
     scored_on,
@@ -132,8 +133,8 @@ def _selection_section(found: Mapping[RunGroup, Selections]) -> Section:
     for task in in_order(found, "task"):
         of_task = {g: each for g, each in found.items() if g.settings["task"] == task}
         display = next(iter(of_task)).first.display("task")
-        blocks.append(selection_figures.picked(f"picked_{task}", display, of_task))
-        blocks += selection_figures.rates(f"rates_{task}", display, of_task)
+        blocks.append(selection_figures.picked(file_stem(f"picked_{task}"), display, of_task))
+        blocks += selection_figures.rates(file_stem(f"rates_{task}"), display, of_task)
     return Section("Who was picked how often, and the rates r", blocks)
 
 

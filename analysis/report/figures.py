@@ -27,7 +27,7 @@ from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.variants import by_network, told_apart, variants
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
 from f3ast_tff.analysis.score_directions import scores_in
-from f3ast_tff.analysis.texts import counted, over, scored_on
+from f3ast_tff.analysis.texts import counted, file_stem, over, scored_on
 
 DPI = 100
 # Widths of a figure and its panels, in inches: two figures side by side on a page, one on a phone.
@@ -111,7 +111,7 @@ def curves(
         boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
         of_score = column.removeprefix("test_sample")
         more = "" if not found else "_time" if x != "rounds" else of_score
-        found.append(Picture(f"{name}{more}", caption, figure, boxes))
+        found.append(Picture(file_stem(f"{name}{more}"), caption, figure, boxes))
     return found
 
 

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
 from f3ast_tff.analysis.report.reading_effects import NOT_ENOUGH
-from f3ast_tff.analysis.texts import NOT_RUN, csv_text
+from f3ast_tff.analysis.texts import NOT_RUN, csv_text, markdown_text
 from f3ast_tff.analysis.verdicts import HOLDS, REVERSED
-from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.atomic import write_all
 from f3ast_tff.files.data_files import hash_of, read_json
+from f3ast_tff.files.messages import printable
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
-_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Length of a cell's line above which it may be broken.
 _LONG = 34
 _CLASSES = {HOLDS: "holds", REVERSED: "fails", NOT_ENOUGH: "none", NOT_RUN: "none"}
@@ -85,7 +84,7 @@ def to_html(document: Document, svgs: dict[str, bytes]) -> str:
     environment = jinja2.Environment(
         loader=loader,
         autoescape=True,
-        finalize=_in_reading_order,
+        finalize=_printable,
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
@@ -148,9 +147,9 @@ def _short(values: Iterable[float]) -> list[float | None]:
 def to_markdown(document: Document, formats: Sequence[str] = ("svg",)) -> str:
     """Returns the report as Markdown (GitHub's tables), with figures of the first format."""
     kind = next((kind for kind in formats if kind != "pdf"), "pdf")
-    parts = [f"# {_escape(document.title)}"]
+    parts = [f"# {markdown_text(document.title)}"]
     for section in document.sections:
-        parts.append(f"## {_escape(section.title)}")
+        parts.append(f"## {markdown_text(section.title)}")
         parts += [_block(block, kind) for block in section.blocks]
     files = ", ".join(f"[{name}.csv]({name}.csv)" for name in document.tables)
     sources = ", ".join(f"[{grid.name}.tex]({grid.name}.tex)" for grid in document.grids)
@@ -159,43 +158,41 @@ def to_markdown(document: Document, formats: Sequence[str] = ("svg",)) -> str:
 
 def _block(block: Block, kind: str) -> str:
     if isinstance(block, Text):
-        return _escape(block.text)
+        return markdown_text(block.text)
     if isinstance(block, Picture):
         mark = "" if kind == "pdf" else "!"
-        return f"{mark}[{_escape(block.caption)}]({block.name}.{kind})\n\n{_escape(block.caption)}"
+        caption = markdown_text(block.caption)
+        return f"{mark}[{caption}]({block.name}.{kind})\n\n{caption}"
     if isinstance(block, Listing):
-        return "\n".join([f"{_escape(block.title)}:\n", *(f"- {_escape(x)}" for x in block.lines)])
+        return "\n".join(
+            [f"{markdown_text(block.title)}:\n", *(f"- {markdown_text(x)}" for x in block.lines)]
+        )
     return _grid(block)
 
 
 def _grid(grid: Grid) -> str:
     width = len(grid.head)
-    lines = [_row([*map(_escape, grid.head)]), "|" + "---|" * width]
+    lines = [_row([*map(markdown_text, grid.head)]), "|" + "---|" * width]
     shown = None
     for number, row in enumerate(grid.rows):
         if grid.groups and grid.groups[number] != shown:
             shown = grid.groups[number]
-            lines.append(_row([f"**{_escape(shown)}**", *[""] * (width - 1)]))
-        cells = [_escape(cell).replace("\n", "<br>") for cell in row]
+            lines.append(_row([f"**{markdown_text(shown)}**", *[""] * (width - 1)]))
+        cells = [markdown_text(cell) for cell in row]
         if grid.links:
             cells[0] = f"[{cells[0]}](#{grid.links[number]})"
         lines.append(_row([f'<a id="{grid.name}-{number}"></a>{cells[0]}', *cells[1:]]))
-    return f"{_escape(grid.caption)}\n\n" + "\n".join(lines)
+    return f"{markdown_text(grid.caption)}\n\n" + "\n".join(lines)
 
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _in_reading_order(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     """Replaces characters that change the reading order of the following text by `?`."""
     is_text = isinstance(value, str) and not isinstance(value, markupsafe.Markup)
-    return _DIRECTIONS.sub("?", value) if is_text else value
-
-
-def _escape(text: str) -> str:
-    text = _in_reading_order(text).replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{c}" if c in "\\|*_[]`" else c for c in text)
+    return printable(value) if is_text else value
 
 
 _SIGNS = {
@@ -241,21 +238,20 @@ LISTING = "report_files.json"
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Writes the files of a report, and removes surplus files of the previous report.
 
-    A file belongs to the previous report if its name and SHA-256 are in `LISTING`; a changed file
-    stays.
+    All files are replaced, or on an error none. A file belongs to the previous report if its name
+    and SHA-256 are in `LISTING`; a changed file stays.
 
     Raises:
         OSError: If a file cannot be written or removed.
     """
-    for name, digest in _listed(folder).items():
+    earlier = _listed(folder)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    # Replaced first; a file that is then missing or old does not match its digest.
+    listing = json.dumps(digests, indent=2, sort_keys=True) + "\n"
+    write_all(folder, {LISTING: listing.encode(), **files})
+    for name, digest in earlier.items():
         if name not in files and _is_ours(folder / name, digest):
             (folder / name).unlink()
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    # Written first; a file that is then missing or old does not match its digest.
-    listing = json.dumps(digests, indent=2, sort_keys=True) + "\n"
-    for name, content in {LISTING: listing.encode(), **files}.items():
-        with atomic_write(folder / name, "wb") as file:
-            file.write(content)
 
 
 def _listed(folder: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.curves import Trace, plain
+from f3ast_tff.analysis.curves import Trace, has_clock, plain
 from f3ast_tff.analysis.differences import (
     BETTER,
     CLOSE,
@@ -20,6 +20,7 @@ from f3ast_tff.analysis.differences import (
     heading,
     methods_of,
 )
+from f3ast_tff.analysis.equal_seconds import AtSeconds, by_arrivals
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
@@ -27,7 +28,7 @@ from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
 from f3ast_tff.analysis.score_directions import check_score, own_scores_said, scores_in
-from f3ast_tff.analysis.texts import NOTHING, of_spread, over, p_value_text, spread_text
+from f3ast_tff.analysis.texts import NOTHING, file_stem, of_spread, over, p_value_text, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
@@ -58,13 +59,20 @@ def differences_section(
 ) -> tuple[Section, pd.DataFrame]:
     """Builds the section; without blocks if no two methods ran under equal conditions.
 
+    Asynchronous runs with a clock, and the runs beside them, are compared at equal seconds.
+
     Returns:
         The section, and the table of `differences.differences` for these arguments.
     """
-    methods = methods_of(groups, may_differ)
+    when, judged = period, groups
+    if by_arrivals(groups) and all(map(has_clock, groups)):
+        at = AtSeconds()
+        may_differ = [*dict.fromkeys([*may_differ, *at.theirs(groups)])]
+        judged, when = at.cut(groups), at.said(at.time(groups))
+    methods = methods_of(judged, may_differ)
     table = differences(methods, score=score, period=period, baseline=baseline)
     title, name = "Is one better?", score.replace("_", " ")
-    said = heading(methods, table, score, period, baseline)
+    said = heading(methods, table, score, when, baseline)
     if table.empty:
         several = len(set(methods.labels.values())) > 1
         return Section(title, [Text(said)] if several else []), table
@@ -81,7 +89,7 @@ def differences_section(
         lines = (*part["sentence"], *(f"They differ in {each}." for each in differing))
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
-    if notes := _notes(methods):
+    if notes := _notes(methods_of(groups, may_differ)):
         blocks.append(Listing("Beside these", notes, folded=False))
     blocks.append(Text(text))
     return Section(title, [*blocks, _grid(table, name)]), table
@@ -193,7 +201,7 @@ def results_sections(
         # CA-Fed compares methods of different K.
         free = next((t.free for t in tables if task in t.tasks and t.free), ())
         drawn = [group for group in members if group in pure]
-        blocks: list[Block] = [_runs_grid(f"runs_{task}", members, period)]
+        blocks: list[Block] = [_runs_grid(file_stem(f"runs_{task}"), members, period)]
         blocks += curve_figures(task, drawn, free) if drawn else []
         sections.append(Section(f"Runs: {members[0].first.display('task')}", blocks))
     return sections

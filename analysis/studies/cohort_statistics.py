@@ -20,6 +20,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, read_finished, ru
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import Run, takes_mean
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.files.messages import show
 
 # First rounds of the spans over which weights are averaged.
 SPANS = (1, 11, 101, 301, 601)
@@ -40,7 +41,7 @@ def main(flags: Flags) -> None:
     """Writes the file."""
     table = cohort_statistics(read_finished(flags.runs))
     write_csv(table, flags.out)
-    print(f"{len(table)} rows: {flags.out}")
+    show(f"{len(table)} rows: {flags.out}")
 
 
 def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:

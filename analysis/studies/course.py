@@ -38,6 +38,7 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 
@@ -78,7 +79,7 @@ def main(flags: Flags) -> None:
     if flags.picture is not None:
         require_ending("picture", flags.picture, ".svg", ".png")
         save(draw_course(parts, rows, flags.score), Path(flags.picture), _DPI)
-        print(f"written: {flags.picture}")
+        show(f"written: {flags.picture}")
         return
     targets = _numbers("targets", flags.targets)
     rounds = [int(each) for each in _numbers("rounds", flags.rounds)]
@@ -99,7 +100,7 @@ def main(flags: Flags) -> None:
         "95% intervals over draws, not corrected for their number."
     )
     shown.append(" ".join([note, *dict.fromkeys(filter(None, asked))]))
-    print("\n\n".join(shown))
+    show("\n\n".join(shown))
 
 
 Parts = Mapping[str, Mapping[Key, RunGroup]]

@@ -20,6 +20,7 @@ from f3ast_tff.analysis.runs import Run, RunsError, takes_mean
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.availability import FourClassesConfig
+from f3ast_tff.files.messages import show
 
 # Column with the group of clients, and the classes in each group, see `FourClassesConfig.draw`.
 CLIENTS = "clients"
@@ -43,7 +44,7 @@ def main(flags: Flags) -> None:
     """Writes the file."""
     table = cumulative_importance(read_finished(flags.runs))
     write_csv(table, flags.out)
-    print(f"{len(table)} rows: {flags.out}")
+    show(f"{len(table)} rows: {flags.out}")
 
 
 def cumulative_importance(runs: Sequence[Run]) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies import page_numbers
 from f3ast_tff.analysis.texts import wrapped
 from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PYTHON = ["python", "-m"]
@@ -58,7 +59,7 @@ def main(flags: Flags) -> None:
     if new != old:
         with atomic_write(path, encoding="utf-8") as file:
             file.write(new)
-    print(f"{path}: {'written' if new != old else 'up to date'}")
+    show(f"{path}: {'written' if new != old else 'up to date'}")
 
 
 def commands(page: str) -> list[list[str]]:

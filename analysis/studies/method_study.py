@@ -36,6 +36,7 @@ from f3ast_tff.analysis.method_differences import (
 from f3ast_tff.analysis.runs import RunsError, display_of
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 # Resolution and width of the picture, 900 pixels.
@@ -184,18 +185,18 @@ def main(flags: Flags) -> None:
             for (task, name), part in found.items()
         ]
         write_csv(pd.concat(tables).round(6), flags.out)
-        print(f"written: {flags.out}")
+        show(f"written: {flags.out}")
     titled = {
         f"{display_of('task', task)}. {_TITLES[name]}" if several else _TITLES[name]: part
         for (task, name), part in found.items()
     }
     if flags.picture is not None:
         draw_differences(titled, Path(flags.picture))
-        print(f"written: {flags.picture}")
+        show(f"written: {flags.picture}")
     if flags.out is None and flags.picture is None:
         objectives = [name for _, name in found]
         shown = map(_table, objectives, titled, found.values())
-        print("\n\n".join([*shown, _note(studies)]))
+        show("\n\n".join([*shown, _note(studies)]))
 
 
 def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:

@@ -35,6 +35,7 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 LAST = "LAST"
@@ -88,7 +89,7 @@ def main(flags: Flags) -> None:
     if len(without) < len(found):
         found = [ranking for ranking in found if ranking not in without]
         say_left_out(f"{ranking.condition}: has no {flags.against}" for ranking in without)
-    print("\n\n".join(render(ranking, flags.against) for ranking in found))
+    show("\n\n".join(render(ranking, flags.against) for ranking in found))
 
 
 def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:

@@ -7,7 +7,7 @@
 
     [[plan.question]]
     score = "user_accuracy"
-    round = 1000                         # or: period = "final"
+    round = 1000                         # or: period = "final", or: seconds = 600.0
     minus = ["f3ast:fedavg"]
 
 A question is planned if it was asked before the first scores of its file were there. One that came
@@ -22,6 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.analysis.equal_seconds import AtSeconds
 from f3ast_tff.analysis.runs import SCORES, RunsError
 from f3ast_tff.analysis.tidy_scores import KEPT_PERIODS, When
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
@@ -30,6 +31,7 @@ from f3ast_tff.campaigns.study_folders import name_of
 PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
 _LISTS = ("rows", "columns", "mean_over", "minus")
 _TEXTS = ("scores", "score", "period", "where", "draws", "family")
+_TIMES = ("round", "period", "seconds", "reach")
 _DATES = ("asked", "first_scores")
 
 
@@ -41,6 +43,7 @@ class PlannedQuestion:
         scores: Name of the scores, see `study_folders.name_of`.
         score: Score, of `SCORES`.
         when: A round, or one of `KEPT_PERIODS`.
+        at: Simulated time in place of `when`, and the score to reach by then; `None` for neither.
         rows: Settings whose values are the rows.
         minus: Pairs of rows, as `A:B` for A minus B.
         columns: Settings for each of whose values every pair is a claim of its own.
@@ -56,6 +59,7 @@ class PlannedQuestion:
     scores: str
     score: str
     when: When
+    at: AtSeconds | None
     rows: tuple[str, ...]
     minus: tuple[str, ...]
     columns: tuple[str, ...]
@@ -113,7 +117,7 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     def fault(name: str, allowed: str) -> RunsError:
         return RunsError(f"{path}: [plan] {name} = {given.get(name)!r}: {allowed}")
 
-    allowed = {*(each.name for each in fields(PlannedQuestion)), "round", "period"} - {"when"}
+    allowed = {*(each.name for each in fields(PlannedQuestion)), *_TIMES} - {"when", "at"}
     for name in given:
         if name not in allowed:
             raise fault(name, f"must be one of {', '.join(sorted(allowed))}")
@@ -136,10 +140,16 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
         raise fault("round", "must be an integer, without a period")
     if given.get("period", "final") not in KEPT_PERIODS:
         raise fault("period", f"must be of {', '.join(KEPT_PERIODS)}")
+    for name in ("seconds", "reach"):
+        if type(given.get(name, 1.0)) not in (int, float) or name in given and "round" in given:
+            raise fault(name, "must be a number, without a round")
+    if "reach" in given and "seconds" not in given:
+        raise fault("reach", "needs seconds")
     return PlannedQuestion(
         scores=given.get("scores", name_of(path)),
         score=given["score"],
         when=given.get("round", given.get("period", "final")),
+        at=AtSeconds(given["seconds"], given.get("reach")) if "seconds" in given else None,
         rows=tuple(given["rows"]),
         minus=tuple(given["minus"]),
         columns=tuple(given.get("columns", ())),

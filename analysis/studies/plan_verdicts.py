@@ -27,7 +27,6 @@ from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv
 from f3ast_tff.analysis.tidy_scores import (
     Key,
-    When,
     chosen,
     kept_groups,
     label,
@@ -39,6 +38,7 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
 from f3ast_tff.campaigns.study_folders import name_of
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.conditions import integer_range
 
@@ -86,13 +86,13 @@ def main(flags: Flags) -> None:
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
         write_csv(table.drop(columns="said").round(6), flags.out)
-        print(f"written: {flags.out}")
+        show(f"written: {flags.out}")
         return
     shown = table[(table["status"] != PLANNED) == flags.added]
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
         raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
-    print("\n\n".join(_tables(shown)))
+    show("\n\n".join(_tables(shown)))
 
 
 def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> pd.DataFrame:
@@ -130,8 +130,8 @@ def _row(claim: PlannedClaim, corrected: float | None, error: float | None) -> d
         "family": "" if corrected is None else question.family,
         "status": question.status,
         "said": question.said,
-        "score": question.score,
-        "at": _time(question.when),
+        "score": question.score if question.at is None else question.at.score_of(question.score),
+        "at": _time(question),
         "difference": claim.name,
         "cell": claim.cell,
         "mean": found.mean,
@@ -154,15 +154,18 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
         table = table[table["draw"].isin(integer_range(question.draws))]
         if table.empty:
             raise RunsError(f"no run has a draw of {question.draws}")
-    groups = kept_groups(table)
+    at, groups = question.at, kept_groups(table)
+    asked = question.score if at is None else at.score_of(question.score)
+    if at is not None:
+        groups = at.cut(groups)
     settings = [*question.rows, *question.columns, *question.mean_over]
     cells: dict[Key, Mapping[Pair, float]] = {}
     for key in dict.fromkeys(tuple(group.settings[name] for name in settings) for group in groups):
         members = chosen(groups, dict(zip(settings, key)))
         advice = "the plan must name it in rows, columns or where"
         group = only_group(members, "claim", advice)
-        found = scores_at(group, question.score, question.when)
-        if question.score.endswith("accuracy"):
+        found = scores_at(group, asked, question.when)
+        if asked == question.score and question.score.endswith("accuracy"):
             kind = question.score.replace("accuracy", "loss")
             found = _lost_as_0(found, scores_at(group, kind, question.when))
         cells[key] = found
@@ -211,7 +214,11 @@ def _mean_over(parts: Sequence[Mapping[Pair, float]]) -> dict[Pair, float]:
     return {pair: float(np.mean([part[pair] for part in parts])) for pair in sorted(common)}
 
 
-def _time(when: When) -> str:
+def _time(question: PlannedQuestion) -> str:
+    when, at = question.when, question.at
+    if at is not None:
+        to = f"until {at.reach:g}, up to " if at.reach is not None else ""
+        return f"{to}{at.seconds:g} s"
     return f"round {when}" if isinstance(when, int) else when.replace("_", " ")
 
 

@@ -25,6 +25,7 @@ from f3ast_tff.analysis.run_groups import partition
 from f3ast_tff.analysis.runs import SCORES, display_of, order_of
 from f3ast_tff.analysis.tidy_scores import kept_groups, only_group, read_scores, runs_where
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 # Settings whose values are the rows, the columns and the lines.
@@ -52,7 +53,7 @@ def main(flags: Flags) -> None:
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
     pairs = _pairs(flags.gain, table)
     save(score_curves(table, flags.score, pairs), Path(flags.out), _DPI)
-    print(flags.out)
+    show(flags.out)
 
 
 def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str]]) -> Figure:

@@ -31,6 +31,8 @@ from f3ast_tff.analysis.tidy_scores import (
     runs_where,
 )
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
+from f3ast_tff.files.progress import say
 from f3ast_tff.settings import REQUIRED, parameter
 
 _LINE = "algorithm"
@@ -63,9 +65,9 @@ def main(flags: Flags) -> None:
                 raise ParameterError("log", True, f"must not be given with {flags.x} {value:g}")
             if not math.isfinite(found.mean):
                 where = "" if math.isnan(value) else f" at {flags.x} {value:g}"
-                print(f"{name}{where}: a {flags.score} is not finite, no point", file=sys.stderr)
+                say(f"{name}{where}: a {flags.score} is not finite, no point")
     save(draw(lines, flags.x, flags.score, log=flags.log), Path(flags.out), _DPI)
-    print(flags.out)
+    show(flags.out)
 
 
 def sweep(

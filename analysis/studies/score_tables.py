@@ -48,6 +48,7 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.records.metrics import count_of_last_10_percent
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
@@ -150,7 +151,7 @@ def main(flags: Flags) -> None:
     for flag in ("rows", "columns", "by"):
         for name in getattr(layout, flag):
             require_setting(flag, name, runs)
-    print(score_tables(runs, layout))
+    show(score_tables(runs, layout))
 
 
 def score_tables(runs: pd.DataFrame, layout: Layout) -> str:

@@ -33,6 +33,7 @@ from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.campaigns.grid import setting_types
 from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 
 # Synthetic's published rates, which all methods share where none is tuned.
@@ -105,7 +106,7 @@ def main(flags: Flags) -> None:
         if path is not None:
             with atomic_write(Path(path), encoding="utf-8") as file:
                 file.write(text)
-    print(variants, end="")
+    show(variants, end="")
 
 
 def tuned_rates(study: StudyRuns) -> pd.DataFrame:

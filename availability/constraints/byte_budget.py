@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import register
 
@@ -40,7 +41,7 @@ class ByteBudget(ConstraintConfig):
     @cached_property
     def budgets(self) -> tuple[int, ...]:
         """B_1, B_2, ..., repeated from the first; a single value for a constant budget."""
-        return tuple(int(float(entry)) for entry in self.arguments.split(","))
+        return tuple(int(number_in(entry)) for entry in self.arguments.split(","))
 
     @cached_property
     def sizes(self) -> np.ndarray:

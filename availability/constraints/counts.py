@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
@@ -71,7 +72,7 @@ class ListedK(ConstraintConfig):
     @cached_property
     def values(self) -> tuple[int, ...]:
         """The arguments as numbers."""
-        return tuple(int(entry) for entry in self.arguments.split(","))
+        return tuple(integer_in(entry) for entry in self.arguments.split(","))
 
     def require(self) -> None:
         if min(self.values) < 1:
@@ -161,7 +162,7 @@ class StepsK(HoldK):
     @cached_property
     def _steps(self) -> list[tuple[int, int]]:
         pairs = [entry.split("=") for entry in self.arguments.split(",")]
-        return [(int(start), int(k)) for start, k in pairs]
+        return [(integer_in(start), integer_in(k)) for start, k in pairs]
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -204,7 +205,7 @@ class UniformK(ConstraintConfig):
     def ends(self) -> tuple[int, int]:
         """LEAST and MOST."""
         least, most = self.arguments.split(":")
-        return int(least), int(most)
+        return integer_in(least), integer_in(most)
 
     def require(self) -> None:
         if not 1 <= self.ends[0] <= self.ends[1]:
@@ -247,7 +248,7 @@ class PoissonK(ConstraintConfig):
     @cached_property
     def mean(self) -> float:
         """Mean of the Poisson variable."""
-        return float(self.arguments)
+        return number_in(self.arguments)
 
     def require(self) -> None:
         if not 0 < self.mean <= _LARGEST_MEAN:
@@ -299,12 +300,12 @@ class MarkovK(ListedK):
     def values(self) -> tuple[int, ...]:
         """The list."""
         levels, _ = self.arguments.split(":")
-        return tuple(int(entry) for entry in levels.split(","))
+        return tuple(integer_in(entry) for entry in levels.split(","))
 
     @cached_property
     def memory(self) -> float:
         """MEMORY, in [0, 1)."""
-        return float(self.arguments.partition(":")[2])
+        return number_in(self.arguments.partition(":")[2])
 
     def require(self) -> None:
         super().require()

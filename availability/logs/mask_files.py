@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.array_files import load_npz, open_npy, write_npz
 from f3ast_tff.files.atomic import atomic_write
@@ -189,7 +190,7 @@ def _numbers(text: str) -> np.ndarray:
 
 def _number(entry: str, round_number: int) -> float:
     try:
-        return float(entry)
+        return number_in(entry)
     except ValueError:
         raise ValueError(f"round {round_number} has {repr(entry)}") from None
 

@@ -10,6 +10,7 @@ from reprlib import repr
 import numpy as np
 
 from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_text
 
@@ -93,7 +94,7 @@ def read_signal(path: Path, time_unit: str = "") -> Signal:
 def _row(line: str, number: int) -> tuple[str, float]:
     time, comma, value = (part.strip(' \t"') for part in line.partition(","))
     try:
-        found = float(value)
+        found = number_in(value)
     except ValueError as error:
         raise DataError(f"line {number}: {repr(line)} is not a time and a value") from error
     if not comma or not abs(found) <= _LARGEST:

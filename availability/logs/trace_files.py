@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DeviceTraces
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_bytes, read_json, read_text
 from f3ast_tff.files.plain_pickle import load_plain
@@ -329,7 +330,7 @@ def _of_csv(text: str) -> dict[str, _Trace]:
             raise DataError(f"line {number}: must be a device, a time and a state")
         device, time, state = line
         try:
-            seconds = float(time)
+            seconds = number_in(time)
         except ValueError as error:
             raise DataError(f"line {number}: time {repr(time)} is not a number") from error
         # Equal states are one object in memory.

@@ -28,6 +28,7 @@ _STARTS: Mapping[tuple[str, str, str], str] = {
     ("fedavg", "mean", ""): "Proportional.start(p, k={k}, seed=0)",
     ("fedavg_all", "mean", ""): "Uniform(average_weights=p, seed=0)",
 }
+_OPTIMIZERS = ("client_optimizer", "server_optimizer")
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,14 @@ class Candidate:
         return None if found is None else found.format(k=k, objective=objective)
 
 
-def candidate(text: str, registry: Registry) -> Candidate:
-    """Returns the method of a name such as `f3ast+scaffold`.
+def candidate(text: str, registry: Registry, flag: str = "methods") -> Candidate:
+    """Returns the method of a name such as `f3ast+scaffold` or `fedavg+server_optimizer=adam`.
 
     Args:
-        text: An algorithm; an aggregation and settings may follow, each after a `+`.
+        text: An algorithm; an aggregation may follow, and settings of both and of the optimizers,
+            each after a `+`.
         registry: The components, with those of plug-ins.
+        flag: Flag that gave the name, for errors.
 
     Raises:
         ParameterError: If a component or a setting is unknown.
@@ -97,19 +100,23 @@ def candidate(text: str, registry: Registry) -> Candidate:
         name, sign, value = part.partition("=")
         settings[name if sign else "aggregation"] = value if sign else name
     found = {}
-    for kind in ("algorithm", "aggregation"):
+    for kind in ("algorithm", "aggregation", *_OPTIMIZERS):
         if kind in settings:
             try:
                 found[kind] = registry.find(kind, settings[kind])
             except ParameterError as error:
                 allowed = f"{kind} {settings[kind]} {error.allowed}"
-                raise ParameterError("methods", text, allowed) from error
+                raise ParameterError(flag, text, allowed) from error
     config = found["algorithm"].config
-    known = {each.name: each for part in found.values() for each in parameters_of(part.config)}
+    of_method = [found[kind] for kind in ("algorithm", "aggregation") if kind in found]
+    optimizers = [each for kind in _OPTIMIZERS for each in registry.components[kind].values()]
+    known = {
+        each.name: each for part in (*of_method, *optimizers) for each in parameters_of(part.config)
+    }
     own = [f"--{name}={value}" for name, value in settings.items() if name not in found]
     try:
         settings |= parse_flags(own, known)
     except UsageError as error:
-        raise ParameterError("methods", text, str(error)) from error
+        raise ParameterError(flag, text, str(error)) from error
     aggregation = str(settings.get("aggregation", config.aggregation))
     return Candidate(text, settings, aggregation, "availability_objective" in known)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from f3ast_tff.files.atomic import atomic_write, made_folder
+from f3ast_tff.files.atomic import made_folder, write_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,14 +103,12 @@ def write_files(advice: Advice, folder: Path, page: str) -> None:
         }
     )
     with made_folder(folder):
-        for name, text in ((CLIENTS, table.to_csv(index=False)), (PAGE, page + "\n")):
-            with atomic_write(folder / name, encoding="utf-8", newline="") as file:
-                file.write(text)
-        with atomic_write(folder / PICTURE, "wb") as file:
-            _draw(table, file)
+        texts = {CLIENTS: table.to_csv(index=False), PAGE: page + "\n"}
+        files = {name: text.encode() for name, text in texts.items()}
+        write_all(folder, {**files, PICTURE: _drawn(table)})
 
 
-def _draw(table: pd.DataFrame, file: IO[bytes]) -> None:
+def _drawn(table: pd.DataFrame) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -131,4 +130,6 @@ def _draw(table: pd.DataFrame, file: IO[bytes]) -> None:
     axes.set_xlim(left=0)
     axes.set_title("Whom does FedAvg neglect? A point is a client.", loc="left", fontsize="medium")
     axes.legend(frameon=False)
+    file = io.BytesIO()
     figure.savefig(file, format="png", dpi=150)
+    return file.getvalue()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json
 from f3ast_tff.records.results import read_summary
+from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.registry import Registry
 from f3ast_tff.settings.resolve import resolve
 
@@ -83,7 +85,23 @@ class Comparison:
         Raises:
             ParameterError: If its runs have no such score.
         """
-        known = directions(read_json(campaign.runs[0].folder / "config.json"))
+        return self._scored(campaign.runs[0].folder)
+
+    def check_score(self) -> None:
+        """Checks by a run of one round that the score that decides is there.
+
+        Raises:
+            ParameterError: If it is not.
+        """
+        settings = self.resolved(self.methods[0], self.choices(self.methods[0])[0])
+        with tempfile.TemporaryDirectory() as place:
+            short = {**settings, "rounds": 1, "eval_every": 1, "output_dir": place}
+            configuration = resolve(short, self.registry)
+            run_experiment(configuration, configuration.folder)
+            self._scored(configuration.folder)
+
+    def _scored(self, folder: Path) -> tuple[str, bool]:
+        known = directions(read_json(folder / "config.json"))
         names = scores_named(known)
         own = f"{SCORES_OF[self.conditions['client_share']][0]}_"
         name = self.score or own + ("accuracy" if "accuracy" in known else "loss")
@@ -250,7 +268,10 @@ def comparison(
     Raises:
         ParameterError: If a name or a value is not allowed.
     """
-    found = [candidate(text, registry) for text in methods]
+    found = [
+        candidate(text, registry, "against" if place else "method")
+        for place, text in enumerate(methods)
+    ]
     if len({each.name for each in found}) < max(len(found), 2):
         raise ParameterError("against", ",".join(methods[1:]), "must be others, each once")
     task = given.get("task", CONDITIONS["task"])

@@ -16,6 +16,7 @@ from pathlib import Path
 from f3ast_tff.advice.study import Study, read_studies
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 # Rules that always choose the same method.
@@ -35,7 +36,7 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the regrets as a Markdown table."""
-    print(regret_table(read_studies(Path(flags.scores) if flags.scores else None)))
+    show(regret_table(read_studies(Path(flags.scores) if flags.scores else None)))
 
 
 def regret_table(studies: dict[str, Study]) -> str:

@@ -25,6 +25,7 @@ from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
 from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, check_data, is_finished, rounds_done
 from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.files.atomic import remove_temporaries
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import duration, say, warnings_said
 from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.records.outputs import lacks_outputs, not_added
@@ -191,18 +192,18 @@ def _estimate(campaign: Campaign, options: Options, ray_address: str | None, sto
         raise ParameterError("ray_address", ray_address, allowed)
     left = [run for run in campaign.runs if not is_finished(run)]
     if not left:
-        print(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")
+        show(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")
         return
     print_estimate(left, _processes(campaign, options), campaign.folder, stop)
 
 
 def _list(campaign: Campaign) -> None:
-    print(f"{campaign.name}: {' '.join(campaign.about.split())}")
+    show(f"{campaign.name}: {' '.join(campaign.about.split())}")
     for run in campaign.runs:
         done = rounds_done(run)
         state = "finished" if is_finished(run) else f"round {done}" if done else "new"
-        print(f"{run.folder}  {state}, {run.rounds} rounds")
-    print(f"{len(campaign.runs)} runs")
+        show(f"{run.folder}  {state}, {run.rounds} rounds")
+    show(f"{len(campaign.runs)} runs")
 
 
 def _report(
@@ -212,7 +213,7 @@ def _report(
     failed = len(campaign.runs) - finished - len(left)
     # Each failed run was named with its error when it failed.
     named = " (named above)" if failed else ""
-    print(
+    show(
         f"{campaign.folder}: {finished} of {len(campaign.runs)} runs finished "
         f"({before} of them before), {failed} failed{named}, in {duration(seconds)}; "
         f"{_still(left)}{campaign.folder / MANIFEST}"

@@ -21,7 +21,7 @@ from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.processes import guard, uses_gpu, visible_gpus
 from f3ast_tff.campaigns.runs import PlannedRun, missing_files, rounds_done, tasks_without_data
 from f3ast_tff.core.errors import Interrupted
-from f3ast_tff.files.messages import one_line_of
+from f3ast_tff.files.messages import one_line_of, show
 from f3ast_tff.files.process_memory import available_memory_bytes, peak_memory_mib
 from f3ast_tff.files.progress import duration, say
 from f3ast_tff.files.signals import Stop
@@ -258,11 +258,11 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
             costs = _measured(firsts, processes, stop)
         _print_costs(there, costs, processes, folder)
     if lacking:
-        print(f"not estimated: {len(runs) - len(there)} runs of {', '.join(lacking)}. Data that is")
-        print("missing is fetched when the campaign starts, or put there by you:")
-        print("\n".join(f"  {line}" for line in missing_files(runs)))
+        show(f"not estimated: {len(runs) - len(there)} runs of {', '.join(lacking)}. Data that is")
+        show("missing is fetched when the campaign starts, or put there by you:")
+        show("\n".join(f"  {line}" for line in missing_files(runs)))
         for task in dict.fromkeys(run.settings["task"] for run in there):
-            print(f"  --where=task={task} needs no data that is missing")
+            show(f"  --where=task={task} needs no data that is missing")
 
 
 def _print_costs(
@@ -272,7 +272,7 @@ def _print_costs(
     for run in runs:
         by_method.setdefault(_method(run), []).append((run, costs[line_of(run)]))
     width, disk = max(map(len, by_method)), 0.0
-    print(f"{'':<{width}}  runs round, s scoring, s   hours    MiB disk MiB")
+    show(f"{'':<{width}}  runs round, s scoring, s   hours    MiB disk MiB")
     for name, of_it in by_method.items():
         each, scoring = fmean(c.round for _, c in of_it), fmean(c.evaluation for _, c in of_it)
         hours = sum(cost.seconds(run) for run, cost in of_it) / 3600
@@ -280,7 +280,7 @@ def _print_costs(
         kept = sum(c.disk(r, r.configuration.run.keep_checkpoints) for r, c in of_it) / _MIB
         disk += kept
         numbers = f"{each:>8.3g} {scoring:>10.3g} {hours:>7.3g} {memory:>6.0f} {kept:>8.3g}"
-        print(f"{name:<{width}} {len(of_it):>5} {numbers}")
+        show(f"{name:<{width}} {len(of_it):>5} {numbers}")
     seconds, at_a_time = campaign_seconds(runs, costs, processes), min(processes, len(runs))
     memory = at_a_time * max(cost.memory_mib for cost in costs.values())
     running = max(costs[line_of(run)].disk(run, KEPT_WHILE_RUNNING) for run in runs)
@@ -289,6 +289,6 @@ def _print_costs(
     available, free = available_memory_bytes() / _MIB, shutil.disk_usage(there).free / _MIB
     rounds = sum(run.rounds - rounds_done(run) for run in runs)
     took = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
-    print(f"{len(runs)} runs left, {at_a_time} at a time: {took}; {rounds} rounds")
-    print(f"memory {memory:.0f} MiB, {available:.0f} available; ", end="")
-    print(f"disk {disk:.3g} MiB, {free:.0f} free")
+    show(f"{len(runs)} runs left, {at_a_time} at a time: {took}; {rounds} rounds")
+    show(f"memory {memory:.0f} MiB, {available:.0f} available; ", end="")
+    show(f"disk {disk:.3g} MiB, {free:.0f} free")

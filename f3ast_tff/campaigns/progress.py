@@ -24,6 +24,7 @@ from f3ast_tff.campaigns.runs import (
 from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of, read_json
+from f3ast_tff.files.messages import printable
 from f3ast_tff.files.progress import duration, say, terminal_bar
 from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.results import SEALED, SUMMARY
@@ -204,7 +205,7 @@ class CampaignProgress:
             share = 100 * rounds // max(1, self._rounds)
             say(f"{self._name}: {counts}, {share}% of the rounds, {eta}")
             return
-        self._bar.set_description_str(f"{self._name}: {counts}", refresh=False)
+        self._bar.set_description_str(printable(f"{self._name}: {counts}"), refresh=False)
         self._bar.set_postfix_str(eta, refresh=False)
         self._bar.n = rounds
         self._bar.refresh()

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.records.results import DamagedResult, sound_summary
@@ -199,7 +200,7 @@ def _is(name: str, setting: Any, text: str) -> bool:
         return str(setting).lower() == text.lower()
     if isinstance(setting, (int, float)):
         try:
-            return float(text) == setting
+            return number_in(text) == setting
         except ValueError:
             return False
     return bool(setting == text)

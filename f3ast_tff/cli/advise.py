@@ -19,8 +19,10 @@ from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
+from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
@@ -108,7 +110,7 @@ def main(argv: Sequence[str]) -> int:
     words = ["--no_trial" if word == "--no-trial" else word for word in argv[1:]]
     try:
         if wants_help(words):
-            print(help_of(USAGE, parameters_of(Options)))
+            show(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a log must be named first: f3ast-tff advise LOG; see --help")
@@ -220,7 +222,7 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
             reason = error.strerror or str(error)
             raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
         page = f"{page}\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written"
-    print(page)
+    show(page)
 
 
 def _command(
@@ -290,7 +292,7 @@ def _trial(
 
 def _numbers(text: str) -> list[int]:
     try:
-        return [int(each) for each in text.split(",")]
+        return [integer_in(each) for each in text.split(",")]
     except ValueError as error:
         allowed = "must be whole numbers with commas between"
         raise ParameterError("clients_per_round", text, allowed) from error
@@ -352,7 +354,7 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
 
 def _share(line: int, text: str) -> float:
     try:
-        found = float(text)
+        found = number_in(text)
     except ValueError:
         found = math.nan
     if not 0 < found < math.inf:

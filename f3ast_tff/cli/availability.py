@@ -19,6 +19,7 @@ from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError, is_of_a_path
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.selecting import check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
@@ -83,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         registry = registry_with(plugins_given(words))
         if wants_help(words):
-            print(_help(registry))
+            show(_help(registry))
         else:
             _show(parse_flags(words, _parameters(registry, words), plugins=True), registry)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
@@ -131,19 +132,19 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     names = ",".join(component_of(part).name for part in parts)
     name = component_of(config).name + (f" of {names}" if names else "")
     heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
-    print(f"{heading}\n{report(seen)}")
+    show(f"{heading}\n{report(seen)}")
     if out is not None:
         with _written("plot", out):
             draw(seen, heading, out)
-        print(f"picture: {out}")
+        show(f"picture: {out}")
     if masks is not None:
         rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
         with _written("write", masks):
             write_masks(masks, rows, (rounds, n))
-        print(f"masks: {masks}; read by --availability=table --table_file={masks}")
-        print(f"SHA-256 of the masks as .csv: {masks_digest(read_masks(masks))}")
+        show(f"masks: {masks}; read by --availability=table --table_file={masks}")
+        show(f"SHA-256 of the masks as .csv: {masks_digest(read_masks(masks))}")
         if objective := settings.get("availability_objective"):
-            print(f"F3AST as here: --availability_objective={objective}")
+            show(f"F3AST as here: --availability_objective={objective}")
 
 
 def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,14 +20,16 @@ from f3ast_tff.analysis.command_line import (
 )
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
+from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
-from f3ast_tff.analysis.run_groups import RunGroup, collect, varying
+from f3ast_tff.analysis.run_groups import RunGroup, collect, describe, summarised, varying
 from f3ast_tff.analysis.runs import PERIODS, RunsError
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _WIDTH = 100
@@ -56,7 +58,21 @@ class Flags:
         "runs' objective (the loss, if labels are values), over users for p_k = 1 / N, else over "
         "samples",
     )
-    x: str = parameter("rounds", "what curves are drawn against", choices=tuple(X_AXES))
+    x: str = parameter(
+        "rounds",
+        "what curves are drawn against; with simulated_seconds methods are compared at equal "
+        "seconds",
+        choices=tuple(X_AXES),
+    )
+    seconds: float | None = parameter(
+        None,
+        "simulated time at which methods are compared; default: that at which the first run ends",
+        above=0,
+        units="seconds",
+    )
+    reach: float | None = parameter(
+        None, "compare the simulated seconds until the score has this value, up to --seconds"
+    )
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
 
 
@@ -71,31 +87,39 @@ def main(flags: Flags) -> None:
     colour = None if flags.colour == "algorithm" else flags.colour
     if colour is not None:
         _require_setting(colour, collected.groups)
-    may_differ = names_in(flags.may_differ)
-    coloured = [g.with_own([colour] if colour else []) for g in collected.groups]
-    methods = methods_of(coloured, may_differ)
+    groups, may_differ, at = collected.groups, names_in(flags.may_differ), _at_seconds(flags)
+    if at is not None:
+        may_differ = list(dict.fromkeys([*may_differ, *at.theirs(groups)]))
+        groups = replace(at, reach=None).cut(groups)
+    methods = methods_of([g.with_own([colour] if colour else []) for g in groups], may_differ)
     say_left_out((*collected.damaged, *collected.repeated, *collected.unfinished))
     looks = _looks(methods, colour)
     names = [*methods.conditions, *dict.fromkeys([*methods.own, *([colour] if colour else [])])]
     table = final_table(methods.groups, names, methods.labels)
     score = flags.score or score_of_objective(methods.groups)
     # A colour draws other conditions in one panel; it does not make them equal.
-    equal = methods if colour is None else methods_of(collected.groups, may_differ)
-    compared = differences(equal, score, PERIODS[0], flags.baseline)
-    print(render(table, names[len(methods.conditions) :]))
+    judged = groups if at is None else at.cut(collected.groups)
+    equal = methods_of(judged, may_differ)
+    asked = score if at is None else at.score_of(score)
+    compared = differences(equal, asked, PERIODS[0], flags.baseline)
+    if at is not None:
+        show(f"Up to {at.time(collected.groups):g} simulated seconds:")
+    show(render(table, names[len(methods.conditions) :]))
     if better := own_scores_said(methods.groups):
-        print(f"\n{better}")
+        show(f"\n{better}")
+    if at is not None and at.reach is not None:
+        show("\n".join(["", *_arrived(equal, at, score)]))
     for where, part in compared.groupby("where", sort=False):
-        print("", *filter(None, [where]), *part["sentence"], sep="\n")
         differing = dict.fromkeys(filter(None, part["differs_in"]))
-        print(
-            *(f"they differ in {each}" for each in differing), sep="\n", end="\n" * bool(differing)
-        )
+        lines = [str(where)] if where else []
+        lines += [*part["sentence"], *(f"they differ in {each}" for each in differing)]
+        show("\n".join(["", *lines]))
     if len(set(equal.labels.values())) > 1:
-        said = heading(equal, compared, score, PERIODS[0], flags.baseline)
-        print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+        when = PERIODS[0] if at is None else at.said(at.time(collected.groups))
+        said = heading(equal, compared, asked, when, flags.baseline)
+        show(f"\n{textwrap.fill(said, _WIDTH)}\n")
     if versions := several_versions(collected.groups):
-        print(textwrap.fill(versions, _WIDTH))
+        show(textwrap.fill(versions, _WIDTH))
     out, left_out = Path(flags.out), len(collected.unfinished)
     draw_curves(
         methods.groups,
@@ -103,7 +127,7 @@ def main(flags: Flags) -> None:
         path=out,
         looks=looks,
         num_unfinished=left_out,
-        x=flags.x,
+        x=flags.x if at is None else CLOCK,
     )
     if flags.csv is not None:
         try:
@@ -111,8 +135,30 @@ def main(flags: Flags) -> None:
         except OSError as error:
             allowed = f"cannot write: {error.strerror or error}"
             raise ParameterError("csv", flags.csv, allowed) from error
-        print(f"table: {flags.csv}")
-    print(f"curves: {flags.out}")
+        show(f"table: {flags.csv}")
+    show(f"curves: {flags.out}")
+
+
+def _at_seconds(flags: Flags) -> AtSeconds | None:
+    """The time at which methods are compared; `None` for the last round."""
+    if flags.seconds is None and flags.reach is None and flags.x != CLOCK:
+        return None
+    if flags.x == "bytes":
+        raise ParameterError("x", flags.x, f"must be {CLOCK} with seconds or reach")
+    return AtSeconds(flags.seconds, flags.reach)
+
+
+def _arrived(methods: Methods, at: AtSeconds, score: str) -> list[str]:
+    """How many runs of each method reach a score, and when on average, none left out."""
+    name, shown = score.replace("_", " "), varying(methods.groups, methods.conditions)
+    lines = []
+    for group in methods.groups:
+        mean = summarised(group.scores(at.score_of(score), PERIODS[0])).mean
+        where = describe(group.condition(shown), shown)
+        said = ", ".join(filter(None, [methods.labels[group], where]))
+        many = f"{at.arrived(group, score)} of {len(group.runs)} runs"
+        lines.append(f"{said}: {many} reach {name} {at.reach:g}, {mean:.4g} s on average")
+    return lines
 
 
 def _looks(methods: Methods, colour: str | None) -> dict[RunGroup, Look]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from f3ast_tff.files.exit_codes import BAD_INPUT, fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings.flags import UsageError, wants_help
 
 _USAGE = """
@@ -94,12 +95,12 @@ def main(argv: Sequence[str]) -> int:
     """Prints the script of a shell; returns the exit code."""
     words = argv[1:]
     if not words or wants_help(words):
-        print(_USAGE.strip())
+        show(_USAGE.strip())
         return 0
     if len(words) > 1 or words[0] not in _SHELLS:
         message = f"{' '.join(words)!r} is no shell; must be one of {', '.join(_SHELLS)}"
         return fail(UsageError(message), BAD_INPUT)
-    print(script(words[0]), end="")
+    show(script(words[0]).rstrip("\n"))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from f3ast_tff.core.errors import DataError, Interrupted, ParameterError, RunFolderError
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import builtin_registry, parameter, parameters_of
@@ -65,7 +66,7 @@ def demo(argv: Sequence[str], signals: Signals) -> int:
     words = list(argv[1:])
     try:
         if wants_help(words):
-            print(help_of(_USAGE, parameters_of(Options)))
+            show(help_of(_USAGE, parameters_of(Options)))
             return 0
         own = {p.name: p for p in parameters_of(Options)}
         given = parse_flags(words, own)
@@ -91,7 +92,7 @@ def _demo(options: Options, signals: Signals) -> int:
 
     given, registry = {"output_dir": options.output_dir}, builtin_registry()
     campaign = plan(_GRID, given, registry=registry)
-    print(_INTRODUCTION.strip(), end="\n\n", flush=True)
+    show(_INTRODUCTION.strip(), end="\n\n", flush=True)
     of_campaign = CampaignOptions(campaign=str(_GRID), processes=options.processes)
     code = run_campaign(of_campaign, given, registry, signals)
     if not all(map(is_finished, campaign.runs)):
@@ -101,9 +102,9 @@ def _demo(options: Options, signals: Signals) -> int:
         pictures = _draw(campaign, Path(options.out or campaign.folder))
     except RunsError as error:
         return fail(error, BAD_INPUT)
-    print(f"picture: {pictures[0]}, for dark pages {pictures[1]}")
-    print(f"runs: {campaign.folder}")
-    print(_NEXT.format(runs=campaign.folder).rstrip())
+    show(f"picture: {pictures[0]}, for dark pages {pictures[1]}")
+    show(f"runs: {campaign.folder}")
+    show(_NEXT.format(runs=campaign.folder).rstrip())
     return 0
 
 
@@ -126,10 +127,10 @@ def _say_verdicts(campaign: Campaign) -> None:
     methods = {name: [*map(read_run, each)] for name, each in _by_name(campaign).items()}
     results = results_of(methods)
     table = results.differences()
-    print("", *table["sentence"], sep="\n")
+    show("\n".join(["", *table["sentence"]]))
     score = score_of_objective(results.methods.groups)
     said = heading(results.methods, table, score, PERIODS[0])
-    print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+    show(f"\n{textwrap.fill(said, _WIDTH)}\n")
 
 
 def _draw(campaign: Campaign, folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.exit_codes import BAD_INPUT, fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings.flags import UsageError, wants_help
 
 _FOLDER = Path(__file__).resolve().parents[1] / "examples"
@@ -55,10 +56,10 @@ def main(argv: Sequence[str]) -> int:
     """Lists the examples, or writes one; returns the exit code."""
     words = argv[1:]
     if not words or wants_help(words):
-        print(_list())
+        show(_list())
         return 0
     try:
-        print(_write(words))
+        show(_write(words))
     except (ParameterError, UsageError) as error:
         return fail(error, BAD_INPUT)
     return 0

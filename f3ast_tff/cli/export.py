@@ -6,7 +6,6 @@ f3ast-tff export --runs runs --out runs.parquet
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import WAYS, ways_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.messages import show
+from f3ast_tff.files.progress import say
 from f3ast_tff.settings import REQUIRED, parameter
 
 _PARQUET = "needs pyarrow: pip install 'f3ast-tff[parquet]', or a file that ends in .csv"
@@ -46,14 +47,14 @@ def main(flags: Flags) -> None:
         try:
             runs.append(read_run(path))
         except RunsError as error:
-            print(f"left out: {error}", file=sys.stderr)
+            say(f"left out: {error}")
     table = runs_table({str(run.path.relative_to(folder)): run for run in runs})
     if is_csv:
         write_csv(table, flags.out)
     else:
         with atomic_write(Path(flags.out), "wb") as file:
             table.to_parquet(file, index=False)
-    print(f"{len(runs)} runs, {len(table)} rows: {flags.out}")
+    show(f"{len(runs)} runs, {len(table)} rows: {flags.out}")
 
 
 def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:

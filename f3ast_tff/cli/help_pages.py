@@ -10,6 +10,7 @@ from typing import Any
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import (
     REQUIRED,
     Derived,
@@ -304,4 +305,4 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 if __name__ == "__main__":
-    print(markdown(builtin_registry()), end="")
+    show(markdown(builtin_registry()), end="")

@@ -17,6 +17,7 @@ from f3ast_tff.analysis.leaderboard.page import document, own_verdicts, summary_
 from f3ast_tff.analysis.report.render import write
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 
@@ -51,5 +52,5 @@ def main(flags: Flags) -> None:
     out = Path(flags.out)
     write(document(boards, entered, left_out, masks), out, name="leaderboard")
     for line in summary_lines(own_verdicts(entered)) if entered else ():
-        print(line)
-    print(f"leaderboard: {out / 'leaderboard.md'}, {out / 'leaderboard.html'}")
+        show(line)
+    show(f"leaderboard: {out / 'leaderboard.md'}, {out / 'leaderboard.html'}")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import f3ast_tff
 from f3ast_tff.core.errors import PluginError
-from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character
+from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character, show
 from f3ast_tff.files.plugin_errors import plugins_named
 from f3ast_tff.files.signals import Signals
 
@@ -85,10 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str], signals: Signals) -> int:
     program, *arguments = argv
     if arguments[:1] == ["--version"]:
-        print(f"f3ast-tff {f3ast_tff.__version__}")
+        show(f"f3ast-tff {f3ast_tff.__version__}")
         return 0
     if not arguments or len(arguments) == 1 and arguments[0] in SHORT_HELP:
-        print(USAGE.strip())
+        show(USAGE.strip())
         return 0
     command = "run"
     if not arguments[0].startswith("-"):

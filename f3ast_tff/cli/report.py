@@ -14,6 +14,7 @@ from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.run_groups import Collected, collect
 from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 
@@ -55,8 +56,8 @@ def main(flags: Flags) -> None:
         out,
         formats,
     )
-    print(_said(collected))
-    print(f"report: {out / 'report.md'}, {out / 'report.html'}")
+    show(_said(collected))
+    show(f"report: {out / 'report.md'}, {out / 'report.html'}")
 
 
 def _said(collected: Collected) -> str:

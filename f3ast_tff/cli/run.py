@@ -35,6 +35,7 @@ from f3ast_tff.core.errors import (
     RunFolderError,
 )
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import duration, say, terminal_bar, warnings_said
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import Registry
@@ -59,7 +60,7 @@ def run_or_campaign(command: str, arguments: Sequence[str], signals: Signals) ->
     if command == "campaign" and not words:
         from f3ast_tff.cli.help_pages import campaigns_text
 
-        print(campaigns_text())
+        show(campaigns_text())
         return 0
     if command == "campaign" and not words[0].startswith("-"):
         words[0] = f"--campaign={words[0]}"
@@ -69,7 +70,7 @@ def run_or_campaign(command: str, arguments: Sequence[str], signals: Signals) ->
 
             plugins = plugins_given(expand_flagfiles(words, Path()))
             registry = parse([f"--plugin={each}" for each in plugins]).registry
-            print(help_page(command, help_topic(words), registry))
+            show(help_page(command, help_topic(words), registry))
             return 0
         parsed = parse(words)
     except (ParameterError, UsageError) as error:
@@ -173,7 +174,7 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     except (MemoryError, OSError) as error:
         return fail_of_machine(error)
     except Interrupted:
-        print(_OF_CAMPAIGN, file=sys.stderr)
+        say(_OF_CAMPAIGN)
         return signals.exit_code
 
 
@@ -222,7 +223,7 @@ def _report(folder: Path, result: RunResult) -> None:
     from f3ast_tff.records.metrics import shown_scores
 
     scores = [f"{n.replace('_', ' ')} {final[f'test_{n}']:.4f}" for n in shown_scores(final)]
-    print(
+    show(
         f"{folder} {'already finished' if result.finished_before else 'finished'}: "
         f"round {final['round']}, "
         f"{', '.join(scores)}; {_cost(summary)}"

@@ -17,6 +17,7 @@ from f3ast_tff.core.errors import (
     RunFolderError,
 )
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
+from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import parameter, parameters_of
@@ -42,7 +43,7 @@ class Options:
 
     against: str = parameter(
         "fedavg+baseline_sampling=without_replacement,fedavg_all+mean,f3ast,scaffold",
-        "the other methods: an algorithm, then +aggregation, +setting=value",
+        "the other methods: an algorithm, then +aggregation, +setting=value (of optimizers too)",
     )
     method: str = parameter(
         "", "method of the plug-in, in the same form; default: the one that it registers"
@@ -63,7 +64,7 @@ def try_method(argv: Sequence[str], signals: Signals) -> int:
     words = list(argv[1:])
     try:
         if wants_help(words):
-            print(help_of(USAGE, parameters_of(Options)))
+            show(help_of(USAGE, parameters_of(Options)))
             return 0
         if not words or words[0].startswith("-"):
             raise UsageError("a plug-in must be named first: f3ast-tff try FILE.py; see --help")
@@ -99,7 +100,8 @@ def _own_method(registry: Registry, source: str) -> str:
         said = f"{source} registers {len(names)} methods" + (
             f": {', '.join(names)}" if names else ""
         )
-        raise ParameterError("method", "", f"must be given: {said}")
+        more = "" if names else "; name one to run on it, such as f3ast"
+        raise ParameterError("method", "", f"must be given: {said}{more}")
     return names[0]
 
 
@@ -113,7 +115,7 @@ def _try(
     from f3ast_tff.advice.own_method import comparison
     from f3ast_tff.campaigns import Options as CampaignOptions
     from f3ast_tff.campaigns.command import run_campaign
-    from f3ast_tff.campaigns.estimate import print_estimate
+    from f3ast_tff.campaigns.estimate import MeasurementError, print_estimate
     from f3ast_tff.campaigns.processes import default_processes
     from f3ast_tff.campaigns.runs import is_finished
 
@@ -132,10 +134,15 @@ def _try(
     )
     tuning = made.tuning()
     first = {method.name: made.choices(method)[0] for method in made.methods}
-    print(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
+    show(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
+    if options.score and not any(map(is_finished, tuning.runs)):
+        made.check_score()
     if left := [run for run in tuning.runs if not is_finished(run)]:
         processes = options.processes or default_processes(run.environment for run in left)
-        print_estimate(left, processes, tuning.folder, signals)
+        try:
+            print_estimate(left, processes, tuning.folder, signals)
+        except MeasurementError as error:
+            return fail(error, FAILED)
     for campaign in (tuning, None):
         if campaign is None:
             chosen = made.chosen(tuning)
@@ -146,6 +153,6 @@ def _try(
         code = run_campaign(own, {"output_dir": str(folder)}, registry, signals)
         if not all(map(is_finished, campaign.runs)):
             return code or FAILED
-    print(f"\n{made.verdict(judged, chosen)}")
-    print(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
+    show(f"\n{made.verdict(judged, chosen)}")
+    show(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
     return 0

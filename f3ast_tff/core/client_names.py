@@ -37,7 +37,8 @@ def client_names(values: Iterable[Any]) -> list[str]:
     """Returns `client_name` of each value, computed once per distinct value.
 
     Raises:
-        DataError: If a name is longer than 1000 characters, as NumPy gives all the longest's size.
+        DataError: If a name is longer than 1000 characters, as NumPy gives all the longest's size,
+            or holds a NUL character, as NumPy drops it at the end.
     """
     values = list(values)
     long = next((text for text in map(str, values) if len(text) > _LONGEST), None)
@@ -45,6 +46,8 @@ def client_names(values: Iterable[Any]) -> list[str]:
         text = f"{long[:20]!r}... has {len(long)} characters: must have at most {_LONGEST}"
         raise DataError(f"the name of a client, {text}")
     names = {value: client_name(value) for value in dict.fromkeys(values)}
+    if nul := next((name for name in names.values() if "\0" in name), ""):
+        raise DataError(f"the name of a client, {nul[:20]!r}, holds a NUL character")
     return [names[value] for value in values]
 
 

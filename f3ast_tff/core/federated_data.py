@@ -153,7 +153,8 @@ class FederatedData:
                 flat = examples.labels.reshape(len(examples.labels), -1).max(axis=1, initial=0)
                 row = int(np.argmax(flat >= self.num_classes))
                 raise ValueError(
-                    f"labels must be below {self.num_classes}, the number of classes: client "
+                    f"labels must be below {self.num_classes}, the number of classes (values to "
+                    f"predict must be floats, with num_classes=0): client "
                     f"{examples.name_of_row(row)} has {flat[row]} ({part} row {row})"
                 )
         shapes = [part.features.shape[1:] for part in (self.train, self.test)]

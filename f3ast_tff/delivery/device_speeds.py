@@ -51,7 +51,8 @@ def read_speeds(path: Path) -> DeviceSpeeds:
         DataError: If the file is missing or damaged; names the file, the device and the fault.
     """
     if path.suffix not in _READERS:
-        raise DataError(f"{path}: must end in .json, .csv or .pkl")
+        allowed = "must end in .json, .csv or .pkl, or device_column must name a column of times"
+        raise DataError(f"{path}: {allowed}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     try:
@@ -68,7 +69,8 @@ def read_speeds(path: Path) -> DeviceSpeeds:
 def _of_csv(path: Path) -> Iterator[_Entry]:
     lines = csv.reader(io.StringIO(read_text(path)))
     if next(lines, None) != CSV_HEADER:
-        raise ValueError(f"line 1 must be {','.join(CSV_HEADER)}")
+        header = ",".join(CSV_HEADER)
+        raise ValueError(f"line 1 must be {header}, or device_column must name a column of times")
     for number, line in enumerate(lines, 2):
         if not line:
             continue
@@ -80,7 +82,7 @@ def _of_csv(path: Path) -> Iterator[_Entry]:
 def _of_object(content: Any) -> Iterator[_Entry]:
     devices = content.get("devices", content) if isinstance(content, Mapping) else None
     if not isinstance(devices, Mapping):
-        raise ValueError("must be an object of devices")
+        raise ValueError("must be an object of devices, or device_column must name its times")
     for device, speeds in devices.items():
         if not isinstance(speeds, Mapping) or not {*CSV_HEADER[1:]} <= speeds.keys():
             raise ValueError(f"device {repr(device)}: must have computation and communication")

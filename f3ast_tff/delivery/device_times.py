@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from f3ast_tff.availability.trace import assign_devices
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import normals
 from f3ast_tff.delivery.delivery import DeliveryConfig
 from f3ast_tff.delivery.device_speeds import read_speeds
@@ -26,7 +29,8 @@ class TimedConfig(DeliveryConfig):
 
     with z standard normal, drawn for each client and round. Each client has the speeds of a device
     from a file, or log-normal speeds: median times exp(spread z'_k). Log-normal speeds are drawn
-    when needed, so there is no state per client.
+    when needed, so there is no state per client. A file of measured times has no bandwidths, which
+    are then log-normal.
     """
 
     device_file: str | None = parameter(
@@ -34,6 +38,14 @@ class TimedConfig(DeliveryConfig):
         "file of device speeds, .json, .csv or .pkl, one device per client in random order; "
         "replaces the medians and spreads",
         is_input=True,
+    )
+    device_column: str | None = parameter(
+        None,
+        "column of measured training times, in milliseconds, in a device_file with a row per "
+        "device; replaces device_example_ms and its spread",
+    )
+    device_column_examples: int = parameter(
+        1, "examples that a time in device_column is for, such as those of a batch", minimum=1
     )
     device_example_ms: float = parameter(
         10.0, "median over clients of the time of a training example", above=0, units="milliseconds"
@@ -59,36 +71,60 @@ class TimedConfig(DeliveryConfig):
         self._devices  # noqa: B018 - read now, for its errors.
 
     @cached_property
-    def _devices(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def _devices(self) -> tuple[np.ndarray, np.ndarray | None] | None:
         """Milliseconds per example and kilobits per second of each client's device in the file."""
         if self.device_file is None:
             return None
-        speeds = read_speeds(Path(self.device_file))
-        number, world = len(speeds.computation), self.world
-        # Independent of trace availability: a seldom available client need not be slow.
-        device_of = assign_devices(
-            world.num_clients,
-            num_devices=number,
-            seed=world.seed,
-            assignment="balanced",
+        path, number = Path(self.device_file), self.world.num_clients
+        if self.device_column is not None:
+            from f3ast_tff.delivery.measured_times import read_times
+
+            times = read_times(path, self.device_column) / self.device_column_examples
+            # With a device for each client the rows are the clients.
+            order = "in_order" if len(times) == number else "balanced"
+            return times[self._device_of(len(times), order)], None
+        speeds = read_speeds(path)
+        device_of = self._device_of(len(speeds.computation), "balanced")
+        return _TRAINING * speeds.computation[device_of], speeds.communication[device_of]
+
+    def _device_of(self, num_devices: int, assignment: str) -> np.ndarray:
+        """Device of each client, independent of trace availability.
+
+        A seldom available client need not be slow.
+        """
+        return assign_devices(
+            self.world.num_clients,
+            num_devices=num_devices,
+            seed=self.world.seed,
+            assignment=assignment,
             stream="device speeds",
         )
-        return _TRAINING * speeds.computation[device_of], speeds.communication[device_of]
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        if self.device_file is None and self.device_column is not None:
+            raise ParameterError("device_column", self.device_column, "needs a device_file")
+        if self.device_column is None and self.device_column_examples != 1:
+            given = self.device_column_examples
+            raise ParameterError("device_column_examples", given, "needs a device_column")
 
     def typical(self, ids: np.ndarray) -> np.ndarray:
         """Returns s_k, the median over rounds, seconds, `float64 [m]` for ids `int [m]`."""
-        if self._devices is not None:
-            example_ms, kbps = (speeds[ids] for speeds in self._devices)
-        else:
+        of_example, of_bit = self._devices or (None, None)
+        if of_example is None:
             example_ms = self._lognormal(
                 "example time",
                 ids=ids,
                 median=self.device_example_ms,
                 spread=self.device_example_spread,
             )
+        else:
+            example_ms = of_example[ids]
+        if of_bit is None:
             kbps = self._lognormal(
                 "bandwidth", ids=ids, median=self.device_kbps, spread=self.device_kbps_spread
             )
+        else:
+            kbps = of_bit[ids]
         kilobits = 8 * (self.world.bytes_down + self.world.bytes_up) / 1000
         return self.world.examples[ids] * example_ms / 1000 + kilobits / kbps
 

@@ -62,6 +62,7 @@ class LateConfig(TimedConfig):
     )
 
     def check(self, settings: Mapping[str, Any]) -> None:
+        super().check(settings)
         if settings.get("num_workers") is not None:
             late = f"delivery={component_of(self).name}"
             allowed = f"must not be given with {late}: the updates under way are kept here"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Container
 
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
 from f3ast_tff.files.messages import one_line
+from f3ast_tff.files.progress import say
 
 BAD_INPUT, FAILED = 2, 1
 
@@ -21,9 +20,7 @@ def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | 
     text = str(error)
     if isinstance(error, ParameterError) and (names is None or error.name in names):
         text = f"--{error.name}={error.value}: {error.allowed}"
-    # The terminal may be gone.
-    with contextlib.suppress(OSError):
-        print(f"error: {one_line(text)}", file=sys.stderr)
+    say(f"error: {one_line(text)}")
     return code
 
 

@@ -1,4 +1,4 @@
-"""Text for a terminal or a log: one line, without control characters, of bounded length."""
+"""Text for a terminal or a log: without control characters; messages in one line, not too long."""
 
 from __future__ import annotations
 
@@ -33,6 +33,30 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def show(text: object = "", *, end: str = "\n", flush: bool = False) -> None:
+    """Prints a text on stdout, see `printable`: all commands print by it, or by `say` on stderr."""
+    print(printable(text), end=end, flush=flush)
+
+
+def printable(text: object) -> str:
+    r"""Returns a text that a terminal can show; line breaks stay.
+
+    Characters that move the cursor, change colours or reverse the reading order become `?`.
+
+    Examples:
+        >>> from f3ast_tff.files.messages import printable
+        >>> printable("a\x1b[2J\nb")
+        'a?[2J\nb'
+    """
+    return "\n".join(map(_printable_line, str(text).split("\n")))
+
+
+def _printable_line(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join("?" if unicodedata.category(c) in _UNSAFE else c for c in line)
+
+
 def one_line(text: object) -> str:
     r"""Returns a text in one line that a terminal can show.
 
@@ -44,9 +68,7 @@ def one_line(text: object) -> str:
         >>> one_line("no such file: a\n  b\x1b[2J")
         'no such file: a b?[2J'
     """
-    line = " ".join(str(text).split())
-    if not line.isprintable():
-        line = "".join("?" if unicodedata.category(c) in _UNSAFE else c for c in line)
+    line = _printable_line(" ".join(str(text).split()))
     line = _WORD.sub(_shortened, line)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}... ({len(line)} characters)"
 

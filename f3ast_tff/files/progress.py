@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from f3ast_tff.files.messages import one_line
+from f3ast_tff.files.messages import one_line, printable
 
 
 def terminal_bar(**options: Any) -> Any | None:
@@ -36,7 +36,8 @@ def duration(seconds: float) -> str:
 
 
 def say(line: str) -> None:
-    """Prints a line on stderr, above any bars; prints nothing if the terminal is gone."""
+    """Prints a line on stderr, see `printable`, above any bars; nothing if the terminal is gone."""
+    line = printable(line)
     with suppress(OSError):
         if sys.stderr.isatty():
             from tqdm import tqdm
@@ -88,9 +89,9 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
     """
     from tqdm import tqdm
 
-    shown = sys.stderr.isatty()
+    shown, what = sys.stderr.isatty(), printable(what)
     if not shown:
-        print(f"{what} ...", file=sys.stderr, flush=True)
+        say(f"{what} ...")
     in_bytes = unit == "B"
     with tqdm(desc=what, total=total, unit=unit, unit_scale=in_bytes, disable=not shown) as bar:
         yield bar

@@ -1,6 +1,6 @@
 """Ctrl-C, SIGTERM and SIGHUP: they ask a run to stop; outside of a run they end the process.
 
-Imports only the standard library, so that handlers are installed before slow imports.
+Imports little beside the standard library, so that handlers are installed before slow imports.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Protocol
+
+from f3ast_tff.files.atomic import remove_unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # One Ctrl-C may arrive twice, from the terminal and from a wrapper such as `make` or `uv run`.
@@ -127,6 +129,7 @@ class Signals:
             self._end(signum, _AT_ONCE)
 
     def _end(self, signum: int, message: str) -> None:
+        remove_unfinished()
         start = "\n" if os.isatty(2) else ""
         with contextlib.suppress(OSError):
             os.write(2, f"{start}{message}\n".encode())

@@ -42,6 +42,9 @@ def read_csv(path: Path | str, **options: Any) -> Any:
             # The limit holds before parsing, which takes many times the size.
             with _unpacked(file, form) as stream:
                 content = stream.read()
+            if b"\0" in content:
+                # pandas would drop the rest of the value: two names could become one.
+                raise ValueError("it holds a NUL character: must be a text in UTF-8")
             frame = pd.read_csv(io.BytesIO(content), **options)
         except MemoryError as error:
             raise ValueError("it does not fit into memory") from error

@@ -112,14 +112,19 @@ class Scoring:
             detached: Function that cuts outputs off from gradients, for scores.
 
         Raises:
-            ComponentError: If a function returns another shape; names model and function.
+            ComponentError: If a function returns no array, or one of another shape; names model
+                and function.
         """
         counts = xp.asarray(labels >= 0, dtype) if self.classes else None
         known = xp.maximum(labels, 0) if self.classes else labels
         rest = tuple(range(1, labels.ndim))
 
         def total(what: str, function: ScoreFunction, outputs: Any) -> Any:
-            values = xp.asarray(function(outputs, known))
+            found = function(outputs, known)
+            if isinstance(found, (tuple, list, dict)):
+                said = f"{what} returned a {type(found).__name__}, must return an array, [n]"
+                raise ComponentError(f"model {self.model}: {said}")
+            values = xp.asarray(found)
             self._check(what, values, labels)
             if counts is not None:
                 return xp.where(counts > 0, values, 0).astype(dtype).sum(axis=rest)

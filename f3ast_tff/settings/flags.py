@@ -9,6 +9,7 @@ from typing import Any
 
 from absl import flags
 
+from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import first_twice
 from f3ast_tff.settings.conditions import ValueRefused, integer_range
@@ -20,8 +21,6 @@ PLUGIN_HELP = "FILE.py or package.module with components of your own; may be giv
 _HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _HELP_ON = ("--help=", "-help=")
 _RANGE = re.compile("[0-9]+-[0-9]+")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.IGNORECASE)
 _WIDTH = 92
 _INDENT = " " * 6
 
@@ -85,21 +84,17 @@ _ONCE = {
 
 
 class _Integers(flags.IntegerParser):
-    """Integers in decimal digits: no 0x10, 1_0 or digits of other scripts."""
+    """Integers, see `integer_in`."""
 
     def convert(self, argument: Any) -> int:
-        if isinstance(argument, str) and not _INTEGER.fullmatch(argument):
-            raise ValueError("must be an integer in decimal digits")
-        return int(argument)
+        return integer_in(argument) if isinstance(argument, str) else int(argument)
 
 
 class _Floats(flags.FloatParser):
-    """Numbers with a decimal point: no 1_0 or digits of other scripts."""
+    """Numbers, see `number_in`."""
 
     def convert(self, argument: Any) -> float:
-        if isinstance(argument, str) and not _FLOAT.fullmatch(argument):
-            raise ValueError("must be a number in decimal digits")
-        return float(argument)
+        return number_in(argument) if isinstance(argument, str) else float(argument)
 
 
 _PARSERS: dict[type, flags.ArgumentParser] = {

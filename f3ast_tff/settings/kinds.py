@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,6 +27,7 @@ class Kind:
             other settings replace it.
         build_arguments: Arguments of `Config.build`.
         members: Attributes of a built object.
+        values: Those of `members` that are values, not methods.
         method_specific: Whether compared methods may differ in it.
         of_file: Flags to give for a file, if a user gives a file's name for a component.
     """
@@ -37,6 +39,7 @@ class Kind:
     default: str | Derived | None
     build_arguments: tuple[str, ...]
     members: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     method_specific: bool = False
     of_file: str = ""
 
@@ -56,12 +59,16 @@ class Kind:
         """Checks that an object can stand for a built component of this kind.
 
         Raises:
-            ComponentError: If members are missing; names them.
+            ComponentError: If members are missing, or a value is a method; names them.
         """
         missing = [name for name in self.members if not hasattr(value, name)]
         if missing:
             lacks = f"has no {', '.join(missing)}"
             raise ComponentError(f"{self.name} {type(value).__name__}: {lacks}")
+        for name in self.values:
+            if inspect.ismethod(getattr(value, name)):
+                must = f"{name} is a method, must be a value: write @property above it"
+                raise ComponentError(f"{self.name} {type(value).__name__}: {must}")
 
 
 # Value of the setting `engine` that stands for its default.
@@ -127,6 +134,7 @@ _ALL = (
         ),
         build_arguments=(),
         members=("normalise", "in_jax", "memory"),
+        values=("normalise", "memory"),
         method_specific=True,
     ),
     Kind(
@@ -147,6 +155,7 @@ _ALL = (
         default=None,
         build_arguments=("num_clients", "seed", "update_bytes"),
         members=("largest_k", "mean_k", "limit"),
+        values=("largest_k", "mean_k"),
     ),
     Kind(
         "delivery",

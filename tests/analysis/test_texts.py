@@ -6,12 +6,16 @@ import io
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Score, collect
 from f3ast_tff.analysis.texts import (
     broken,
     csv_text,
+    file_stem,
+    markdown_table,
+    markdown_text,
     of_intervals,
     of_spread,
     over,
@@ -82,3 +86,31 @@ def test_long_lines_of_text_and_commands_are_broken_and_tables_are_not() -> None
         f"run {'--flag=value ' * 7}\\",
         "  --flag=value",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<img src=x onerror=a>", "&lt;img src=x onerror=a>"),
+        ("![a](http://x)", r"!\[a\](http://x)"),
+        ("# a\n|b|", r"\# a<br>\|b\|"),
+        ("`a` *b* _c_ ~~d~~ &lt;", r"\`a\` \*b\* \_c\_ \~\~d\~\~ &amp;lt;"),
+        ("a\u202eb\x1b", "a?b?"),
+    ],
+)
+def test_a_plain_text_has_no_markup(text: str, shown: str) -> None:
+    assert markdown_text(text) == shown
+
+
+def test_a_cell_in_markdown_has_no_tag_link_or_column() -> None:
+    cells = ["`--flag=a` 0.1 [0.0, 0.2]", "<img onerror=a>", "![a](b) | c"]
+    assert markdown_table(cells, []).splitlines()[0] == (
+        r"| `--flag=a` 0.1 [0.0, 0.2] | \<img onerror=a> | ![a\](b) \| c |"
+    )
+
+
+def test_every_text_names_a_file() -> None:
+    texts = ["cifar10", "a/b", "a_b", "../x", "x" * 300, "\x00", "Zoë", "日本", "本日"]
+    stems = [file_stem(text) for text in texts]
+    assert stems[0] == "cifar10" and len({*stems}) == len(texts)
+    assert all("/" not in stem and stem.isascii() and len(stem) < 120 for stem in stems)

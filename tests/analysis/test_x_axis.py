@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.curves import has_clock, positions
+from f3ast_tff.analysis.curves import has_clock, trace_of
 from f3ast_tff.analysis.report.claims import column_of
 from f3ast_tff.analysis.report.published_tables import published_tables
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, comparable_groups, describe
@@ -16,7 +16,7 @@ from f3ast_tff.analysis.runs import RunsError, load_runs
 from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
-ROUNDS = np.array([2, 4])
+COLUMN = "test_sample_accuracy"
 OF_PAPER = {"synthetic_alpha": 1.0, "synthetic_beta": 1.0}
 
 
@@ -31,15 +31,24 @@ def only_group(folder: Path) -> RunGroup:
     return group
 
 
-def test_positions_by_hand(make_run: MakeRun, tmp_path: Path) -> None:
+def test_the_mean_of_lines_with_times_of_their_own(make_run: MakeRun, tmp_path: Path) -> None:
+    """Seed 0: .25 at 10 s, .5 at 30 s. Seed 1: .25 at 20 s, .5 at 60 s. Both have 20 to 30 s."""
     for seed, seconds in enumerate(([10.0, 30.0], [20.0, 60.0])):
         folder = make_run(f"run{seed}", seed=seed)
         with_columns(folder, simulated_seconds=seconds, bytes_down=[4, 8], bytes_up=[1, 2 + seed])
     group = only_group(tmp_path)
     assert has_clock(group)
-    assert positions(group, ROUNDS, "rounds").tolist() == [2, 4]
-    assert positions(group, ROUNDS, "simulated_seconds").tolist() == [15, 45]
-    assert positions(group, ROUNDS, "bytes").tolist() == [5, 10.5]
+    by_round, by_time, by_bytes = (
+        trace_of(group, COLUMN, "", x) for x in ("rounds", "simulated_seconds", "bytes")
+    )
+    assert (by_round.x.tolist(), by_round.y.tolist()) == ([2, 4], [0.25, 0.5])
+    assert by_time.x[[0, -1]].tolist() == [20, 30]
+    first, last = (0.375 + 0.25) / 2, (0.5 + 0.3125) / 2
+    assert by_time.y[[0, -1]].tolist() == pytest.approx([first, last])
+    assert by_bytes.x[[0, -1]].tolist() == [5, 10]
+    (tmp_path / "runs" / "run1" / "config.json").unlink()
+    alone = trace_of(only_group(tmp_path), COLUMN, "", "simulated_seconds")
+    assert (alone.x.tolist(), alone.y.tolist()) == ([10, 30], [0.25, 0.5])
 
 
 def test_runs_without_a_clock_are_refused(
@@ -51,7 +60,7 @@ def test_runs_without_a_clock_are_refused(
     assert not has_clock(group)
     for x in ("simulated_seconds", "bytes"):
         with pytest.raises(RunsError, match=f"old has no {x} to draw against"):
-            positions(group, ROUNDS, x)
+            trace_of(group, COLUMN, "", x)
     with_columns(folder, simulated_seconds=[np.nan] * 2, bytes_down=[1, 2], bytes_up=[1, 2])
     assert not has_clock(only_group(tmp_path))
     flags = [f"--runs={tmp_path}", f"--out={tmp_path / 'a.png'}"]

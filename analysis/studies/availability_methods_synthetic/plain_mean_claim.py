@@ -24,6 +24,7 @@ from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 PLAIN = {"algorithm": "fedavg_all", "aggregation": "mean", "clients_per_round": "10"}
@@ -71,9 +72,9 @@ def main(flags: Flags) -> None:
         ]
         for claim in claims
     ]
-    print("The plain mean of 10 clients that come, minus a method with weights:\n")
-    print(markdown_table(["p_k", "weights", "difference", "95% interval", "claim"], rows))
-    print(
+    show("The plain mean of 10 clients that come, minus a method with weights:\n")
+    show(markdown_table(["p_k", "weights", "difference", "95% interval", "claim"], rows))
+    show(
         "\nA score is the mean over all regimes, of user accuracy with p_k = 1 / N and of sample "
         f"accuracy with n_k / n; intervals are over {claims[0].found.num_draws} draws. "
         "The claim is judged at 5% over all rows together, by Holm's rule."

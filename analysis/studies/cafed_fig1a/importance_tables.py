@@ -28,6 +28,7 @@ from f3ast_tff.analysis.studies.cumulative_importance import CLIENTS, GROUPS
 from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals
 from f3ast_tff.analysis.tidy_scores import Key, label, ordered_keys, read_cells
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 # Name, colour and marker of each group.
@@ -67,7 +68,7 @@ def main(flags: Flags) -> None:
     if flags.picture is not None:
         require_ending("picture", flags.picture, ".svg", ".png")
         save(draw(by_method(table, names, "ratio"), names), Path(flags.picture), _DPI)
-        print(f"written: {flags.picture}")
+        show(f"written: {flags.picture}")
         return
     ratios = by_method(table, names, "ratio")
     shown = [_markdown("Cumulative importance over p", names, ratios), _favoured(names, ratios)]
@@ -79,7 +80,7 @@ def main(flags: Flags) -> None:
             raise ParameterError("over", flags.over, f"must be of the rows {known}")
         title = f"Cumulative importance over that of {label(names, base)}, same draws"
         shown.append(_markdown(title, names, _over(weights, base)))
-    print("\n\n".join(shown))
+    show("\n\n".join(shown))
 
 
 def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:

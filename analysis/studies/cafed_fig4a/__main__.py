@@ -17,6 +17,7 @@ from matplotlib.ticker import NullFormatter
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import FourClassesConfig
+from f3ast_tff.files.messages import show
 from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability
 from f3ast_tff.settings import parameter
 
@@ -47,9 +48,9 @@ def main(flags: Flags) -> None:
     require_ending("out", flags.out, ".png")
     observations = [t for t in OBSERVATIONS if t < flags.rounds] + [flags.rounds]
     errors = estimation_errors(observations, flags.num_clients, flags.num_seeds)
-    print(render(observations, errors))
+    show(render(observations, errors))
     draw(observations, errors, Path(flags.out))
-    print(f"figure: {flags.out}")
+    show(f"figure: {flags.out}")
 
 
 def estimation_errors(

@@ -18,6 +18,7 @@ from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.files.messages import show
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
@@ -180,12 +181,12 @@ def main(flags: Flags) -> None:
     require_ending("out", flags.out, ".png")
     found = region_figure(flags.rounds, flags.beta, flags.seed)
     corners = ", ".join(f"({x:g}, {y:g})" for x, y in np.round(found.corners, 6))
-    print(f"corners of the region: {corners}")
-    print(table(found, proportional_rates(flags.rounds, flags.seed)).round(4).to_string())
-    print("reach: the region holds r times this and no more; r is achievable if it is at least 1")
-    print(f"duality gap of r*: {found.gap:.1e}")
+    show(f"corners of the region: {corners}")
+    show(table(found, proportional_rates(flags.rounds, flags.seed)).round(4).to_string())
+    show("reach: the region holds r times this and no more; r is achievable if it is at least 1")
+    show(f"duality gap of r*: {found.gap:.1e}")
     draw(found, flags.beta, Path(flags.out))
-    print(f"figure: {flags.out}")
+    show(f"figure: {flags.out}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from f3ast_tff.analysis.studies.interval_coverage.mean_intervals import CHOSEN, 
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.verdicts import ERROR
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 DRAWS = (3, 5, 8, 12)
@@ -100,7 +101,7 @@ def main(flags: Flags) -> None:
         [interval_coverage(flags.studies, flags.resamples), family_coverage(flags.studies)]
     )
     write_csv(table, flags.out)
-    print(f"{len(table)} rows: {flags.out}")
+    show(f"{len(table)} rows: {flags.out}")
 
 
 def interval_coverage(

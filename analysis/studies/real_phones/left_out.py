@@ -26,6 +26,7 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.runs import Pair, RunsError, display_of
 from f3ast_tff.analysis.study_runs import SHARE, method_name, read_studies
 from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 # Settings that tell the methods of both studies apart.
@@ -84,7 +85,7 @@ def main(flags: Flags) -> None:
                 ]
             )
     head = ["task", "p_k", "rule", "method", "mean regret", "largest"]
-    print(markdown_table(head, rows))
+    show(markdown_table(head, rows))
 
 
 def regret_of(table: pd.DataFrame, always: str | None = None) -> Regret:

@@ -26,6 +26,7 @@ from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.real_phones import phones
 from f3ast_tff.analysis.study_runs import method_name
 from f3ast_tff.analysis.texts import markdown_table, write_csv
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 REGIMES = {
@@ -55,7 +56,7 @@ class Flags:
 def main(flags: Flags) -> None:
     """Writes the file, or prints it."""
     if flags.kept is not None:
-        print(_table(pd.read_csv(flags.kept)))
+        show(_table(pd.read_csv(flags.kept)))
         return
     if flags.runs is None or flags.out is None:
         raise RunsError("give --runs and --out, or --kept")
@@ -65,7 +66,7 @@ def main(flags: Flags) -> None:
     of = {"phones": "mean", "selected": "mean", "influence": "mean", "largest_weight": "max"}
     found = pd.DataFrame(rows).groupby([*_KEYS, "method"], sort=False).agg(of).reset_index()
     write_csv(found.round(4), flags.out)
-    print(f"{len(found)} rows: {flags.out}")
+    show(f"{len(found)} rows: {flags.out}")
 
 
 def _table(kept: pd.DataFrame) -> str:

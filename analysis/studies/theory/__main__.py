@@ -17,6 +17,7 @@ from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.studies.theory import ca_fed_bounds, f3ast_rate, fedlaavg_bounds, optima
 from f3ast_tff.analysis.studies.theory.pictures import PICTURES
 from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 PARTS = {
@@ -52,7 +53,7 @@ def main(flags: Flags) -> None:
         frames.append(frame)
         picture = Path(flags.out).with_name(f"{part}.png")
         PICTURES[part](frame, picture)
-        print(f"{part}: {len(frame)} rows, {picture}")
+        show(f"{part}: {len(frame)} rows, {picture}")
     write_csv(pd.concat(frames), flags.out)
 
 

@@ -21,6 +21,7 @@ from f3ast_tff.availability import AvailabilityProcess, Grouped, IndependentAvai
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.rates import ParticipationRates, variance_bound
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.files.messages import show
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
@@ -305,15 +306,15 @@ def main(flags: Flags) -> None:
     """Prints both tables and draws."""
     rows, curves = convergence(flags.horizon, flags.seeds)
     found = variances(flags.rounds, VARIANCE_BETA, 0)
-    print(rows.to_string(index=False, float_format="{:.3g}".format))
-    print(found.to_string(index=False, float_format="{:.4f}".format))
+    show(rows.to_string(index=False, float_format="{:.3g}".format))
+    show(found.to_string(index=False, float_format="{:.4f}".format))
     out = Path(flags.out)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame in (("convergence", rows), ("curves", curves), ("variance", found)):
         write_csv(frame, out / f"{name}.csv")
     draw_convergence(rows, curves, out / "convergence.png")
     draw_variances(found, out / "variance.png")
-    print(f"written: {out}/convergence.png, variance.png, and a .csv of each")
+    show(f"written: {out}/convergence.png, variance.png, and a .csv of each")
 
 
 if __name__ == "__main__":

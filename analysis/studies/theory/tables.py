@@ -15,6 +15,7 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import read_cells
+from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 _NUMBERS = ["exact", "bound"]
@@ -42,7 +43,7 @@ def main(flags: Flags) -> None:
         if claim not in set(kept["claim"]):
             raise RunsError(f"{flags.results} has no claim {claim!r}")
     found = kept[kept["claim"].isin(claims)]
-    print(_wide(found) if flags.wide else _long(found))
+    show(_wide(found) if flags.wide else _long(found))
 
 
 def _text(value: float) -> str:

@@ -11,6 +11,7 @@ from f3ast_tff.methods.parts.algorithm import is_late
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,6 +123,7 @@ class Aggregation:
             allowed = f"only runs with engine {', '.join(self.engines)}"
             raise ParameterError("aggregation", name, allowed)
         aggregation = self.build()
+        KINDS["aggregation"].check_object(aggregation)
         written = {
             form
             for form in _FORMS.values()

@@ -91,3 +91,24 @@ def test_no_flag_changes_the_time(
     added = capsys.readouterr().out
     assert "Added after a look, on 2026-02-02; first scores 2026-02-01" in added
     assert "| F3AST − FedAvg, Always | sample accuracy | round 10 | +0.100 |" in printed
+
+
+def test_a_question_at_equal_seconds(files: tuple[str, Path]) -> None:
+    """FedAvg has a score of .3 after 8 s, F3AST after 5; only F3AST has .55, under always."""
+    scores = pd.read_csv(files[1])
+    late = scores["algorithm"] == "fedavg"
+    first = scores.assign(simulated_seconds=5.0 + 3 * late)
+    last = scores.assign(round=20, simulated_seconds=9.0)
+    pd.concat([first, last]).to_csv(files[1], index=False)
+    question = PLAN.split("[[plan.question]]")[0].replace("round = 10", "seconds = 8.0")
+    plan = Path(files[0])
+    plan.write_text(f"{question}reach = 0.55\n[[plan.question]]\ncolumns = ['availability']\n")
+    found = verdicts_of_plan(read_plan(files[0]), read_scores(files[1]))
+    assert found["at"].tolist() == ["until 0.55, up to 8 s"] * 2
+    assert found["score"][0] == "sample_seconds_to_0.55_accuracy"
+    assert found["mean"].tolist() == [-3, 0]
+    plan.write_text(question + "[[plan.question]]\n")
+    found = verdicts_of_plan(
+        read_plan(files[0]), read_scores(files[1]).query("availability=='always'")
+    )
+    assert found["at"].tolist() == ["8 s"] and found["shown"].tolist() == ["above"]

@@ -12,6 +12,19 @@ from f3ast_tff.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")
+MEMORY_METHOD = """
+from dataclasses import dataclass
+
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.settings import register
+
+
+@register("aggregation", "mine", "Mine", about="a sum", order=900)
+@dataclass(frozen=True)
+class Mine(Aggregation):
+    def memory(self):
+        return None
+"""
 SMALL = ["--against=fedavg", "--tune=client_lr=0.01,0.1", "--rounds=2", "--processes=1"]
 
 
@@ -44,7 +57,11 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
         ([PLUGIN, "--against=x"], "algorithm x must be one of"),
         ([PLUGIN, "--seed=1"], "--seed=1: is set by the command"),
         ([PLUGIN, "--tune=x=1"], "--tune=x=1: no method here has a setting x"),
-        ([str(ROOT / "examples/plugins/commuters.py")], "registers 0 methods"),
+        ([PLUGIN, "--against=f3ast+x=1"], "--against=f3ast+x=1: Unknown command line flag 'x'"),
+        (
+            [str(ROOT / "examples/plugins/commuters.py")],
+            "registers 0 methods; name one to run on it, such as f3ast",
+        ),
         ([PLUGIN, "--rounds=0"], "--rounds=0: must be at least 1"),
     ],
 )
@@ -59,6 +76,25 @@ def test_refused(
     assert main(["f3ast-tff", "try", *words]) == 2
     assert message in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_a_score_that_the_runs_lack_is_refused_before_they_are_tuned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["f3ast-tff", "try", PLUGIN, *SMALL, "--score=user_mae"]) == 2
+    assert "--score=user_mae: must be one of sample_accuracy" in capsys.readouterr().err
+    assert not any(tmp_path.glob("runs/*/tuning/runs"))
+
+
+def test_a_memory_that_is_a_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(MEMORY_METHOD)
+    assert main(["f3ast-tff", "try", str(plugin), *SMALL]) == 2
+    assert "memory is a method, must be a value: write @property" in capsys.readouterr().err
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

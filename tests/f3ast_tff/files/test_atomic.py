@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from f3ast_tff.files.atomic import atomic_write, remove_temporaries
+from f3ast_tff.files.atomic import atomic_write, remove_temporaries, write_all
 
 
 def names(folder: Path) -> list[str]:
@@ -106,3 +110,75 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     with atomic_write(path) as file:
         file.write("new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+_WRITER = """
+import sys, time
+from pathlib import Path
+from f3ast_tff.files.atomic import atomic_write
+from f3ast_tff.files.signals import Signals
+if "signals" in sys.argv:
+    Signals().install()
+with atomic_write(Path(sys.argv[1])) as file:
+    file.write("half of the n")
+    file.flush()
+    print("ready", flush=True)
+    time.sleep(30)
+"""
+
+
+def ended_writer(path: Path, signum: int, *words: str) -> int:
+    command = [sys.executable, "-c", _WRITER, str(path), *words]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+        writer.send_signal(signum)
+        return writer.wait(timeout=10)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing_unfinished(signum: signal.Signals, tmp_path: Path) -> None:
+    """A command ends without Python's own end, under which no `finally` is executed."""
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    assert ended_writer(path, signum, "signals") == 128 + signum
+    assert names(tmp_path) == ["file.txt"] and path.read_text() == "old"
+
+
+def test_what_was_killed_an_hour_ago_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    path, other = tmp_path / "file.txt", tmp_path / ".other.txt.0123456789abcdef.tmp"
+    assert ended_writer(path, signal.SIGKILL) == -signal.SIGKILL
+    (left,) = names(tmp_path)
+    other.touch()
+    for seconds, stays in ((0, True), (3700, False)):
+        for each in (tmp_path / left, other):
+            os.utime(each, (time.time() - seconds,) * 2) if each.exists() else None
+        with atomic_write(path) as file:
+            file.write("new")
+        assert ((tmp_path / left).exists(), other.exists()) == (stays, True)
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("at", range(1, 4))
+def test_of_several_files_all_are_replaced_or_none(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("old")
+    left, fsync = [at], os.fsync
+
+    def full(number: int) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(28, "no space left on device")
+        fsync(number)
+
+    files = dict.fromkeys("abc", b"new")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        says = re.escape(f"no space left on device: '{tmp_path / 'abc'[at - 1]}'")
+        with pytest.raises(OSError, match=says):
+            write_all(tmp_path, files)
+    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+    write_all(tmp_path, files)
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == dict.fromkeys(
+        "abc", "new"
+    )

@@ -7,7 +7,8 @@ import logging
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.files.messages import LineFormatter, is_plain, one_line
+from f3ast_tff.files.messages import LineFormatter, is_plain, one_line, printable, show
+from f3ast_tff.files.progress import say
 from f3ast_tff.settings import Parameter
 
 
@@ -28,6 +29,15 @@ def test_one_line(text: str, expected: str) -> None:
 
 def test_a_long_text_is_cut() -> None:
     assert len(one_line("word " * 10_000)) < 2100
+
+
+def test_lines_stay_and_nothing_moves_the_cursor_or_reverses_the_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show("a\n b\x1b[2J\x9b3m\r\u202ec\u2066\u200f Zoë, 日本", end="|")
+    say("d\x1b]0;e\x07")
+    assert capsys.readouterr() == ("a\n b?[2J?3m??c?? Zoë, 日本|", "d?]0;e?\n")
+    assert printable("") == ""
 
 
 def test_log_records() -> None:

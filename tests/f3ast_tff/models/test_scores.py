@@ -86,3 +86,9 @@ def test_other_shapes_are_refused(loss: Any, shape: str) -> None:
 def test_other_forms_are_refused(loss: Any, scores: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         scoring_of("m", loss, scores, outputs=1)
+
+
+def test_a_score_that_is_no_array_is_refused() -> None:
+    scoring = scoring_of("m", squared, {"pair": lambda o, y: (o[:, 0], y[:, 0])}, outputs=1)
+    with pytest.raises(ComponentError, match="score pair returned a tuple, must return an array"):
+        example_scores(scoring, np.zeros((3, 1)), np.zeros((3, 1)))

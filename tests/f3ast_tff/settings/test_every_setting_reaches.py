@@ -29,6 +29,7 @@ from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.settings.examples import CHOOSING
 
 N, ROUNDS = 12, 6
+SPEEDS = str(Path(__file__).with_name("speeds.csv"))
 REGISTRY = builtin_registry()
 # Tasks without files here: their generators are tested with the data sets.
 WITH_FILES = {"cifar100", "shakespeare", "mnist", "cifar10", "cifar10_one_class"}
@@ -54,6 +55,8 @@ PART_OF = {
 }
 # Further settings under which a parameter has an effect.
 WHERE: dict[str, dict[str, Any]] = {
+    "device_column": {"device_file": SPEEDS},
+    "device_column_examples": {"device_file": SPEEDS, "device_column": "computation"},
     "late_rounds": {"late_by": "geometric"},
     "async_starts": {"async_buffer": 2},
     "async_period_seconds": {"availability": "scarce"},
@@ -110,7 +113,8 @@ OTHER_VALUE: dict[str, Any] = {
     "groups_off": 50,
     "signal_file": str(Path(__file__).with_name("prices.csv")),
     "signal_time_unit": "ms",
-    "device_file": str(Path(__file__).with_name("speeds.csv")),
+    "device_file": SPEEDS,
+    "device_column": "computation",
     "slot_seconds": 50.0,
     "fail_below_arrivals": 1.0,
 }

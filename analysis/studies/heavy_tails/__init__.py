@@ -1,0 +1,1 @@
+"""Absences with heavy tails: twelve methods under nine measured systems."""

@@ -1,0 +1,109 @@
+"""Methods at equal simulated seconds, and the time until a score, with runs that never have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.analysis.equal_seconds import AtSeconds
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.document import Text
+from f3ast_tff.analysis.results_frame import read_results
+from f3ast_tff.analysis.run_groups import collect
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.cli.compare import main
+from f3ast_tff.core.errors import ParameterError
+from tests.analysis.conftest import MakeRun
+from tests.analysis.test_x_axis import with_columns
+
+FAST, SLOW = [10.0, 20.0], [40.0, 80.0]
+
+
+@pytest.fixture
+def runs(make_run: MakeRun, tmp_path: Path) -> Path:
+    """Five draws: F3AST is evaluated at 10 and 20 s, .25 and .6; FedAvg at 40 and 80 s.
+
+    FedAvg has .25, and .5 at the end but in draw 0, where it has .7.
+    """
+    for draw in range(5):
+        for algorithm, seconds in (("f3ast", FAST), ("fedavg", SLOW)):
+            last = {"f3ast": 0.6 + 0.01 * draw, "fedavg": 0.7 if draw == 0 else 0.5}[algorithm]
+            folder = make_run(
+                f"{algorithm}{draw}",
+                last,
+                algorithm=algorithm,
+                data_seed=draw,
+                rounds=4 if algorithm == "f3ast" else 5,
+                delivery="asynchronous",
+            )
+            late = [seconds[0], seconds[1] + (60 if algorithm == "f3ast" else draw)]
+            with_columns(folder, simulated_seconds=late)
+    return tmp_path / "runs"
+
+
+def test_scores_are_those_of_the_last_evaluation_up_to_s(runs: Path) -> None:
+    groups = collect(runs).groups
+    at = AtSeconds(80)
+    assert at.time(groups) == 80 and AtSeconds().time(groups) == 80
+    fedavg, f3ast = at.cut(groups)
+    assert list(f3ast.scores("sample_accuracy", "final").values()) == pytest.approx(
+        [0.6, 0.61, 0.62, 0.63, 0.64]
+    )
+    # Only draw 0 has its second evaluation by 80 s.
+    assert list(fedavg.scores("sample_accuracy", "final").values()) == [0.7, *[0.25] * 4]
+    with pytest.raises(ParameterError, match="seconds = 81: must be at most 80, when .*f3ast"):
+        AtSeconds(81).cut(groups)
+    with pytest.raises(RunsError, match="fedavg0 has no evaluation up to 20 seconds"):
+        AtSeconds(20).cut(groups)
+
+
+def test_a_run_that_never_has_the_score_counts_as_s(runs: Path) -> None:
+    at = AtSeconds(80, reach=0.6)
+    groups = at.cut(collect(runs).groups)
+    fedavg, f3ast = (group.scores("sample_seconds_to_0.6_accuracy", "final") for group in groups)
+    assert list(f3ast.values()) == [80] * 5 and list(fedavg.values()) == [80] * 5
+    assert [at.arrived(group, "sample_accuracy") for group in groups] == [1, 5]
+    low = AtSeconds(80, reach=0.25).cut(collect(runs).groups)
+    assert [set(g.scores("sample_seconds_to_0.25_accuracy", "final").values()) for g in low] == [
+        {40.0},
+        {10.0},
+    ]
+    loss = AtSeconds(80, reach=1.5)
+    assert loss.score_of("user_loss") == "user_seconds_to_1.5_loss"
+    assert [loss.arrived(g, "sample_loss") for g in loss.cut(collect(runs).groups)] == [1, 5]
+
+
+def test_compare_judges_at_equal_seconds(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--runs={runs}", f"--out={tmp_path / 'a.png'}"]
+    assert main(["compare", *flags, "--reach=0.25"]) == 0
+    said = capsys.readouterr().out
+    assert "FedAvg: 5 of 5 runs reach sample accuracy 0.25, 40 s on average" in said
+    assert "F3AST is better than FedAvg by 30.000 [30.000, 30.000] over 5 draws." in said
+    assert "they differ in rounds (4, 5)" in said
+    assert main(["compare", *flags, "--x=simulated_seconds"]) == 0
+    assert "at 80 simulated seconds" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", *flags]) == 0
+    assert "Not compared: F3AST with FedAvg, they differ in rounds" in capsys.readouterr().out
+    assert main(["compare", *flags, "--seconds=0"]) == 2
+    assert main(["compare", *flags, "--x=bytes", "--reach=.5"]) == 2
+
+
+def test_report_and_results_compare_asynchronous_runs_at_equal_seconds(runs: Path) -> None:
+    section = build(collect(runs), "final").sections[0]
+    texts = [block.text for block in section.blocks if isinstance(block, Text)]
+    assert any("on test data at 80 simulated seconds, over runs" in text for text in texts)
+    (row,) = read_results(runs).differences(at=AtSeconds()).to_dict("records")
+    assert row["a"] == "F3AST" and row["difference"] == pytest.approx(0.62 - (0.7 + 4 * 0.25) / 5)
+    (row,) = read_results(runs).differences(at=AtSeconds(reach=0.25)).to_dict("records")
+    assert row["difference"] == -30
+
+
+@pytest.mark.parametrize(
+    "given", [{"seconds": 0}, {"seconds": float("inf")}, {"reach": float("nan")}]
+)
+def test_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ParameterError):
+        AtSeconds(**given)
