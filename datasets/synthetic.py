@@ -50,7 +50,7 @@ class AlphaBetaTaskConfig(TaskConfig):
 
     synthetic_alpha: float = parameter(
         Published(1.0),
-        "spread of clients' model means (moves no label, see docs/results.md)",
+        "spread of clients' model means (moves no label, see docs/tasks.md)",
         minimum=0,
     )
     synthetic_beta: float = parameter(
