@@ -38,6 +38,9 @@ class Finish(NamedTuple):
 class AtWork:
     """A run's constraint as a bound on the clients at work; methods plan for M updates per step.
 
+    `largest_k` and `mean_k` are M, the size of a step, for what methods derive from K: first rates
+    and the divisor K. `limit` is K_t, for the selection, and may be above `largest_k`.
+
     Attributes:
         constraint: The run's constraint; its K_t bounds the clients at work.
         buffer: M, number of updates per step of the server.
