@@ -146,6 +146,14 @@ class Asynchronous(LateConfig):
         typical = self.typical(np.flatnonzero(self.world.examples > 0))
         return float(np.quantile(typical, self.async_period_quantile))
 
+    @cached_property
+    def _typical(self) -> np.ndarray:
+        return super().typical(np.arange(self.world.num_clients))
+
+    def typical(self, ids: np.ndarray) -> np.ndarray:
+        """Returns s_k, kept for all clients: most events need those of one client."""
+        return self._typical[ids]
+
     def round_at(self, seconds: float) -> int:
         """Returns the round of the availability process at a time, from 1."""
         return int(seconds / self.period + _ROUNDING) + 1
