@@ -33,6 +33,7 @@ from f3ast_tff.analysis.tidy_scores import (
     only_group,
     ordered_keys,
     read_scores,
+    require_setting,
     runs_where,
     scores_at,
 )
@@ -159,6 +160,8 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
     if at is not None:
         groups = at.cut(groups)
     settings = [*question.rows, *question.columns, *question.mean_over]
+    for name in settings:
+        require_setting("plan", name, table)
     cells: dict[Key, Mapping[Pair, float]] = {}
     for key in dict.fromkeys(tuple(group.settings[name] for name in settings) for group in groups):
         members = chosen(groups, dict(zip(settings, key)))

@@ -38,6 +38,9 @@ class Finish(NamedTuple):
 class AtWork:
     """A run's constraint as a bound on the clients at work; methods plan for M updates per step.
 
+    `largest_k` and `mean_k` are M, the size of a step, for what methods derive from K: first rates
+    and the divisor K. `limit` is K_t, for the selection, and may be above `largest_k`.
+
     Attributes:
         constraint: The run's constraint; its K_t bounds the clients at work.
         buffer: M, number of updates per step of the server.
@@ -142,6 +145,14 @@ class Asynchronous(LateConfig):
             return self.async_period_seconds
         typical = self.typical(np.flatnonzero(self.world.examples > 0))
         return float(np.quantile(typical, self.async_period_quantile))
+
+    @cached_property
+    def _typical(self) -> np.ndarray:
+        return super().typical(np.arange(self.world.num_clients))
+
+    def typical(self, ids: np.ndarray) -> np.ndarray:
+        """Returns s_k, kept for all clients: most events need those of one client."""
+        return self._typical[ids]
 
     def round_at(self, seconds: float) -> int:
         """Returns the round of the availability process at a time, from 1."""

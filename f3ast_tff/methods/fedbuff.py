@@ -51,6 +51,8 @@ class FedBuff(BaseStrategy):
         self._uniform = Uniform(np.ones(num_clients), seed, candidates)
         # Rounds in which the server has stepped, rising.
         self._stepped = np.zeros(0, np.int64)
+        # The same with room for more, doubled when it is full.
+        self._room = np.zeros(16, np.int64)
 
     def select(self, now: Round) -> np.ndarray:
         return self._uniform.select(now)
@@ -68,9 +70,20 @@ class FedBuff(BaseStrategy):
         asked_in = np.full(len(ids), now.number) if now.asked_in is None else now.asked_in
         # A client asked in a round is sent the model before that round's step.
         staleness = len(self._stepped) - np.searchsorted(self._stepped, asked_in[delivered])
-        self._stepped = np.append(self._stepped, np.int64(now.number))
-        weights = staleness_weight(self.weight, staleness) / len(entering)
+        self._count_step(now.number)
+        weights = self.weight_of(staleness) / len(entering)
         return Cohort(entering, weights, self.factor(int(staleness.max())))
+
+    def _count_step(self, round_number: int) -> None:
+        steps = len(self._stepped)
+        if steps == len(self._room):
+            self._room = np.resize(self._room, max(16, 2 * steps))
+        self._room[steps] = round_number
+        self._stepped = self._room[: steps + 1]
+
+    def weight_of(self, staleness: np.ndarray) -> np.ndarray:
+        """Returns s(tau) of each update, `float64 [m]` for tau `int64 [m]`."""
+        return staleness_weight(self.weight, staleness)
 
     def factor(self, longest: int) -> float:
         """Returns the factor of the server's rate for updates of staleness up to `longest`."""
@@ -81,30 +94,36 @@ class FedBuff(BaseStrategy):
         return {"stepped": self._stepped}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        self._stepped = np.zeros_like(state.get("stepped", self._stepped), np.int64)
+        self._stepped = self._room = np.zeros_like(state.get("stepped", self._stepped), np.int64)
         super().restore(state)
 
 
 @dataclass(frozen=True)
-class BufferedConfig(AlgorithmConfig):
-    """Base of the configurations of methods with a buffer."""
+class StalenessConfig(AlgorithmConfig):
+    """Base of the configurations of methods that weigh staleness themselves."""
 
-    deliveries: ClassVar[tuple[str, ...]] = ("late", "asynchronous")
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
-    buffer_size: int = parameter(10, "M, updates that the server waits for", minimum=1)
-
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Refuses all but a plain sum, whose updates the method weighs."""
+        """Refuses all but the method's own sum, whose updates it weighs."""
         name = component_of(self).name
         for setting, only, why in (
-            ("aggregation", "sum", "whose weights are over the updates there"),
+            ("aggregation", self.aggregation, "whose weights are over the updates there"),
             ("staleness_weight", "constant", "which weighs staleness itself"),
         ):
             value = settings.get(setting, only)
             if value != only:
                 raise ParameterError(setting, value, f"must be {only} with algorithm {name}, {why}")
+
+
+@dataclass(frozen=True)
+class BufferedConfig(StalenessConfig):
+    """Base of the configurations of methods with a buffer."""
+
+    deliveries: ClassVar[tuple[str, ...]] = ("late", "asynchronous")
+
+    buffer_size: int = parameter(10, "M, updates that the server waits for", minimum=1)
 
 
 @register(

@@ -124,6 +124,7 @@ def outcome_for_strategy(delivered_round: RoundDelivery, outcome: RoundOutcome) 
     losses = np.full(len(ids), np.nan)
     if len(delivered_round.cohort):
         assert outcome.delivered is not None and outcome.client_losses is not None
-        losses[delivered] = outcome.client_losses
-        delivered[delivered] = outcome.delivered
+        # Forgotten clients come after the cohort.
+        losses[delivered] = outcome.client_losses[: len(delivered_round.cohort)]
+        delivered[delivered] = outcome.delivered[: len(delivered_round.cohort)]
     return Outcome(*map(read_only, (ids, delivered, losses)))

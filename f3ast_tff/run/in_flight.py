@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.late import Admitted, admitted_by, staleness_weight
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import Payload, arrivals_of, distinct_clients
 from f3ast_tff.run.experiment import ByRound
@@ -131,7 +131,7 @@ class InFlight(ByRound):
         return RoundDelivery(
             asked=ids,
             delivered=enters[: len(ids)],
-            cohort=Cohort(cohort.ids, cohort.weights * factor, cohort.step),
+            cohort=replace(cohort, weights=cohort.weights * factor),
             seconds=float(arrivals.round_seconds),
             bytes_down=payload.bytes_down * distinct_clients([ids, *scored]),
             bytes_up=payload.bytes_up * distinct_clients([arrived]),

@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.delivery.event_clock import EventClock, Played, Work
 from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.late import staleness_weight
-from f3ast_tff.methods.parts.strategy import Cohort, Round
+from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import distinct_clients
 from f3ast_tff.run.experiment import AskLosses, Experiment, PlannedRound
@@ -95,7 +95,7 @@ class OnArrival:
         return RoundDelivery(
             asked=played.asked,
             delivered=delivered,
-            cohort=Cohort(cohort.ids, weights, cohort.step),
+            cohort=replace(cohort, weights=weights),
             seconds=played.seconds,
             bytes_down=parts.payload.bytes_down * distinct_clients([played.asked, *scored]),
             bytes_up=parts.payload.bytes_up * played.arrived,

@@ -152,14 +152,8 @@ def _check_mask(name: str, mask: Any, length: int | None) -> None:
 
 def _breaches(strategy: Strategy, now: Round, ids: Any) -> Iterator[str]:
     """Yields what is wrong with ids of selected clients, in words; the first one alone is sure."""
-    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
-        yield f"{type(ids).__name__}: must be an array of client ids"
-    elif len(ids) and ids.dtype.kind not in "iu":
-        yield f"ids of dtype {ids.dtype}: must be integers"
-    elif len(ids) and not 0 <= ids.min() <= ids.max() < len(now.available):
-        wrong = ids.min() if ids.min() < 0 else ids.max()
-        yield f"client {wrong}: must be in 0 .. {len(now.available) - 1}"
-    elif len(ids):
+    yield from _wrong_ids(ids, len(now.available))
+    if len(ids):
         allowed = facts_of(strategy).may_select
         away = ids[~now.available[ids]]
         if len(away) and "unavailable" not in allowed:
@@ -170,6 +164,16 @@ def _breaches(strategy: Strategy, now: Round, ids: Any) -> Iterator[str]:
         excess = now.constraint.excess(ids)
         if excess is not None and "too_many" not in allowed:
             yield excess
+
+
+def _wrong_ids(ids: Any, num_clients: int) -> Iterator[str]:
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+        yield f"{type(ids).__name__}: must be an array of client ids"
+    elif len(ids) and ids.dtype.kind not in "iu":
+        yield f"ids of dtype {ids.dtype}: must be integers"
+    elif len(ids) and not 0 <= ids.min() <= ids.max() < num_clients:
+        wrong = ids.min() if ids.min() < 0 else ids.max()
+        yield f"client {wrong}: must be in 0 .. {num_clients - 1}"
 
 
 def _listed(ids: np.ndarray) -> str:
@@ -230,6 +234,9 @@ def weigh_selected(
         whose = _listed(cohort.ids[infinite])
         reason = f"returned weights that are not finite, {weights[infinite][0]} for {whose}"
         raise refused(strategy, "weigh", now, reason)
+    gone = cohort.forgets
+    if gone is not None and (breach := next(_wrong_ids(gone, len(now.available)), "")):
+        raise refused(strategy, "weigh", now, f"forgets {breach}")
     return replace(cohort, ids=read_only(cohort.ids), weights=read_only(weights))
 
 

@@ -103,8 +103,15 @@ class HostEngine:
         state, memory, now = self._state, self._memory, self._now(t)
         # Late updates, first half: those asked for now train, and wait in their slots.
         if self._late is not None and late_cohort is not None and len(late_cohort.asked):
-            start = LocalStart(state.model)
-            self._late.keep(late_cohort, self._work.train(t, late_cohort.asked, start))
+            trained = self._work.train(t, late_cohort.asked, LocalStart(state.model))
+            if self._parts.aggregation.mixes_models:
+                trained = replace(trained, updates=trained.updates + state.model)
+            self._late.keep(late_cohort, trained)
+        if late_cohort is not None and cohort.forgets is not None:
+            from f3ast_tff.engines.forgetting import with_forgotten
+
+            rules, p = self._parts.aggregation.memory, self._parts.p
+            cohort, late_cohort = with_forgotten(cohort, late_cohort, rules, p, t)
         if len(cohort) == 0 and memory is None:
             return empty_round(by_client)
         # Line 6: clients train from the model, by the rules of a memory if any. Late updates are
@@ -170,7 +177,8 @@ class HostEngine:
             ids=ids,
             weights=np.bincount(which, cohort.weights, len(ids)).astype(np.float32),
             steps=parts.work.num_batches(sizes[ids]),
-            visits=times * parts.work.num_visits(sizes[ids]),
+            # A slot below 0 is of a client that did not train.
+            visits=times * parts.work.num_visits(sizes[ids]) * (late_cohort is None or keys >= 0),
             times=times,
             which=which,
             slots=None if late_cohort is None else keys,
@@ -180,7 +188,9 @@ class HostEngine:
     def _updates(self, t: int, each: _Each, starts: Sequence[ClientInit]) -> LocalResult:
         """The clients' updates: trained now, or kept since the round in which they were asked."""
         if self._late is not None and each.slots is not None:
-            return self._late.of(each.slots)
+            late = self._late.of(each.slots)
+            mixes = self._parts.aggregation.mixes_models
+            return replace(late, updates=late.updates - self._state.model) if mixes else late
         model, offsets, pulls = self._state.model, None, None
         if starts and starts[0].model is not None:
             model = np.array([start.model for start in starts], np.float32)

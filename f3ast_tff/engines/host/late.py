@@ -11,7 +11,10 @@ _PREFIX = "late_"
 
 
 class LateUpdates:
-    """Updates D_k and losses of the clients whose updates are under way."""
+    """Updates D_k and losses of the clients whose updates are under way.
+
+    Of an aggregation that `mixes_models` the rows are the clients' trained models.
+    """
 
     def __init__(self, num_weights: int) -> None:
         """Starts without updates of `num_weights` numbers."""
@@ -31,8 +34,13 @@ class LateUpdates:
         self._losses[late_cohort.slots] = trained.losses
 
     def of(self, slots: np.ndarray) -> LocalResult:
-        """Returns the updates in these slots, `int64 [m]`."""
-        return LocalResult(self._updates[slots], self._losses[slots])
+        """Returns the updates in these slots, `int64 [m]`; 0 for a slot below 0."""
+        there = slots >= 0
+        updates = np.zeros((len(slots), self._updates.shape[1]), np.float32)
+        updates[there] = self._updates[slots[there]]
+        losses = np.full(len(slots), np.nan)
+        losses[there] = self._losses[slots[there]]
+        return LocalResult(updates, losses)
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the updates for a checkpoint."""

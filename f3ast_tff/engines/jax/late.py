@@ -38,7 +38,8 @@ class LateUpdates(NamedTuple):
     """Updates under way, one row per slot; rows of free slots have no meaning.
 
     Attributes:
-        update: D_k, `float32 [slots, num_weights]`.
+        update: D_k, `float32 [slots, num_weights]`; the client's trained model if the aggregation
+            `mixes_models`.
         loss: `Trained.loss`, `float32 [slots]`.
         count: `Trained.count`, `float32 [slots]`.
     """
@@ -53,7 +54,7 @@ class Arrived(NamedTuple):
 
     Attributes:
         number: Number of updates.
-        slot: Slot of each update, `int32 [m]`.
+        slot: Slot of each update, `int32 [m]`; below 0 for the update 0 of a forgotten client.
         weight: Weight of each update, summed over its places in the cohort, `float32 [m]`.
         times: Number of its places in the cohort, `float32 [m]`.
         steps: Local steps of each client, `int32 [m, 1]`.
@@ -99,13 +100,14 @@ class LateRound:
         """
         train_wave = self.fused.wave_training(inputs)
         model, _ = ravel_pytree(state.weights)
+        origin = jnp.zeros_like(model) if self.fused.aggregation.mixes_models else model
         # Rows beyond the end are dropped.
         slots = jnp.where(slots < 0, len(kept.loss), slots)
 
         def wave(w: Any, kept: LateUpdates) -> LateUpdates:
             trained = train_wave(w, LocalStart(state.weights))
             after = jax.vmap(lambda weights: ravel_pytree(weights)[0])(trained.weights)
-            found = LateUpdates(after - model, trained.loss, trained.count)
+            found = LateUpdates(after - origin, trained.loss, trained.count)
             return LateUpdates(
                 *(old.at[slots[w]].set(new, mode="drop") for old, new in zip(kept, found))
             )
@@ -138,7 +140,12 @@ class LateRound:
         )
 
         def one(i: Any, so_far: Summed) -> Summed:
-            update, loss, count = (values[arrived.slot[i]][None] for values in kept)
+            slot = arrived.slot[i]
+            update, loss, count = (
+                jnp.where(slot < 0, 0, values[jnp.maximum(slot, 0)])[None] for values in kept
+            )
+            if self.fused.aggregation.mixes_models:
+                update = update - model
             sent, factor = update, None
             trained = Trained((), optimizer=(), loss=loss, count=count)
             if rules is not None and so_far.clients is not None:

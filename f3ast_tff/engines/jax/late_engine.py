@@ -63,6 +63,11 @@ class LateFusedEngine(FusedEngine):
         self, round_number: int, cohort: Cohort, late_cohort: LateCohort, by_client: bool
     ) -> Queued | None:
         """Adds up late updates and makes the server's step."""
+        if cohort.forgets is not None:
+            from f3ast_tff.engines.forgetting import with_forgotten
+
+            memory, p = self._parts.aggregation.memory, self._parts.p
+            cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
         if len(cohort) == 0 and self._needs_clients:
             return None
         parts = self._parts

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
+from f3ast_tff.engines.forgetting import with_forgotten
 from f3ast_tff.engines.host.sums import Sent, combined
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
@@ -44,11 +45,17 @@ class LateTffEngine(HostSumTffEngine):
             asked = Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
             output, _ = self._execute(self._state_at(round_number), round_number, asked)
             self._keep(late_cohort, output.metrics["client_work"])
+        if late_cohort is not None:
+            memory, p = self._parts.aggregation.memory, self._parts.p
+            cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
         return super()._run_round(round_number, cohort, by_client, late_cohort)
 
     def _keep(self, late_cohort: LateCohort, metrics: Any) -> None:
         losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
-        found = (np.asarray(metrics["updates"]), losses, np.asarray(metrics["delivered"]) > 0)
+        updates = np.asarray(metrics["updates"])
+        if self._parts.aggregation.mixes_models:
+            updates = updates + model_of(self._state)
+        found = (updates, losses, np.asarray(metrics["delivered"]) > 0)
         rows = int(late_cohort.slots.max()) + 1
         for i, new in enumerate(found):
             missing = max(0, rows - len(self._late[i]))
@@ -67,7 +74,14 @@ class LateTffEngine(HostSumTffEngine):
         """Adds up the updates of a cohort, in the order of their slots, and makes the step."""
         assert late_cohort is not None
         parts, memory = self._parts, self._memory
-        updates, losses, finite = (rows[late_cohort.entering] for rows in self._late)
+        slots = late_cohort.entering
+        # Slots below 0 are of forgotten clients, whose update is 0.
+        there, slots = slots >= 0, np.maximum(slots, 0)
+        updates, losses, finite = (rows[slots] for rows in self._late)
+        updates, finite = np.where(there[:, None], updates, 0), finite | ~there
+        losses = np.where(there, losses, np.nan)
+        if parts.aggregation.mixes_models:
+            updates = updates - model_of(self._state)
         weights = cohort.weights.astype(np.float32)
         steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
         rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])

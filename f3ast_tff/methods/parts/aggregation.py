@@ -35,6 +35,8 @@ class Aggregation:
         engines: Engines that can execute the aggregation; `()` for all.
         takes: Further aggregations whose weights make sense here, see `takes_weights`; `None` for
             all.
+        mixes_models: Whether a late update enters as the client's trained model less the present
+            one, w_{t - tau} + D_k - w_t, not as D_k.
 
     Examples:
         >>> import numpy as np
@@ -48,6 +50,7 @@ class Aggregation:
 
     engines: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...] | None] = None
+    mixes_models: ClassVar[bool] = False
 
     @property
     def normalise(self) -> bool:

@@ -104,6 +104,8 @@ class Cohort:
         ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
         weights: Aggregation weight of each, `float64 [m]`.
         step: Factor of the server's learning rate in this round; used if updates may be late.
+        forgets: Further clients, whose remembered update a memory replaces by 0, `int64 [f]`;
+            `None` for nobody. Used if updates may be late.
 
     Examples:
         >>> import numpy as np
@@ -116,6 +118,7 @@ class Cohort:
     ids: np.ndarray
     weights: np.ndarray
     step: float = 1.0
+    forgets: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("ids", self.ids), ("weights", self.weights)):

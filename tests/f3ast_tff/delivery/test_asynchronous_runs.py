@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -48,12 +49,21 @@ LOOP: dict[str, Any] = {
 }
 
 
-def own_event_loop(given: dict[str, Any], weigh: Any, memory: bool) -> tuple[list[Any], float]:
-    """Plays M arrivals per step; returns the weights and the time.
+class Came(NamedTuple):
+    """An update that enters: its client, its staleness, the model it started from, and D_k."""
 
-    `weigh` gives s(tau) / M. With a `memory` y of the latest updates the step is
-    mean(D - y) + mean of all y (CA2FL).
-    """
+    client: int
+    tau: int
+    start: list[Any]
+    update: list[Any]
+
+
+# The server's step: from the model and the updates that enter to the next model.
+Step = Callable[[list[Any], list[Came]], list[Any]]
+
+
+def own_event_loop(given: dict[str, Any], buffer: int, step: Step) -> tuple[list[Any], float]:
+    """Plays `buffer` arrivals per step; returns the weights and the time."""
     parts = Builder(resolve({**given, "engine": "host"}))
     times: Any = parts.delivery
     train, weights = parts.data.train, parts.model.initial_weights(4)
@@ -68,38 +78,109 @@ def own_event_loop(given: dict[str, Any], weigh: Any, memory: bool) -> tuple[lis
         return [-RATE * x.T @ shares / len(x), -RATE * shares.mean(axis=0)]
 
     model: list[Any] = [weight.astype(float) for weight in weights]
-    latest = [[np.zeros_like(part) for part in model] for _ in range(N)]
     working: list[tuple[float, int, int, int, Any]] = []
     idle, now, started = set(range(N)), 0.0, 0
-    for t in range(1, ROUNDS + 1):
+    for t in range(1, given["rounds"] + 1):
         for k in sorted(idle):
             (needed,) = times.seconds(t, np.array([k]))
-            working.append((now + needed, started, k, t, update(k, model)))
+            working.append((now + needed, started, k, t, (model, update(k, model))))
             started += 1
         working.sort(key=lambda each: each[:2])
-        came, working = working[:M], working[M:]
+        came, working = working[:buffer], working[buffer:]
         now = came[-1][0]
         idle = {each[2] for each in came}
-        means = [np.mean([y[i] for y in latest], axis=0) for i in range(2)]
-        for _, _, k, since, found in came:
-            for i, part in enumerate(found):
-                model[i] = model[i] + weigh(t - since) * (part - memory * latest[k][i])
-        for i in range(2):
-            model[i] = model[i] + memory * means[i]
-        for _, _, k, _, found in came:
-            latest[k] = found
+        model = step(model, [Came(k, t - since, *found) for _, _, k, since, found in came])
     return model, now
 
 
-@pytest.mark.parametrize("engine", ["host", "fused"])
-@pytest.mark.parametrize("algorithm", ["fedbuff", "uniform", "fedvarp"])
-def test_as_an_own_event_loop(algorithm: str, engine: str) -> None:
-    buffer = {"buffer_size": M} if algorithm == "fedbuff" else {"async_buffer": M}
-    given = {**LOOP, "algorithm": algorithm, **buffer}
-    power = 0.5 if algorithm == "fedbuff" else 0.0
-    expected, seconds = own_event_loop(
-        given, lambda tau: (1 + tau) ** -power / M, memory=algorithm == "fedvarp"
+def added(model: list[Any], updates: list[list[Any]], weights: Any) -> list[Any]:
+    """Returns the model plus the weighted sum of updates."""
+    return [w + sum(a * u[i] for a, u in zip(weights, updates)) for i, w in enumerate(model)]
+
+
+def buffered(power: float) -> Step:
+    """FedBuff, and FedAvg on arrival with power 0."""
+    return lambda model, came: added(
+        model, [each.update for each in came], [(1 + each.tau) ** -power / M for each in came]
     )
+
+
+def mixed(share: Callable[[int], float]) -> Step:
+    """FedAsync: (1 - a) w + a (w_{t - tau} + D_k), a = `share` of tau."""
+
+    def step(model: list[Any], came: list[Came]) -> list[Any]:
+        ((_, tau, start, update),) = came
+        a = share(tau)
+        return [(1 - a) * w + a * (v + d) for w, v, d in zip(model, start, update)]
+
+    return step
+
+
+def remembering(rule: str, away: float = np.inf) -> Step:
+    """CA2FL: mean(D - y) + mean of all y. ACE: mean of all y afterwards.
+
+    ACED: the mean of those that entered in the last `away` steps before this one, or in this one.
+    """
+    latest: dict[int, Any] = {}
+    entered: dict[int, int] = {}
+    steps = 0
+
+    def step(model: list[Any], came: list[Came]) -> list[Any]:
+        nonlocal steps
+        steps += 1
+        if rule == "ca2fl":
+            zero = [np.zeros_like(part) for part in model]
+            before = [latest.get(each.client, zero) for each in came]
+            model = added(model, [*latest.values()], [1 / N] * len(latest))
+            model = added(model, [each.update for each in came], [1 / M] * M)
+            model = added(model, before, [-1 / M] * M)
+        latest.update({each.client: each.update for each in came})
+        entered.update(dict.fromkeys((each.client for each in came), steps))
+        kept = [latest[k] for k, since in entered.items() if steps - since <= away]
+        number = N if rule == "ace" else len(kept)
+        return model if rule == "ca2fl" else added(model, kept, [1 / number] * len(kept))
+
+    return step
+
+
+def hinge(tau: int) -> float:
+    return 0.5 if tau <= 3 else 0.5 / (2 * (tau - 3) + 1)
+
+
+MIXED = {"algorithm": "fedasync", "rounds": 40}
+LOOPS: dict[str, tuple[dict[str, Any], int, Callable[[], Step]]] = {
+    "fedbuff": ({"algorithm": "fedbuff", "buffer_size": M}, M, lambda: buffered(0.5)),
+    "uniform": ({"algorithm": "uniform", "async_buffer": M}, M, lambda: buffered(0.0)),
+    "ca2fl": ({"algorithm": "fedvarp", "async_buffer": M}, M, lambda: remembering("ca2fl")),
+    "ace": ({"algorithm": "mifa", "rounds": 40}, 1, lambda: remembering("ace")),
+    "fedasync": (MIXED, 1, lambda: mixed(lambda tau: 0.6 * (1 + tau) ** -0.5)),
+    "fedasync_constant": (
+        {**MIXED, "fedasync_weight": "constant", "fedasync_alpha": 0.3},
+        *(1, lambda: mixed(lambda tau: 0.3)),
+    ),
+    "fedasync_hinge": (
+        {**MIXED, "fedasync_weight": "hinge", "fedasync_alpha": 0.5}
+        | {"fedasync_hinge_a": 2.0, "fedasync_hinge_b": 3.0},
+        *(1, lambda: mixed(hinge)),
+    ),
+    "aced": (
+        {"algorithm": "aced", "rounds": 60, "aced_tau": 10},
+        *(1, lambda: remembering("aced", away=10)),
+    ),
+    "aced_buffered": (
+        {"algorithm": "aced", "rounds": 40, "aced_tau": 2, "async_buffer": M},
+        *(M, lambda: remembering("aced", away=2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["host", "fused"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_as_an_own_event_loop(name: str, engine: str) -> None:
+    settings, buffer, step = LOOPS[name]
+    given = {**LOOP, **settings}
+    given["eval_every"] = given["rounds"]
+    expected, seconds = own_event_loop(given, buffer, step())
     found = simulate(**given, engine=engine)
     assert found.metrics["max_staleness"].iloc[-1] > 0
     assert found.selection["round_seconds"].sum() == pytest.approx(seconds, rel=1e-12)

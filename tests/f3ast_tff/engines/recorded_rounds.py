@@ -85,6 +85,8 @@ EARLY: dict[str, dict[str, Any]] = {
         name: {"late_by": "uniform", "late_rounds": 1.0, "buffer_size": 3}
         for name in ("fedbuff", "fadas")
     },
+    "fedasync": {"clients_per_round": 6},
+    "aced": {"clients_per_round": 6, "async_buffer": 2, "aced_tau": 2},
     "fedavg_in_time": {"late_by": "uniform", "late_rounds": 1.0, "in_time_rounds": 1},
 }
 DELAYED = {"delivery": "late", "late_by": "uniform", "late_rounds": 1.0}

@@ -51,6 +51,8 @@ fedavg_in_time | FedAvg in time | InTime | mean | sgd | mean
 fedprox | FedProx | AllAvailable | fedprox | sgd | mean
 feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
 fednova | FedNova | AllAvailable | fednova | sgd | mean
+fedasync | FedAsync | FedAsync | fedasync | sgd | mean
+aced | ACED | Aced | mifa | sgd | mean
 """
 
 
@@ -111,7 +113,8 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
     assert not any(other.pooled for other in others.values())
     assert not any(other.fixed for other in others.values())
     late = dict.fromkeys(("fedbuff", "fadas"), ("late", "asynchronous"))
-    late["fedavg_in_time"] = ("late",)
+    late |= {"fedavg_in_time": ("late",), "fedasync": ("asynchronous",)}
+    late["aced"] = ("asynchronous", "late")
     assert {name: each.deliveries for name, each in others.items() if each.deliveries} == late
 
 

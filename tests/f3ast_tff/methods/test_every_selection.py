@@ -25,7 +25,7 @@ REMEMBER = {
     *("fedprox", "feddyn", "fednova"),
 }
 # Methods of late updates alone.
-LATE = {"fedbuff", "fadas", "fedavg_in_time"}
+LATE = {"fedbuff", "fadas", "fedavg_in_time", "fedasync", "aced"}
 SELECT = sorted(ALGORITHMS.keys() - REMEMBER)
 STARTED = sorted({*SELECT} - LATE)
 # Parameters that change the state.

@@ -44,6 +44,19 @@ def test_fedbuff_by_hand() -> None:
     assert strategy.state()["stepped"].tolist() == [2, 3, 4]
 
 
+def test_steps_are_counted_beyond_the_room() -> None:
+    """Step t is that of round t; after 40 steps an update of round 31 is 9 steps old."""
+    strategy, again = FedBuff(4, buffer=1), FedBuff(4, buffer=1)
+    for t in range(1, 34):
+        round_with(t, [t], strategy)
+    again.restore(strategy.state())
+    for each in (strategy, again):
+        for t in range(34, 40):
+            round_with(t, [t], each)
+        np.testing.assert_allclose(round_with(40, [31], each).weights, [1 / np.sqrt(10)])
+        assert each.state()["stepped"].tolist() == [*range(1, 41)]
+
+
 @pytest.mark.parametrize(("threshold", "factors"), [(1, [1, 1, 0.5]), (2, [1, 1, 1]), (None, [1])])
 def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list[float]) -> None:
     """tau_max is 0, 1 and 2 steps: above tau_c it divides the rate; weights stay 1 / m."""

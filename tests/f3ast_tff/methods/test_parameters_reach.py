@@ -90,6 +90,7 @@ def of_config(name: str) -> Callable[[Built], Any]:
     return lambda built: getattr(built.config, name)
 
 
+WITHOUT_SHARES = {"uniform", "sequential_sgd", "fedvarp", "mimic", "fedbuff", "fadas", "fedasync"}
 ORACLE, EVEN = Blinking.stationary.tolist(), [0.5] * N
 # Algorithms, a parameter, a second value, the function that reads its effect, and the effects of
 # the default and of the second value.
@@ -106,6 +107,12 @@ ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] =
     (("fedavg_in_time",), "in_time_rounds", 3, of("most_rounds"), 0, 3),
     (("fedbuff", "fadas"), "buffer_size", 4, of("buffer"), 10, 4),
     (("fedbuff",), "fedbuff_weight", "inverse", of("weight"), "root", "inverse"),
+    (("fedasync",), "fedasync_alpha", 0.9, of("alpha"), 0.6, 0.9),
+    (("fedasync",), "fedasync_weight", "hinge", of("kind"), "polynomial", "hinge"),
+    (("fedasync",), "fedasync_power", 1.0, of("power"), 0.5, 1.0),
+    (("fedasync",), "fedasync_hinge_a", 2.0, of("hinge"), (10, 6), (2, 6)),
+    (("fedasync",), "fedasync_hinge_b", 4.0, of("hinge"), (10, 6), (10, 4)),
+    (("aced",), "aced_tau", 7, of("limit"), 100, 7),
     (("fadas",), "fadas_tau_c", 4, of("threshold"), 1, 4),
     (("fadas",), "fadas_delay_adaptive", False, of("threshold"), 1, None),
     (F3AST, "rate_beta", 0.25, of("rates.beta"), 0.001, 0.25),
@@ -177,6 +184,6 @@ def test_seed_and_shares_reach_every_strategy(algorithm: str) -> None:
     assert seeds == ([None, None] if algorithm in WITHOUT_SEED else [1, 2])
     if algorithm == "oort_loss":
         np.testing.assert_array_equal(strategies[0].sizes, SIZES)
-    elif algorithm not in ("uniform", "sequential_sgd", "fedvarp", "mimic", "fedbuff", "fadas"):
+    elif algorithm not in WITHOUT_SHARES:
         p = getattr(inside[0], "p", None)
         np.testing.assert_array_equal(inside[0].then.p if p is None else p, P)

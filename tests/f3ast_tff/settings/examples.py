@@ -13,6 +13,7 @@ CHOOSING: dict[tuple[str, str], dict[str, Any]] = {
     ("aggregation", "fedlaavg"): {"algorithm": "fedlaavg"},
     ("aggregation", "focus"): {"algorithm": "focus"},
     ("aggregation", "mifa"): {"algorithm": "mifa"},
+    ("aggregation", "fedasync"): {"algorithm": "fedasync"},
     ("availability", "trace"): {"trace_file": "x.json"},
     ("availability", "table"): {"table_file": "x.npy"},
     ("availability", "stays"): {"stays_file": str(Path(__file__).with_name("stays.csv"))},

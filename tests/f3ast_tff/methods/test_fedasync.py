@@ -1,0 +1,51 @@
+"""FedAsync: shares of arriving models by their staleness, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.fedasync import FedAsync
+from tests.f3ast_tff.methods.test_fedbuff import round_with
+
+
+@pytest.mark.parametrize(
+    ("given", "shares"),
+    [
+        ({"weight": "constant"}, [0.6, 0.6, 0.6]),
+        # 0.6 / (1 + tau), tau = 0, 1, 3.
+        ({"power": 1.0}, [0.6, 0.3, 0.15]),
+        # 1 up to tau = 1, then 1 / (2 (3 - 1) + 1).
+        ({"weight": "hinge", "hinge": (2.0, 1.0)}, [0.6, 0.6, 0.12]),
+    ],
+    ids=str,
+)
+def test_shares_by_hand(given: dict[str, Any], shares: list[float]) -> None:
+    """Steps in rounds 1, 2, 3, 4; a model of round 1 in round 4 is 3 steps old."""
+    strategy = FedAsync(4, **given)
+    found = [round_with(t, [asked], strategy).weights for t, asked in ((1, 1), (2, 1), (3, 3))]
+    np.testing.assert_allclose(
+        np.concatenate([*found[:2], round_with(4, [1], strategy).weights]), shares
+    )
+    np.testing.assert_allclose(found[2], [0.6])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"async_buffer": 2}, "must be 1 with algorithm fedasync, which steps on every arrival"),
+        ({"delivery": "late"}, "asynchronous with algorithm fedasync"),
+        ({"aggregation": "sum"}, "must be fedasync with algorithm fedasync"),
+        ({"staleness_weight": "root"}, "must be constant with algorithm fedasync"),
+        ({"algorithm": "uniform", "aggregation": "fedasync"}, "aggregation"),
+        ({"fedasync_alpha": 1.5}, "must be above 0 and at most 1"),
+    ],
+    ids=str,
+)
+def test_refused_with_the_reason(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        simulate(**{"task": "synthetic", "algorithm": "fedasync", "rounds": 2, **given})
