@@ -38,9 +38,9 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
 from f3ast_tff.files.messages import one_line, show
 from f3ast_tff.settings import parameter
-from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
+from f3ast_tff.settings.text_values import conditions
 
 # Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it; its mean over their
 # second half, and the mean size of its change between them there.
@@ -335,7 +335,7 @@ def only_group(groups: Sequence[RunGroup], of: str, advice: str) -> RunGroup:
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
-    """Returns the runs of `read_scores` that meet conditions, see `settings.conditions`.
+    """Returns the runs of `read_scores` that meet conditions, see `settings.text_values`.
 
     Raises:
         ParameterError: If no run has a setting, or its value.

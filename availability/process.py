@@ -10,9 +10,9 @@ import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.joint_availability import JointAvailability
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings.text_values import number_in
 
 
 class AvailabilityProcess(Protocol):

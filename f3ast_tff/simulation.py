@@ -22,6 +22,13 @@ from f3ast_tff.records.metrics import Row, shown_scores
 from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.run.simulate_arguments import (
+    check_files,
+    check_folder,
+    check_functions,
+    seeds_of,
+    texts_of,
+)
 from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings.configuration import GIVEN_ARRAYS, Configuration
 from f3ast_tff.settings.registry import registry_with
@@ -36,15 +43,6 @@ if TYPE_CHECKING:
 
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row, TrainedModel], None]
-
-# Settings of a run's files, with the values for no files.
-_OF_FILES: Mapping[str, tuple[Any, ...]] = {
-    "client_scores": (None, False),
-    "write_masks": (None, "none"),
-    "logger": (None, ""),
-    "output_dir": (None,),
-    "run_name": (None,),
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -255,14 +253,13 @@ def simulate(
     """
     import pandas as pd
 
+    check_folder(folder)
+    check_functions(on_round=on_round, on_evaluation=on_evaluation)
+    plugins = texts_of("plugins", plugins)
     if seeds is not None:
         if "seed" in settings:
             raise ParameterError("seed", settings["seed"], "must not be given with seeds")
-        seeds = list(seeds)
-        if not seeds:
-            raise ParameterError("seeds", seeds, "must hold at least one")
-        if len({*seeds}) < len(seeds):
-            raise ParameterError("seeds", seeds, "must differ: a repeated run has equal results")
+        seeds = seeds_of(seeds)
         common = {"rounds": rounds, "engine": engine, "plugins": plugins, **settings}
         common.update(on_round=on_round, on_evaluation=on_evaluation)
         draws = "data_seed" not in settings and not isinstance(task, FederatedData)
@@ -275,8 +272,8 @@ def simulate(
             found.append(run)
         return _results({"": found})
     if not isinstance(private := settings.get("private"), (str, type(None))):
-        settings["private"] = ",".join(map(str, private)) or None
-    _check_files(folder, settings)
+        settings["private"] = ",".join(texts_of("private", private)) or None
+    check_files(folder, settings)
     start, settings = _start_of(settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
@@ -337,9 +334,14 @@ def compare(
     """
     from f3ast_tff.analysis.results_frame import Results
 
-    if not methods:
-        raise ParameterError("methods", {}, "must hold at least one")
-    each = None if seeds is None else list(seeds)
+    check_folder(folder)
+    if (
+        not isinstance(methods, Mapping)
+        or not methods
+        or not all(isinstance(n, str) for n in methods)
+    ):
+        raise ParameterError("methods", methods, "must be methods by name, at least one")
+    each = None if seeds is None else seeds_of(seeds)
     found: dict[str, list[Any]] = {}
     for name, given in methods.items():
         ready = given if isinstance(given, list) else [given]
@@ -385,15 +387,3 @@ def _start_of(settings: Mapping[str, Any]) -> tuple[list[np.ndarray] | None, dic
 
     start = given_arrays(value)
     return start, {**settings, "initial_weights": f"{GIVEN_ARRAYS}{digest_of(start)}"}
-
-
-def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
-    """Refuses settings of a run's files that contradict `folder`."""
-    for name, none in _OF_FILES.items():
-        value = settings.get(name)
-        if folder is None and value not in none:
-            allowed = "must not be given without folder: nothing is written"
-            raise ParameterError(name, value, allowed)
-        if folder is not None and value is not None and name in ("output_dir", "run_name"):
-            allowed = f"must not be given with folder, which is {os.fspath(folder)}"
-            raise ParameterError(name, value, allowed)

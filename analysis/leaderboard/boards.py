@@ -19,8 +19,8 @@ from f3ast_tff.analysis.tidy_scores import kept_groups, label, read_scores, runs
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.study_folders import declared
-from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.text_values import conditions
 
 _SHARES = {"examples": "p_k = n_k / n", "batches": "p_k by batches", "equal": "p_k = 1 / N"}
 # Words for settings in a board's title.

@@ -41,7 +41,7 @@ from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
-from f3ast_tff.settings.conditions import integer_range
+from f3ast_tff.settings.text_values import integer_range
 
 _HEADINGS = ("difference", "score", "at", "mean", "interval", "median", "above 0", "p", "shown")
 

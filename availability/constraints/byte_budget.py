@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import register
+from f3ast_tff.settings.text_values import number_in
 
 from .constraint import ConstraintConfig
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.text_values import integer_in, number_in
 
 from .constraint import ConstraintConfig
 

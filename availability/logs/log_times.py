@@ -29,6 +29,8 @@ _NAMED_UTC = r"\s*(?:UTC|GMT|utc|gmt)$"
 _FAR_YEAR = r"(?:2[1-9]|[3-9]\d)\d\d-"
 # Distinct numbers beyond 2100 that may stand for ends that have not come.
 _MAX_SENTINELS = 2
+# Seconds from 1970 to the last date that 64 bits hold in nanoseconds, in the year 2262.
+_FARTHEST = 2**63 / 1e9
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d{8}T\d")
 
 
@@ -198,9 +200,10 @@ def _of_texts(column: Any, ends: bool, name: str) -> _Column:
     zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
     if zoned.any():
         _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
-    values = ((dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)).to_numpy(
-        float
-    )
+    since = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
+    values = since.to_numpy(float, copy=True)
+    # Years that pandas 2 does not read, and pandas 3 does.
+    values[np.abs(values) > _FARTHEST] = np.nan
     allowed = "must be a number, or a date as 2024-06-01T18:00:00Z"
     _refuse(column, np.isnan(values) & ~is_open, allowed, name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))

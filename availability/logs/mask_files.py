@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.array_files import load_npz, open_npy, write_npz
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import read_text
+from f3ast_tff.settings.text_values import number_in
 
 FORMS = (".csv", ".npy", ".npz")
 # An index and a value of a CSR matrix, bytes.

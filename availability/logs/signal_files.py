@@ -10,9 +10,9 @@ from reprlib import repr
 import numpy as np
 
 from f3ast_tff.availability.logs.log_times import read_times
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_text
+from f3ast_tff.settings.text_values import number_in
 
 HEADER = "time,value"
 _MAX_BYTES = 2**26

@@ -43,10 +43,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DeviceTraces
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import read_bytes, read_json, read_text
 from f3ast_tff.files.plain_pickle import load_plain
+from f3ast_tff.settings.text_values import number_in
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"

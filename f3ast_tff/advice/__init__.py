@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog, log_of
 from f3ast_tff.availability.logs.device_traces import DAY
 from f3ast_tff.availability.logs.log_measures import measure_log
 from f3ast_tff.availability.logs.mask_files import packed_masks
-from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError, whole_number
+from f3ast_tff.core.local_training import vector_of
 
 _USUAL_KS = (5, 10, 20)
 
@@ -53,7 +54,7 @@ def advise(
     log = _log(masks)
     n = log.masks.shape[1]
     table = log.masks.table()
-    shares = np.full(n, 1 / n) if p is None else np.asarray(p, np.float64)
+    shares = np.full(n, 1 / n) if p is None else vector_of("shares", p)
     usable = shares.shape == (n,) and np.isfinite(shares).all() and (shares > 0).all()
     # A share far below another is 0 beside it.
     if not usable or not (shares / shares.max() > 0).all():
@@ -61,12 +62,15 @@ def advise(
         raise ParameterError("shares", f"shape {shares.shape}", allowed)
     if ks is None:
         ks = [k for k in _USUAL_KS if k <= n] or [n]
-    wanted = np.unique(ks)
+    try:
+        wanted = np.unique(ks)
+    except (TypeError, ValueError):  # Values of several types or lengths.
+        wanted = np.zeros(0)
     if wanted.dtype.kind not in "iu" or not len(wanted) or wanted[0] < 1 or wanted[-1] > n:
         allowed = f"must be in 1..{n}, the clients of the log, as whole numbers"
-        raise ParameterError("clients_per_round", ",".join(map(str, np.ravel(ks))), allowed)
-    if rounds_per_day is not None and rounds_per_day < 1:
-        raise ParameterError("rounds_per_day", rounds_per_day, "must be at least 1")
+        raise ParameterError("clients_per_round", _shown(ks), allowed)
+    if rounds_per_day is not None:
+        rounds_per_day = whole_number("rounds_per_day", rounds_per_day, least=1)
     there = table.any(axis=0)
     if not there.any():
         raise DataError("the log: nobody is online in any round")
@@ -86,6 +90,10 @@ def advise(
         plans=plans,
         round_seconds=log.round_seconds,
     )
+
+
+def _shown(ks: Any) -> str:
+    return ",".join(map(str, ks)) if isinstance(ks, Iterable) else str(ks)
 
 
 def _rounds_per_day(round_seconds: int | None) -> int:

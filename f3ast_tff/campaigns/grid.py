@@ -17,12 +17,12 @@ from f3ast_tff.campaigns.runs import DRAW, PlannedRun, runs_where, with_own_draw
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.begun import as_begun
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
-from f3ast_tff.settings.conditions import MAX_VALUES, ValueRefused, integer_range
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.registry import load_plugin
 from f3ast_tff.settings.resolve import applicable, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
+from f3ast_tff.settings.text_values import MAX_VALUES, ValueRefused, integer_range
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
 # Limit on the runs, all of which are resolved before the first run starts.

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.core.decimal_texts import number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.records.results import DamagedResult, sound_summary
@@ -19,9 +18,9 @@ from f3ast_tff.records.run_folder import is_without_rounds, read_config, refuse_
 from f3ast_tff.run.extension import shorter_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
-from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.text_values import conditions, number_in
 
 # An axis whose value d stands for `data_seed` d and `seed` d, so for all random draws.
 DRAW = "draw"

@@ -19,7 +19,6 @@ from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
-from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.files.exit_codes import fail
 from f3ast_tff.files.messages import show
@@ -28,6 +27,7 @@ from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.text_values import integer_in, number_in
 
 if TYPE_CHECKING:
     from f3ast_tff.advice import Advice

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+from numbers import Integral
 
+# Length of a value in a message.
+_LONGEST = 500
 _OF_A_PATH = frozenset(
     {
         errno.EACCES,
@@ -50,7 +53,26 @@ class ParameterError(ValueError):
         self.allowed = allowed
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.value}: {self.allowed}"
+        """Names parameter, value and allowed values in one line, the value cut if long."""
+        value = " ".join(str(self.value).split())
+        shown = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        return f"{self.name} = {shown}: {self.allowed}"
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """Returns an argument that must be an integer.
+
+    Raises:
+        ParameterError: If it is none, or below `least`.
+
+    Examples:
+        >>> from f3ast_tff.core.errors import whole_number
+        >>> whole_number("rounds", 5, least=1)
+        5
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ParameterError(name, value, f"must be an integer, at least {least}")
+    return int(value)
 
 
 class ComponentError(TypeError):

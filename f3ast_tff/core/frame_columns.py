@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.client_names import client_names, listed, numbers_if_all
-from f3ast_tff.core.decimal_texts import number_in
 
 _NUMBERS = "biuf"
 # Largest integer that a float64 distinguishes from its neighbours.
@@ -137,7 +136,7 @@ def _with_odd_text(series: Any) -> str:
 def is_number(value: Any) -> bool:
     """Whether a value, or the text of one, is a number."""
     try:
-        number_in(value) if isinstance(value, str) else float(value)
+        float(value)
     except (TypeError, ValueError):
         return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -117,6 +118,21 @@ def client_share(sizes: np.ndarray, work: LocalTraining, unit: str) -> np.ndarra
         "equal": lambda: np.asarray(sizes) > 0,
     }[unit]()
     return np.asarray(counts, np.float64) / np.sum(counts)
+
+
+def vector_of(name: str, value: Any) -> np.ndarray:
+    """Returns an argument of numbers, `float64 [n]`.
+
+    Raises:
+        ParameterError: If it is no vector of real numbers.
+    """
+    try:
+        found = np.asarray(value)
+        if found.ndim == 1 and found.dtype.kind in "biuf":
+            return found.astype(np.float64)
+    except ValueError:  # Lists of several lengths.
+        pass
+    raise ParameterError(name, value, "must be numbers, one per client")
 
 
 def check_client_shares(p: np.ndarray) -> None:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+from types import NoneType
+from typing import Any
 
 import numpy as np
+
+from f3ast_tff.core.errors import ParameterError, whole_number
+
+
+def _is_vector(values: Any, kinds: str) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in kinds
 
 
 @dataclass(frozen=True)
@@ -39,19 +48,25 @@ class RoundConstraint:
     minimum: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
-            raise ValueError(f"k {self.k!r}: must be an integer, at least 1")
+        whole_number("k", self.k, least=1)
         if (self.cost is None) != (self.budget is None):
             raise ValueError("cost and budget must be given together")
         if (self.group is None) != (self.minimum is None):
             raise ValueError("group and minimum must be given together")
         if self.cost is not None and self.group is not None:
             raise ValueError("costs and groups cannot be combined")
+        for name in ("cost", "group", "minimum"):
+            values = getattr(self, name)
+            kinds = "iuf" if name == "cost" else "iu"
+            if values is not None and not _is_vector(values, kinds):
+                raise ParameterError(name, values, "must be an array of numbers, one-dimensional")
+        if not isinstance(self.budget, (Real, NoneType)):
+            raise ParameterError("budget", self.budget, "must be a number")
         if self.cost is not None and self.budget is not None:
             if not (np.all(self.cost > 0) and np.all(np.isfinite(self.cost))):
-                raise ValueError("every cost must be above 0 and finite")
+                raise ParameterError("cost", self.cost, "every cost must be above 0 and finite")
             if not self.budget > 0:
-                raise ValueError(f"budget {self.budget}: must be above 0")
+                raise ParameterError("budget", self.budget, "must be above 0")
         if self.group is not None and self.minimum is not None:
             if np.any(self.group < -1) or np.any(self.group >= len(self.minimum)):
                 raise ValueError(f"groups must be in -1 .. {len(self.minimum) - 1}")

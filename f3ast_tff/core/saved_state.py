@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,11 +66,15 @@ class SavedState:
         Raises:
             ValueError: If a part is missing or unknown, or has another number of clients.
         """
+        if not isinstance(state, Mapping):
+            raise ValueError(f"saved {self.saved_as}: must be arrays by name, as of state()")
         own, parts = self.saved_arrays(), self.saved_parts()
         missing = sorted(set(own) - set(state))
         if missing:
             raise ValueError(f"saved {self.saved_as} lack {', '.join(missing)}")
         for name, array in own.items():
+            if not isinstance(state[name], np.ndarray) or state[name].dtype.kind not in "biuf":
+                raise ValueError(f"saved {name} is no array of numbers")
             if state[name].shape != array.shape:
                 raise ValueError(
                     f"saved {name} has shape {state[name].shape}, not {array.shape}: it is of "

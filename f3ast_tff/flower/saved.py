@@ -42,15 +42,22 @@ def load_round(path: Path) -> SavedRound | None:
     """Returns the round written by `save_round`; `None` if there is no file.
 
     Raises:
-        CheckpointError: If the file is damaged or has other content.
+        CheckpointError: If the file is damaged or has other content, such as a model that is not
+            finite.
     """
     if not path.exists():
         return None
     try:
         with open_regular(path) as file:
             arrays = read_npz(file)
-        number = int(arrays["round"])
+        number = arrays["round"]
+        if number.shape or number.dtype.kind not in "iu" or number < 0:
+            raise ValueError(f"its round is {number}: must be an integer, at least 0")
+        for name, value in arrays.items():
+            known = value.dtype.kind in "biuf"
+            if not known or name.startswith("model/") and not np.isfinite(value).all():
+                raise ValueError(f"its {name} is no array of finite numbers")
     except (KeyError, OSError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
-    saved = Checkpoint(number, arrays, meta={})
-    return SavedRound(number, saved.part("model"), saved.part("strategy"))
+    saved = Checkpoint(int(number), arrays, meta={})
+    return SavedRound(int(number), saved.part("model"), saved.part("strategy"))

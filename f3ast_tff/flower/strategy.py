@@ -27,10 +27,11 @@ from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower.nodes import Nodes
 from f3ast_tff.flower.replies import Model, by_client, mean_metrics, metric, models_of
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
-from f3ast_tff.methods.parts.own_server import constraint_from
+from f3ast_tff.methods.parts.own_server import constraint_from, process_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
 from f3ast_tff.run.strategy_facts import facts_of
+from f3ast_tff.settings import REQUIRED, parameter, parameters_of
 from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger("flwr")
@@ -53,6 +54,17 @@ class _Open:
     ids: np.ndarray
     model: Model
     nodes: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Bounds of the arguments of `AvailabilityStrategy`."""
+
+    num_clients: int = parameter(REQUIRED, "clients N", minimum=1)
+    state_file: str | None = parameter(None, "file of the server's state", is_path=True)
+    server_lr: float = parameter(1.0, "step along the aggregate", above=0)
+    evaluate_every: int = parameter(1, "rounds between evaluations", minimum=0)
+    answer_seconds: float = parameter(30.0, "longest wait for an answer", minimum=0)
 
 
 class AvailabilityStrategy(FlowerStrategy):
@@ -112,26 +124,21 @@ class AvailabilityStrategy(FlowerStrategy):
         if self._aggregation not in _AGGREGATIONS:
             allowed = f"weighs for the aggregation {self._aggregation}: must be sum or mean"
             raise ParameterError("strategy", type(strategy).__name__, allowed)
-        for name, value, holds, allowed in (
-            ("num_clients", num_clients, num_clients >= 1, "at least 1"),
-            ("server_lr", server_lr, 0 < server_lr < np.inf, "above 0 and finite"),
-            ("evaluate_every", evaluate_every, evaluate_every >= 0, "at least 0"),
-            ("answer_seconds", answer_seconds, answer_seconds >= 0, "at least 0"),
-        ):
-            if not holds:
-                raise ParameterError(name, value, f"must be {allowed}")
+        given = {"num_clients": num_clients, "server_lr": server_lr, "state_file": state_file}
+        given |= {"evaluate_every": evaluate_every, "answer_seconds": answer_seconds}
+        checked = {p.name: p.checked(given[p.name]) for p in parameters_of(_Arguments)}
         if facts.num_clients not in (None, num_clients):
             allowed = f"must be {facts.num_clients}, the clients of the strategy"
             raise ParameterError("num_clients", num_clients, allowed)
         self._strategy = strategy
-        self._num_clients = num_clients
+        self._num_clients = checked["num_clients"]
         self._constraint = constraint_from("clients_per_round", clients_per_round)
-        self._availability = availability
-        self._state_file = None if state_file is None else Path(os.path.expanduser(state_file))
-        self._server_lr = server_lr
-        self._evaluate_every = evaluate_every
-        self._answer_seconds = answer_seconds
-        self._nodes = Nodes(num_clients, answer_seconds)
+        self._availability = None if availability is None else process_from(availability)
+        self._state_file = Path(checked["state_file"]) if checked["state_file"] else None
+        self._server_lr = checked["server_lr"]
+        self._evaluate_every = checked["evaluate_every"]
+        self._answer_seconds = checked["answer_seconds"]
+        self._nodes = Nodes(self._num_clients, self._answer_seconds)
         self._rounds_before = 0
         self._seconds: float | None = None
         self._open: _Open | None = None
@@ -194,9 +201,9 @@ class AvailabilityStrategy(FlowerStrategy):
         saved = None if self._state_file is None else load_round(self._state_file)
         if saved is None:
             return initial
-        shapes = {name: value.shape for name, value in saved.model.items()}
-        if shapes != {name: tuple(array.shape) for name, array in initial.items()}:
-            raise CheckpointError(f"{self._state_file} holds another model: {shapes}")
+        forms = {name: (str(each.dtype), each.shape) for name, each in saved.model.items()}
+        if forms != {name: (each.dtype, tuple(each.shape)) for name, each in initial.items()}:
+            raise CheckpointError(f"{self._state_file} holds another model: {forms}")
         try:
             self._strategy.restore(saved.strategy)
         except ValueError as error:

@@ -131,12 +131,20 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
         >>> sorted(select_clients(strategy, now).tolist())
         [0, 2]
     """
+    _check_arguments(strategy, now)
     _check_mask("available", now.available, facts_of(strategy).num_clients)
     ids = strategy.select(now)
     if breach := next(_breaches(strategy, now, ids), ""):
         raise refused(strategy, "select", now, f"returned {breach}")
     # The strategy may keep its array and change it.
     return read_only(ids)
+
+
+def _check_arguments(strategy: Any, now: Any) -> None:
+    if not (hasattr(strategy, "select") and hasattr(strategy, "weigh")):
+        raise ParameterError("strategy", strategy, "must be a Strategy, with select and weigh")
+    if not isinstance(now, Round):
+        raise ParameterError("now", now, "must be a Round")
 
 
 def _check_mask(name: str, mask: Any, length: int | None) -> None:
@@ -206,6 +214,7 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
         >>> cohort.ids.tolist(), cohort.weights.round(3).tolist()  # The update of client 2 is lost.
         ([0], [0.5])
     """
+    _check_arguments(strategy, now)
     if breach := next(_breaches(strategy, now, ids), ""):
         raise ParameterError("ids", ids, f"has {breach}")
     return weigh_selected(strategy, now, ids, delivered)

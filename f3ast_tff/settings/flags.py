@@ -9,12 +9,11 @@ from typing import Any
 
 from absl import flags
 
-from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import first_twice
-from f3ast_tff.settings.conditions import ValueRefused, integer_range
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter
+from f3ast_tff.settings.text_values import ValueRefused, integer_in, integer_range, number_in
 
 PLUGIN = "plugin"
 PLUGIN_HELP = "FILE.py or package.module with components of your own; may be given several times"

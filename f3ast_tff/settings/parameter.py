@@ -210,7 +210,7 @@ class Parameter:
                 return float(value)
             except OverflowError as error:
                 raise ParameterError(self.name, value, "must be finite") from error
-        if self.kind in (int, float) and not isinstance(value, bool) and hasattr(value, "item"):
+        if self.kind in (int, float) and hasattr(value, "item") and np.ndim(value) == 0:
             value = value.item()
         if type(value) is float:
             value += 0.0  # -0.0 becomes 0.0.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.process import IndependentAvailability, stationary_of
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares, vector_of
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
 
@@ -124,29 +124,33 @@ class AlgorithmConfig:
             OwnServer,
             UnknownAvailability,
             constraint_from,
+            process_from,
         )
 
         if cls.deliveries:
             # With a server that waits for its cohort it would be FedAvg under another name.
             allowed = f"needs the late updates of a run (--delivery={cls.deliveries[0]})"
             raise ParameterError("algorithm", component_of(cls).name, allowed)
-        p = np.asarray(p, np.float64)
+        p = vector_of("p", p)
         check_client_shares(p)
         constraint = constraint_from("k", k)
         if constraint.largest_k > len(p):
             raise ParameterError("k", k, f"must be at most {len(p)}, the number of clients")
-        if seed < 0:
-            raise ParameterError("seed", seed, "must be at least 0")
-        if sizes is not None and np.shape(sizes) != p.shape:
-            given = f"shape {list(np.shape(sizes))}"
-            raise ParameterError("sizes", given, f"must be [{len(p)}], one per client")
-        process: Any = UnknownAvailability(len(p)) if availability is None else availability
+        seed = whole_number("seed", seed, least=0)
+        rounds = None if rounds is None else whole_number("rounds", rounds, least=1)
+        sizes = p if sizes is None else vector_of("sizes", sizes)
+        if sizes.shape != p.shape or not (np.isfinite(sizes) & (sizes >= 0)).all():
+            allowed = f"must be {len(p)} numbers of at least 0, one per client"
+            raise ParameterError("sizes", sizes, allowed)
+        process: Any = UnknownAvailability(len(p))
+        if availability is not None:
+            process = process_from(availability)
         server = OwnServer(process, rounds)
         config = cls(**server.settings(parameters_of(cls), parameters))
         absent: Any = None  # Data and model exist only on the user's server.
         world = StrategyContext(
             p=p,
-            sizes=p if sizes is None else np.asarray(sizes),
+            sizes=sizes,
             availability=process,
             constraint=constraint,
             rounds=rounds or 0,

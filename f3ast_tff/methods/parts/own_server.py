@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.constraints.counts import FixedK
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Derived, Parameter, Reading
 
@@ -41,15 +41,27 @@ def constraint_from(name: str, k: Any) -> Any:
     Raises:
         ParameterError: If `k` is neither, or the number is below 1; `name` is the parameter's.
     """
-    if not isinstance(k, (int, np.integer)):
-        try:
-            KINDS["constraint"].check_object(k)
-        except ComponentError as error:
-            raise ParameterError(name, k, "must be an integer or a constraint") from error
-        return k
-    if k < 1:
-        raise ParameterError(name, k, "must be at least 1")
-    return FixedK(clients_per_round=int(k))
+    if isinstance(k, (int, np.integer)) and not isinstance(k, bool):
+        return FixedK(clients_per_round=whole_number(name, k, least=1))
+    try:
+        KINDS["constraint"].check_object(k)
+    except ComponentError as error:
+        raise ParameterError(name, k, "must be an integer or a constraint") from error
+    return k
+
+
+def process_from(availability: Any) -> Any:
+    """Returns an availability process unchanged.
+
+    Raises:
+        ParameterError: If it is none.
+    """
+    try:
+        KINDS["availability"].check_object(availability)
+    except ComponentError as error:
+        allowed = "must be an availability process"
+        raise ParameterError("availability", availability, allowed) from error
+    return availability
 
 
 class OwnServer(dict[str, Any]):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
@@ -84,6 +84,12 @@ class Round:
     request: int = 0
 
     def __post_init__(self) -> None:
+        whole_number("number", self.number, least=1)
+        whole_number("request", self.request, least=0)
+        if not isinstance(self.constraint, RoundConstraint):
+            raise ParameterError("constraint", self.constraint, "must be a RoundConstraint")
+        if not callable(self.losses):
+            raise ParameterError("losses", self.losses, "must be a function of client ids")
         object.__setattr__(self, "losses", asked_once(self.losses))
 
     def generator(self, seed: int) -> np.random.Generator:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.availability.logs.availability_log import AvailabilityLog, log_of_frame, read_log
+from f3ast_tff.availability.logs.signal_files import read_signal
 from f3ast_tff.core.errors import DataError, ParameterError
 
 HOUR = 3600
@@ -315,3 +316,28 @@ def test_a_trace_without_a_finite_time_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"devices": {"a": [[-Infinity, "AVL_TRAIN"]]}}')
     with pytest.raises(DataError, match="no entry has a time"):
         read_log(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("year", ["0001", "1677", "2263", "9999"])
+@pytest.mark.parametrize("zone", ["", "T00:00:00Z"])
+@pytest.mark.parametrize("others", ["2024-06-0{}", "{}"])
+def test_far_years_are_refused_in_one_line(
+    year: str, zone: str, others: str, tmp_path: Path
+) -> None:
+    """They are, too, if all dates are of such a year; an end of the year 9999 has not come."""
+    far = f"{year}-06-0{{}}"
+    near = others if "2024" in others else far
+    path = tmp_path / "log.csv"
+    for first, last in ((near, far), (far, near)):
+        rows = [f"a,{first.format(day)}{zone},{first.format(day + 1)}{zone}" for day in (1, 3)]
+        rows += [f"b,{last.format(day)}{zone},{last.format(day + 1)}{zone}" for day in (5, 7)]
+        path.write_text("\n".join(["device,start,end", *rows]))
+        with pytest.raises(DataError, match=f"column 'start', line . is '{year}-06-0"):
+            read_log(path, 3600.0)
+    for first, second in ((near, far), (far, near)):
+        path.write_text(f"date,a,b\n{first.format(1)}{zone},1,0\n{second.format(2)}{zone},0,1\n")
+        with pytest.raises(DataError, match=f"'{year}-06-0"):
+            read_log(path, 3600.0)
+        path.write_text(f"time,value\n{first.format(1)}{zone},1\n{second.format(2)}{zone},2\n")
+        with pytest.raises(DataError, match=f"'{year}-06-0"):
+            read_signal(path)

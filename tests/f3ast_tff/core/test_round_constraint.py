@@ -99,12 +99,12 @@ def test_admit_by_hand() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 0}, "k 0: must be an integer, at least 1"),
+        ({"k": 0}, "k = 0: must be an integer, at least 1"),
         ({"k": 2, "cost": np.ones(2)}, "cost and budget"),
         ({"k": 2, "group": np.zeros(2, int)}, "group and minimum"),
         ({"k": 2, "cost": np.array([1.0, 0.0]), "budget": 1.0}, "every cost must be above 0"),
         ({"k": 2, "cost": np.array([1.0, np.nan]), "budget": 1.0}, "every cost must be above 0"),
-        ({"k": 2, "cost": np.ones(2), "budget": np.nan}, "budget nan: must be above 0"),
+        ({"k": 2, "cost": np.ones(2), "budget": np.nan}, "budget = nan: must be above 0"),
         ({"k": 2, "group": np.array([0, 2]), "minimum": np.array([1, 1])}, r"in -1 \.\. 1"),
         ({"k": 2, "group": np.array([0, 1]), "minimum": np.array([1, 2])}, "at most k = 2"),
     ],

@@ -14,9 +14,9 @@ from f3ast_tff.availability.logs.signal_files import read_signal
 from f3ast_tff.availability.logs.trace_files import read_traces
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.client_names import client_names
-from f3ast_tff.core.decimal_texts import integer_in, number_in
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings.resolve import resolve
+from f3ast_tff.settings.text_values import integer_in, number_in
 
 NO_NUMBERS = ("0x10", "1_0", "1\u0662", "\uff11\uff12", "", "1 0", "1e", "--1", "\u221e")
 TEN = "010"

@@ -1,4 +1,8 @@
-"""Texts with several values: ranges of integers, and conditions SETTING=VALUE."""
+"""Values in texts: numbers, ranges of integers, and conditions SETTING=VALUE.
+
+A number has digits from 0 to 9, perhaps with a sign, a point and an exponent: `010` is 10. `0x10`,
+`1_0` and digits of other scripts, which Python also takes, are refused, in flags, logs and files.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,46 @@ from f3ast_tff.core.errors import ParameterError
 # Numbers of at most 18 digits each, counted before they are listed.
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 MAX_VALUES = 10_000
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", re.IGNORECASE
+)
 
 
 class ValueRefused(ValueError):
     """A refused value; the message names the allowed values."""
+
+
+def integer_in(text: str) -> int:
+    """Returns the integer in a text; blanks around it do not count.
+
+    Raises:
+        ValueError: If the text is no integer in decimal digits.
+
+    Examples:
+        >>> from f3ast_tff.settings.text_values import integer_in
+        >>> integer_in(" 010")
+        10
+    """
+    if not _INTEGER.fullmatch(text := text.strip(" \t\r\n")):
+        raise ValueError("must be an integer in decimal digits")
+    return int(text)
+
+
+def number_in(text: str) -> float:
+    """Returns the number in a text, which may be `inf` or `nan`; blanks around it do not count.
+
+    Raises:
+        ValueError: If the text is no number in decimal digits.
+
+    Examples:
+        >>> from f3ast_tff.settings.text_values import number_in
+        >>> number_in("-1.5e3")
+        -1500.0
+    """
+    if not _NUMBER.fullmatch(text := text.strip(" \t\r\n")):
+        raise ValueError("must be a number in decimal digits")
+    return float(text)
 
 
 def integer_range(text: str) -> list[int]:

@@ -1,0 +1,76 @@
+"""Checks of the arguments of `simulate` and `compare` that are no settings of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+from f3ast_tff.core.errors import ParameterError
+
+# Settings of a run's files, with the values for no files.
+_OF_FILES: Mapping[str, tuple[Any, ...]] = {
+    "client_scores": (None, False),
+    "write_masks": (None, "none"),
+    "logger": (None, ""),
+    "output_dir": (None,),
+    "run_name": (None,),
+}
+
+
+def check_folder(folder: Any) -> None:
+    """Raises `ParameterError` unless a folder is given as text or path, or not at all."""
+    if folder is None or isinstance(folder, str) and folder:
+        return
+    if not isinstance(folder, os.PathLike) or not isinstance(os.fspath(folder), str):
+        raise ParameterError("folder", folder, "must be the path of a folder")
+
+
+def check_functions(**functions: Any) -> None:
+    """Raises `ParameterError` for an argument that is neither a function nor `None`."""
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise ParameterError(name, function, "must be a function")
+
+
+def seeds_of(seeds: Any) -> list[int]:
+    """Returns the seeds of several runs.
+
+    Raises:
+        ParameterError: If there is none, or one is there twice.
+    """
+    found: list[Any] = (
+        list(seeds) if isinstance(seeds, Iterable) and type(seeds) is not bytes else [None]
+    )
+    if not all(isinstance(each, Integral) for each in found):
+        raise ParameterError("seeds", seeds, "must be a list of integers")
+    if not found:
+        raise ParameterError("seeds", found, "must hold at least one")
+    if len({*found}) < len(found):
+        raise ParameterError("seeds", found, "must differ: a repeated run has equal results")
+    return found
+
+
+def texts_of(name: str, values: Any) -> list[str]:
+    """Returns a list of texts.
+
+    Raises:
+        ParameterError: If it is none.
+    """
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
+    if found is None or not all(isinstance(each, str) for each in found):
+        raise ParameterError(name, values, "must be a list of texts")
+    return found
+
+
+def check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
+    """Raises `ParameterError` for settings of a run's files that contradict `folder`."""
+    for name, none in _OF_FILES.items():
+        value = settings.get(name)
+        if folder is None and not any(value is each or repr(value) == repr(each) for each in none):
+            allowed = "must not be given without folder: nothing is written"
+            raise ParameterError(name, value, allowed)
+        if folder is not None and value is not None and name in ("output_dir", "run_name"):
+            allowed = f"must not be given with folder, which is {os.fspath(folder)}"
+            raise ParameterError(name, value, allowed)
