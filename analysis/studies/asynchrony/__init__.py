@@ -1,0 +1,1 @@
+"""Asynchronous and synchronous methods at equal seconds."""

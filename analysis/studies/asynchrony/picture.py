@@ -1,0 +1,86 @@
+"""Draws user accuracy over simulated seconds, and at equal seconds against the spread of speeds.
+
+python -m f3ast_tff.analysis.studies.asynchrony.picture
+    --scores analysis/studies/asynchrony/scores.csv --out analysis/studies/asynchrony/picture.png
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, save
+from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
+from f3ast_tff.analysis.line_styles import Look, literal, styles_of
+from f3ast_tff.analysis.run_groups import RunGroup, summarised
+from f3ast_tff.analysis.runs import display_of
+from f3ast_tff.analysis.tidy_scores import chosen, kept_groups, read_scores
+from f3ast_tff.files.messages import show
+from f3ast_tff.settings import REQUIRED, parameter
+
+# End of the comparison, and the spread of measured phones.
+SECONDS, PHONES = 300.0, "0.783"
+# Rounds of the synchronous runs.
+SYNCHRONOUS = "200"
+_SPREAD = "device_example_spread"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(REQUIRED, "CSV file of the study's scores", is_path=True)
+    out: str = out_flag("picture")
+
+
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Draws the picture."""
+    require_ending("out", flags.out, ".png", ".svg")
+    save(drawn(read_scores(Path(flags.scores))), Path(flags.out))
+    show(f"written: {flags.out}")
+
+
+def drawn(scores: pd.DataFrame) -> Figure:
+    """Returns the picture: at the left over seconds for phones, at the right at `SECONDS`."""
+    groups = AtSeconds(SECONDS).cut(kept_groups(scores))
+    names = list(dict.fromkeys(map(_name, groups)))
+    styles = styles_of(names)
+    looks = {group: Look(*styles[_name(group)], _name(group)) for group in groups}
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    draw_panel(left, chosen(groups, {_SPREAD: PHONES}), "test_user_accuracy", looks, CLOCK)
+    left.set_xlabel("simulated seconds")
+    left.set_ylabel("test user accuracy")
+    left.set_title(f"devices as unlike as phones ({PHONES})", fontsize="medium")
+    for name in names:
+        own = [group for group in groups if _name(group) == name]
+        look = looks[own[0]]
+        right.plot(
+            [float(group.settings[_SPREAD]) for group in own],
+            [summarised(group.scores("user_accuracy", "final")).mean for group in own],
+            color=look.color,
+            linestyle=look.dashes,
+            marker=look.marker,
+            label=literal(look.label),
+        )
+    right.set_xlabel("spread of the devices' speeds (sd of the logarithm)")
+    right.set_title(f"after {SECONDS:g} simulated seconds", fontsize="medium")
+    plain(right)
+    add_legend(figure, [looks[group] for group in groups])
+    return figure
+
+
+def _name(group: RunGroup) -> str:
+    name = display_of("algorithm", group.algorithm)
+    name = {"FedVARP": "FedVARP (CA2FL)", "MIFA": "MIFA (ACE)", "Uniform": "FedAvg"}.get(name, name)
+    return f"{name}, synchronous" if group.setting("rounds") == SYNCHRONOUS else name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
