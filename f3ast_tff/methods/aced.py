@@ -27,6 +27,7 @@ class Aced(AllAvailable):
     """
 
     method: ClassVar[str] = "aced"
+    aggregation: ClassVar[str] = "mifa"
     saved_as: ClassVar[str] = "entries"
 
     limit: int = 100

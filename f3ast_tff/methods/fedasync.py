@@ -27,6 +27,7 @@ class FedAsync(FedBuff):
     """
 
     method: ClassVar[str] = "fedasync"
+    aggregation: ClassVar[str] = "fedasync"
 
     def __init__(
         self,

@@ -147,6 +147,7 @@ def hinge(tau: int) -> float:
     return 0.5 if tau <= 3 else 0.5 / (2 * (tau - 3) + 1)
 
 
+MORE = {"fedbuff": {"buffer_size": 2}, "poc": {"poc_candidates": 6}, "aced": {"aced_tau": 2}}
 MIXED = {"algorithm": "fedasync", "rounds": 40}
 LOOPS: dict[str, tuple[dict[str, Any], int, Callable[[], Step]]] = {
     "fedbuff": ({"algorithm": "fedbuff", "buffer_size": M}, M, lambda: buffered(0.5)),
@@ -222,10 +223,10 @@ def test_waiting_for_all_is_synchronous_at_any_speeds() -> None:
         np.testing.assert_array_equal(before, after)
 
 
-@pytest.mark.parametrize("algorithm", ["fedbuff", "f3ast", "mifa", "poc"])
+@pytest.mark.parametrize("algorithm", ["fedbuff", "f3ast", "mifa", "poc", "fedasync", "aced"])
 def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
     """Killed after round 7, resumed from round 6, with clients at work."""
-    more = {"fedbuff": {"buffer_size": 2}, "poc": {"poc_candidates": 6}}.get(algorithm, {})
+    more = MORE.get(algorithm, {})
     given = {
         **{**SMALL, "algorithm": algorithm, "delivery": "asynchronous", "checkpoint_every": 2},
         **{"availability": "four_classes", "async_leavers": "late", **more},
