@@ -26,6 +26,7 @@ from f3ast_tff.run.simulate_arguments import (
     check_files,
     check_folder,
     check_functions,
+    methods_named,
     seeds_of,
     texts_of,
 )
@@ -335,12 +336,8 @@ def compare(
     from f3ast_tff.analysis.results_frame import Results
 
     check_folder(folder)
-    if (
-        not isinstance(methods, Mapping)
-        or not methods
-        or not all(isinstance(n, str) for n in methods)
-    ):
-        raise ParameterError("methods", methods, "must be methods by name, at least one")
+    if not methods_named(methods):
+        raise ParameterError("methods", methods, "must hold at least one, by name")
     each = None if seeds is None else seeds_of(seeds)
     found: dict[str, list[Any]] = {}
     for name, given in methods.items():

@@ -161,8 +161,12 @@ def _as_regimes(
         if run.settings["availability"] != _TABLE:
             found.append(run)
             continue
+        file = run.settings.get("table_file")
+        if not isinstance(file, str):
+            said.append(f"{run.path}: its settings name no table_file")
+            continue
         try:
-            digest = masks_digest(read_masks(Path(run.settings["table_file"])))
+            digest = masks_digest(read_masks(Path(file)))
         except DataError as error:
             said.append(f"{run.path}: its table cannot be read: {error}")
             continue

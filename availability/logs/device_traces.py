@@ -95,18 +95,37 @@ class DeviceTraces:
         Raises:
             DataError: If a state is unknown because the time is before the device's first event.
         """
+        if self.spans is None and len(times) and np.all(np.diff(times) > 0):
+            return self._eligible_in_order(times)
         found = np.empty((len(times), self.num_devices), bool)
         for d, (device_times, eligible) in enumerate(self._devices()):
             when = times if self.spans is None else self._folded(d, times)[0]
             last = np.searchsorted(device_times, when, side="right") - 1
             if np.any(last < 0):
-                first = times[int(np.argmin(last))]
-                raise DataError(
-                    f"device {self.names[d]}: has a gap: no state is known at time {first:g}, "
-                    f"its first entry is at {device_times[0]:g}"
-                )
+                raise self._gap(d, times[int(np.argmin(last))])
             found[:, d] = eligible[last]
         return found
+
+    def _eligible_in_order(self, times: np.ndarray) -> np.ndarray:
+        """`eligible_at` increasing times, without a step per device, of which there may be 10^6."""
+        devices = np.repeat(np.arange(self.num_devices), np.diff(self.offsets))
+        # The first time that sees an event; of several events the last one counts.
+        seen_from = np.searchsorted(times, self.times, side="left")
+        inside = seen_from < len(times)
+        state = np.full((len(times), self.num_devices), -1, np.int8)
+        state[seen_from[inside], devices[inside]] = self.eligible[inside]
+        unknown = np.flatnonzero(state[0] < 0)
+        if len(unknown):
+            raise self._gap(int(unknown[0]), times[0])
+        for before, now in zip(state[:-1], state[1:]):
+            np.copyto(now, before, where=now < 0)
+        return state.view(bool)
+
+    def _gap(self, device: int, time: float) -> DataError:
+        return DataError(
+            f"device {self.names[device]}: has a gap: no state is known at time {time:g}, "
+            f"its first entry is at {self.times[self.offsets[device]]:g}"
+        )
 
     def eligible_seconds(self, edges: np.ndarray) -> np.ndarray:
         """Returns the eligible time of each device between successive times.

@@ -18,6 +18,8 @@ from f3ast_tff.availability.logs.time_units import duration_text
 _BARS = "▁▂▃▄▅▆▇█"
 # Largest ratio of H(r*) to the least H with all clients always online.
 _DEAR = 1.25
+# Share of H that the gap of r* is within, unless there are many clients.
+_CLOSE = 2e-3
 _MAX_NAMED = 5
 _LINE = 100
 
@@ -210,6 +212,8 @@ def _plans(advice: Advice) -> list[str]:
         lines.append(
             f"  (r*, H(r*) and p / r* are estimates from {chosen.rounds_used} of {rounds} rounds)"
         )
+    if (above := chosen.gap / chosen.bound) > _CLOSE:
+        lines.append(f"  (with so many clients H(r*) may be up to {above:.1%} above the least)")
     return lines
 
 

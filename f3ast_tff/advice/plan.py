@@ -18,6 +18,8 @@ _SETTLING = 4
 # Relative gap of H(r*); the page shows three digits.
 _TOLERANCE = 1e-3
 _MAX_STEPS = 3000
+# Limit on steps times clients, with which advice takes time linear in the log.
+_MAX_WORK, _LEAST_STEPS = 50_000_000, 200
 # Limit on rounds times clients for the best rates; of longer logs rounds are drawn.
 _MAX_STATES = 5_000_000
 
@@ -85,7 +87,12 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
     """
     states = _states(masks, k)
     found = optimal_rates(
-        p, objective, StatesOracle(states), tolerance=_TOLERANCE, max_steps=_MAX_STEPS
+        p,
+        objective,
+        StatesOracle(states),
+        tolerance=_TOLERANCE,
+        max_steps=max(min(_MAX_STEPS, _MAX_WORK // len(p)), _LEAST_STEPS),
+        with_policy=False,
     )
     at_first, later = _trained_by_f3ast(masks, p, k, objective)
     ideal, scale = best_if_all_available(p, k, objective)

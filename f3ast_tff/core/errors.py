@@ -70,8 +70,10 @@ def whole_number(name: str, value: object, least: int) -> int:
         >>> whole_number("rounds", 5, least=1)
         5
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool):
         raise ParameterError(name, value, f"must be an integer, at least {least}")
+    if value < least:
+        raise ParameterError(name, value, f"must be at least {least}")
     return int(value)
 
 

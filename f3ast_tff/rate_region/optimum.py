@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse  # type: ignore[import-untyped]
 
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.policies import GreedyMixture
 from f3ast_tff.core.rates import numerators
-from f3ast_tff.rate_region.oracle import AvailabilityStates, RegionOracle, greedy_selections
+from f3ast_tff.rate_region.oracle import (
+    MANY_CLIENTS,
+    AvailabilityStates,
+    RegionOracle,
+    greedy_selections,
+)
 
 # Accuracy of a line search; its second-order loss is 1e-4 of the step's gain.
 _STEP_ACCURACY = 1e-2
@@ -69,6 +75,7 @@ def minimise(
     absolute: float = 0.0,
     relative: float = 0.0,
     max_steps: int,
+    with_policy: bool = True,
 ) -> Minimum:
     """Minimises by Frank-Wolfe with blended pairwise steps (Tsuji, Tanaka and Pokutta 2022).
 
@@ -83,8 +90,9 @@ def minimise(
         absolute: Gap at which to stop.
         relative: Gap at which to stop as a share of f, added to `absolute`.
         max_steps: Largest number of steps; the returned gap tells the accuracy.
+        with_policy: Whether the result has its utilities, a vector of N numbers per choice.
     """
-    held = _Mixture(oracle, start)
+    held = _Mixture(oracle, start, with_policy)
     enough = np.inf
     for _ in range(max_steps):
         r = held.rates()
@@ -92,7 +100,7 @@ def minimise(
         worth = held.vertices @ utility
         worst, best = int(np.argmin(worth)), int(np.argmax(worth))
         if worth[best] - worth[worst] >= enough:
-            move = held.vertices[best] - held.vertices[worst]
+            move = held.vertex(best) - held.vertex(worst)
             held.shift(worst, best, _line_search(function, r, move, float(held.weights[worst])))
             continue
         vertex = held.ask(utility)
@@ -112,25 +120,38 @@ def minimise(
         rates=r,
         value=function.value(r),
         gap=max(gap, 0.0),
-        utilities=np.array(held.utilities),
-        chances=chances,
+        utilities=np.array(held.utilities).reshape(-1, len(r)),
+        chances=chances if with_policy else chances[:0],
     )
 
 
 class _Mixture:
     """The held vertices, and their weights, above 0 and of sum 1."""
 
-    def __init__(self, oracle: RegionOracle, start: list[np.ndarray]) -> None:
+    def __init__(self, oracle: RegionOracle, start: list[np.ndarray], with_policy: bool) -> None:
         self.oracle = oracle
-        self.utilities = [np.array(u, np.float64) for u in start]
-        self.vertices = np.array([self.ask(u) for u in self.utilities])
+        self.with_policy = with_policy
+        self.utilities = [np.array(u, np.float64) for u in start] if with_policy else []
+        self.many = oracle.num_clients > MANY_CLIENTS
+        vertices = [self._kept(self.ask(u)) for u in start]
+        self.vertices: Any = sparse.vstack(vertices, "csr") if self.many else np.vstack(vertices)
         self.weights = np.full(len(start), 1 / len(start))
 
     def ask(self, utility: np.ndarray) -> np.ndarray:
         return self.oracle.best(utility)
 
+    def _kept(self, vertex: np.ndarray) -> Any:
+        return sparse.csr_matrix(vertex) if self.many else vertex
+
+    def vertex(self, number: int) -> np.ndarray:
+        found = self.vertices[number]
+        return np.asarray(found.toarray()[0] if self.many else found)
+
     def rates(self) -> np.ndarray:
-        return self.weights @ self.vertices
+        # Transposed, a sparse matrix is summed without a copy.
+        return np.asarray(
+            self.vertices.T @ self.weights if self.many else self.weights @ self.vertices
+        )
 
     def shift(self, source: int, target: int, share: float) -> None:
         self.weights[target] += share
@@ -139,15 +160,17 @@ class _Mixture:
 
     def mix_in(self, utility: np.ndarray, vertex: np.ndarray, share: float) -> None:
         self.weights = np.append(self.weights * (1 - share), share)
-        self.vertices = np.vstack([self.vertices, vertex])
-        self.utilities.append(utility)
+        rows = [self.vertices, self._kept(vertex)]
+        self.vertices = sparse.vstack(rows, "csr") if self.many else np.vstack(rows)
+        self.utilities += [utility] if self.with_policy else []
         self._drop_empty()
 
     def _drop_empty(self) -> None:
         keep = self.weights > 1e-15
         if not keep.all():
             self.vertices, self.weights = self.vertices[keep], self.weights[keep]
-            self.utilities = [u for u, kept in zip(self.utilities, keep) if kept]
+            if self.with_policy:
+                self.utilities = [u for u, kept in zip(self.utilities, keep) if kept]
             self.weights /= self.weights.sum()
 
 
@@ -202,6 +225,7 @@ def optimal_rates(
     *,
     tolerance: float = 1e-4,
     max_steps: int = 20_000,
+    with_policy: bool = True,
 ) -> Minimum:
     """Returns r* = argmin of H over the rate region (Sec. III-B), with its duality gap.
 
@@ -211,6 +235,7 @@ def optimal_rates(
         oracle: The region.
         tolerance: Gap at which to stop, as a share of H.
         max_steps: Largest number of steps; `Minimum.gap` tells the accuracy.
+        with_policy: Whether to keep the mixture, whose utilities are a vector of N numbers each.
 
     Returns:
         r*, H(r*), the gap, and the mixture of greedy choices that achieves r*.
@@ -234,7 +259,9 @@ def optimal_rates(
     c = np.asarray(numerators(p, objective))
     start = _covering_start(c, oracle)
     function = _VarianceBound(c)
-    return minimise(function, oracle, start, relative=tolerance, max_steps=max_steps)
+    return minimise(
+        function, oracle, start, relative=tolerance, max_steps=max_steps, with_policy=with_policy
+    )
 
 
 def greedy_policy(minimum: Minimum) -> GreedyMixture:

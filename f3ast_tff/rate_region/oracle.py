@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 _MAX_CLIENTS = 20
+# Above it, choices and their mixtures are kept as the clients in them: a choice holds few of many.
+MANY_CLIENTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,23 @@ class StatesOracle:
         """Keeps the states."""
         self.num_clients = states.num_clients
         self._states = states
+        many = self.num_clients > MANY_CLIENTS
+        self._available = [np.flatnonzero(mask) for mask in states.masks] if many else []
 
     def best(self, utility: np.ndarray) -> np.ndarray:
-        """Time linear in states times clients."""
-        return self._states.chances @ greedy_selections(self._states, utility)
+        """Time linear in states times clients, of many clients in those available per state."""
+        if not self._available:
+            return self._states.chances @ greedy_selections(self._states, utility)
+        order = best_first(utility)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        wanted, rates = np.count_nonzero(utility > 0), np.zeros(len(order))
+        for ids, k, chance in zip(self._available, self._states.k, self._states.chances):
+            places = place[ids]
+            if len(places) > k:
+                places = np.partition(places, k - 1)[:k]
+            rates[order[places[places < wanted]]] += chance
+        return rates
 
 
 class IndependentOracle:

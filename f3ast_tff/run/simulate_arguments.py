@@ -34,6 +34,15 @@ def check_functions(**functions: Any) -> None:
             raise ParameterError(name, function, "must be a function")
 
 
+def methods_named(methods: Any) -> bool:
+    """Returns whether methods are given by name, and at least one."""
+    return (
+        isinstance(methods, Mapping)
+        and bool(methods)
+        and all(isinstance(name, str) for name in methods)
+    )
+
+
 def seeds_of(seeds: Any) -> list[int]:
     """Returns the seeds of several runs.
 
@@ -53,15 +62,16 @@ def seeds_of(seeds: Any) -> list[int]:
 
 
 def texts_of(name: str, values: Any) -> list[str]:
-    """Returns a list of texts.
+    """Returns a list of texts and integers as texts.
 
     Raises:
         ParameterError: If it is none.
     """
-    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
-    if found is None or not all(isinstance(each, str) for each in found):
+    is_list = isinstance(values, Iterable) and not isinstance(values, (str, bytes))
+    found: list[Any] = list(values) if is_list else [None]
+    if not all(isinstance(each, (str, int)) for each in found):
         raise ParameterError(name, values, "must be a list of texts")
-    return found
+    return [str(each) for each in found]
 
 
 def check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

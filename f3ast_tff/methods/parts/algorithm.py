@@ -140,8 +140,9 @@ class AlgorithmConfig:
         rounds = None if rounds is None else whole_number("rounds", rounds, least=1)
         sizes = p if sizes is None else vector_of("sizes", sizes)
         if sizes.shape != p.shape or not (np.isfinite(sizes) & (sizes >= 0)).all():
-            allowed = f"must be {len(p)} numbers of at least 0, one per client"
-            raise ParameterError("sizes", sizes, allowed)
+            given = f"shape {list(sizes.shape)}"
+            allowed = f"must be [{len(p)}], numbers of at least 0, one per client"
+            raise ParameterError("sizes", given, allowed)
         process: Any = UnknownAvailability(len(p))
         if availability is not None:
             process = process_from(availability)

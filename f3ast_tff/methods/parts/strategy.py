@@ -84,7 +84,7 @@ class Round:
     request: int = 0
 
     def __post_init__(self) -> None:
-        whole_number("number", self.number, least=1)
+        whole_number("number", self.number, least=0)
         whole_number("request", self.request, least=0)
         if not isinstance(self.constraint, RoundConstraint):
             raise ParameterError("constraint", self.constraint, "must be a RoundConstraint")

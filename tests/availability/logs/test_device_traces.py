@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,3 +79,32 @@ def test_what_is_no_time_and_no_device_are_refused() -> None:
         traces(a=[(1, True)], b=[(float("nan"), True)])
     with pytest.raises(DataError, match="no device"):
         traces()
+
+
+def test_many_devices_are_read_at_increasing_times_without_a_step_each() -> None:
+    """As one time after another, events at one time included; 10^5 devices take no seconds."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 5, 200)
+    times = [np.sort(rng.integers(0, 30, count)).astype(float) for count in counts]
+    traces = DeviceTraces(
+        tuple(map(str, range(200))),
+        offsets=np.cumsum([0, *counts]),
+        times=np.concatenate(times),
+        eligible=rng.random(counts.sum()) < 0.5,
+        spans=None,
+    ).once()
+    when = np.arange(-1.0, 35.0)
+    one_by_one = np.concatenate([traces.eligible_at(when[i : i + 1]) for i in range(len(when))])
+    backwards = traces.eligible_at(when[::-1])[::-1]
+    assert traces.eligible_at(when).tolist() == one_by_one.tolist() == backwards.tolist()
+    n = 100_000
+    many = DeviceTraces(
+        tuple(map(str, range(n))),
+        offsets=2 * np.arange(n + 1),
+        times=np.tile([0.0, 50.0], n),
+        eligible=np.tile([True, False], n),
+        spans=None,
+    )
+    began = time.process_time()
+    assert many.eligible_at(np.arange(0.0, 100.0)).sum() == 50 * n
+    assert time.process_time() - began < 5

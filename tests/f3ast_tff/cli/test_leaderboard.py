@@ -101,3 +101,15 @@ def test_errors_are_one_line(
     ):
         assert leaderboard.main(["leaderboard", *words]) == BAD_INPUT
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_on_a_table_that_names_no_file_is_left_out(
+    runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = runs / "whole" / "config.json"
+    config = json.loads(path.read_text())
+    config["settings"]["availability"] = "table"
+    path.write_text(json.dumps(config))
+    added = [f"--add={path.parent}", f"--out={tmp_path / 'out'}"]
+    assert leaderboard.main(["leaderboard", *added]) == BAD_INPUT
+    assert "its settings name no table_file" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def test_admit_by_hand() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 0}, "k = 0: must be an integer, at least 1"),
+        ({"k": 0}, "k = 0: must be at least 1"),
         ({"k": 2, "cost": np.ones(2)}, "cost and budget"),
         ({"k": 2, "group": np.zeros(2, int)}, "group and minimum"),
         ({"k": 2, "cost": np.array([1.0, 0.0]), "budget": 1.0}, "every cost must be above 0"),

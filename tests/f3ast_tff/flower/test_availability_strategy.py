@@ -343,7 +343,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "n": ({"num_clients": 0}, "num_clients = 0: must be at least 1"),
     "p": ({"num_clients": 5}, "num_clients = 5: must be 4, the clients of the strategy"),
-    "k": ({"clients_per_round": 0}, "clients_per_round = 0: must be an integer, at least 1"),
+    "k": ({"clients_per_round": 0}, "clients_per_round = 0: must be at least 1"),
     "constraint": ({"clients_per_round": "3"}, "clients_per_round = 3: must be an integer or a"),
     "rate": ({"server_lr": 0.0}, "server_lr = 0.0: must be above 0"),
     "evaluations": ({"evaluate_every": -1}, "evaluate_every = -1: must be at least 0"),

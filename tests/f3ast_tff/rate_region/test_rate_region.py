@@ -275,3 +275,30 @@ def test_systems_too_large_for_enumeration_are_refused() -> None:
         configurations(independent_states(np.full(14, 0.5), 7))
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         IndependentOracle(np.array([0.5, np.nan]), 1)
+
+
+@pytest.mark.parametrize("objective", ["p", "p_squared"])
+def test_choices_of_many_clients_are_kept_sparse_and_are_the_same(
+    objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time and memory follow the clients in the choices; ties still go to the lowest id."""
+    rng = np.random.default_rng(0)
+    masks = rng.random((12, 30)) < 0.4
+    masks[0] = True
+    states = AvailabilityStates(masks, np.full(12, 1 / 12), rng.integers(1, 6, 12))
+    p = rng.integers(1, 4, 30) / 1.0
+    p /= p.sum()
+    utilities = [np.repeat([1.0, 2.0, -1.0], 10), p, -p]
+    dense = optimal_rates(p, objective, StatesOracle(states))
+    vertices = [StatesOracle(states).best(utility) for utility in utilities]
+    for module in ("oracle", "optimum"):
+        monkeypatch.setattr(f"f3ast_tff.rate_region.{module}.MANY_CLIENTS", 10)
+    sparse = optimal_rates(p, objective, StatesOracle(states))
+    for utility, vertex in zip(utilities, vertices):
+        np.testing.assert_allclose(StatesOracle(states).best(utility), vertex, atol=1e-12)
+    assert sparse.value == pytest.approx(dense.value, rel=2e-4)
+    np.testing.assert_allclose(sparse.rates, dense.rates, atol=0.02)
+    mixed = [StatesOracle(states).best(utility) for utility in sparse.utilities]
+    np.testing.assert_allclose(sparse.chances @ np.array(mixed), sparse.rates, atol=1e-9)
+    bare = optimal_rates(p, objective, StatesOracle(states), with_policy=False)
+    assert bare.utilities.shape == (0, 30) and bare.rates.tolist() == sparse.rates.tolist()
