@@ -51,7 +51,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 REFUSED = (
     *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn"),
-    *("oort_loss", "sequential_sgd"),
+    *("oort_loss", "sequential_sgd", "fedasync"),
 )
 ALGORITHMS = [name for name in builtin_registry().names("algorithm") if name not in REFUSED]
 
