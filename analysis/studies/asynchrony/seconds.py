@@ -1,30 +1,34 @@
-"""Draws user accuracy over simulated seconds, and at equal seconds against the spread of speeds.
+"""Prints scores at equal seconds and seconds until a score, or draws accuracy over seconds.
 
-python -m f3ast_tff.analysis.studies.asynchrony.picture
-    --scores analysis/studies/asynchrony/scores.csv --out analysis/studies/asynchrony/picture.png
+python -m f3ast_tff.analysis.studies.asynchrony.seconds
+    --scores analysis/studies/asynchrony/scores.csv
+    --picture analysis/studies/asynchrony/picture.png
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 from matplotlib.figure import Figure
 
-from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, save
 from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, summarised
 from f3ast_tff.analysis.runs import display_of
+from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import chosen, kept_groups, read_scores
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
 # End of the comparison, and the spread of measured phones.
 SECONDS, PHONES = 300.0, "0.783"
+# User accuracy to reach.
+REACH = 0.6
 # Rounds of the synchronous runs.
 SYNCHRONOUS = "200"
 _SPREAD = "device_example_spread"
@@ -35,20 +39,45 @@ class Flags:
     """Flags of this command."""
 
     scores: str = parameter(REQUIRED, "CSV file of the study's scores", is_path=True)
-    out: str = out_flag("picture")
+    picture: str | None = parameter(None, "picture to write, .png or .svg", is_path=True)
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
-    """Draws the picture."""
-    require_ending("out", flags.out, ".png", ".svg")
-    save(drawn(read_scores(Path(flags.scores))), Path(flags.out))
-    show(f"written: {flags.out}")
+    """Prints the table or draws the picture."""
+    groups = kept_groups(read_scores(Path(flags.scores)))
+    if flags.picture is None:
+        show(table_of(groups))
+        return
+    require_ending("picture", flags.picture, ".png", ".svg")
+    save(drawn(groups), Path(flags.picture))
+    show(f"written: {flags.picture}")
 
 
-def drawn(scores: pd.DataFrame) -> Figure:
+def table_of(groups: Sequence[RunGroup]) -> str:
+    """Returns means over draws by method and spread of speeds, as a Markdown table.
+
+    A cell holds the user accuracy after `SECONDS`, the seconds until `REACH`, of which a run that
+    does not have it counts as `SECONDS`, and the number of runs that have it.
+    """
+    at = AtSeconds(SECONDS, REACH)
+    cells: dict[str, dict[str, str]] = {}
+    for group in at.cut(groups):
+        accuracy, seconds = (
+            summarised(group.scores(score, "final")).mean
+            for score in ("user_accuracy", at.score_of("user_accuracy"))
+        )
+        arrived = at.arrived(group, "user_accuracy")
+        cell = f"{accuracy:.3f}, {seconds:.0f} s, {arrived}"
+        cells.setdefault(_name(group), {})[group.settings[_SPREAD]] = cell
+    spreads = list(next(iter(cells.values())))
+    rows = [[name, *(of_method[each] for each in spreads)] for name, of_method in cells.items()]
+    return markdown_table(["", *(f"spread {each}" for each in spreads)], rows)
+
+
+def drawn(runs: Sequence[RunGroup]) -> Figure:
     """Returns the picture: at the left over seconds for phones, at the right at `SECONDS`."""
-    groups = AtSeconds(SECONDS).cut(kept_groups(scores))
+    groups = AtSeconds(SECONDS).cut(runs)
     names = list(dict.fromkeys(map(_name, groups)))
     styles = styles_of(names)
     looks = {group: Look(*styles[_name(group)], _name(group)) for group in groups}
