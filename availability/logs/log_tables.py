@@ -26,13 +26,21 @@ _REASON = 300
 
 
 def first_entries(path: Path) -> tuple[list[str], str]:
-    """Returns the entries of a CSV file's first line, and the separator."""
+    """Returns the entries of a CSV file's first line, and the separator.
+
+    Raises:
+        OSError: If it cannot be read.
+        DataError: If it is no line of CSV.
+    """
     with open_regular(path) as file:
         text = file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace").strip("\r\n") or "0"
     outside = re.sub(r'"[^"]*"', "", text)
     separator = max(",;\t", key=outside.count)
     lines = csv.reader([text], delimiter=separator, skipinitialspace=True)
-    return [entry.strip() for entry in next(lines)], separator
+    try:
+        return [entry.strip() for entry in next(lines)], separator
+    except csv.Error as error:
+        raise DataError(f"{path}: line 1: {error}") from error
 
 
 def read_csv_log(path: Path, separator: str, *, header: bool = True) -> Any:
@@ -57,7 +65,7 @@ def read_csv_log(path: Path, separator: str, *, header: bool = True) -> Any:
             header=0 if header else None,
         )
         _refuse_open_quotes(frame, 2 if header else 1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{path}: {' '.join(str(error).split())[:_REASON]}") from error
     first = 2 if header else 1
     frame.index = pd.RangeIndex(first, len(frame) + first, name="line")

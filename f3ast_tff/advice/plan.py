@@ -19,7 +19,7 @@ _SETTLING = 4
 _TOLERANCE = 1e-3
 _MAX_STEPS = 3000
 # Limit on steps times clients, with which advice takes time linear in the log.
-_MAX_WORK, _LEAST_STEPS = 50_000_000, 200
+_MAX_WORK, _LEAST_STEPS = 150_000_000, 200
 # Limit on rounds times clients for the best rates; of longer logs rounds are drawn.
 _MAX_STATES = 5_000_000
 

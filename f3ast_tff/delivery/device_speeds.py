@@ -58,7 +58,7 @@ def read_speeds(path: Path) -> DeviceSpeeds:
     try:
         entries = _READERS[path.suffix](path)
         rows = [[_speed(device, value) for value in pair] for device, pair in entries]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{path}: {error}") from error
     if not rows:
         raise DataError(f"{path}: has no device")

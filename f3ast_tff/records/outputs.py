@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,13 @@ from f3ast_tff.availability.round_clients import Availability, available_clients
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.files.array_files import load_npz, write_npz
 from f3ast_tff.files.atomic import atomic_write
-from f3ast_tff.records.results import CLIENT_SCORES
+from f3ast_tff.records.results import CLIENT_SCORES, read_metrics
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import RunConfig
 from f3ast_tff.settings.logger_names import listed
+
+_LOG = logging.getLogger(__name__)
+_ROUND = re.compile("[0-9]{8,18}")
 
 
 def masks_file(run_folder: Path, form: str) -> Path | None:
@@ -92,16 +97,28 @@ def scores_file(run_folder: Path, round_number: int) -> Path:
 def read_client_scores(run_folder: Path) -> dict[int, dict[str, np.ndarray]]:
     """Returns the arrays of `write_client_scores` by round; empty without any.
 
+    A file of a round that `metrics.csv` does not have, which no run writes, is left out with a
+    warning.
+
     Raises:
         OSError: If a file cannot be read.
         ValueError: If a file is damaged; names it.
     """
-    found = {}
-    for path in sorted((run_folder / CLIENT_SCORES).glob("round_*.npz")):
+    found: dict[int, dict[str, np.ndarray]] = {}
+    paths = sorted((run_folder / CLIENT_SCORES).glob("round_*.npz"))
+    metrics = run_folder / "metrics.csv"
+    # A killed run may have scores, and no metrics yet.
+    evaluated = {*read_metrics(metrics)["round"].tolist()} if metrics.exists() else set()
+    for path in paths:
+        number = path.stem.partition("_")[2]
+        name = path.relative_to(run_folder)
+        if not _ROUND.fullmatch(number) or int(number) not in evaluated:
+            _LOG.warning("%s: %s is left out: the round was not evaluated", run_folder, name)
+            continue
         try:
-            found[int(path.stem.partition("_")[2])] = load_npz(path)
+            found[int(number)] = load_npz(path)
         except ValueError as error:
-            raise ValueError(f"{path.relative_to(run_folder)}: {error}") from error
+            raise ValueError(f"{name}: {error}") from error
     return found
 
 

@@ -13,6 +13,7 @@ import pytest
 from f3ast_tff.availability.logs.availability_log import AvailabilityLog, log_of_frame, read_log
 from f3ast_tff.availability.logs.signal_files import read_signal
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.delivery.device_speeds import read_speeds
 
 HOUR = 3600
 # Device 2 is online from 0 to 2, device 10 from 1 to 3; the log ends at 4.
@@ -341,3 +342,18 @@ def test_far_years_are_refused_in_one_line(
         path.write_text(f"time,value\n{first.format(1)}{zone},1\n{second.format(2)}{zone},2\n")
         with pytest.raises(DataError, match=f"'{year}-06-0"):
             read_signal(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["0\r0", "a,b\rc\r\n1,2\n", f"device,start,end,{'x' * 200_000}\n1,2,3,4"]
+)
+def test_a_first_line_that_is_no_csv_is_refused(text: str, tmp_path: Path) -> None:
+    """Python's csv module refuses a bare carriage return, and a field of 128 KiB."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(DataError, match="log.csv: line 1: "):
+        read_log(path, 3600.0)
+    speeds = tmp_path / "speeds.csv"
+    speeds.write_bytes(f"device,computation,communication\n{text},1,2\n".encode())
+    with pytest.raises(DataError, match=r"speeds.csv"):
+        read_speeds(speeds)

@@ -13,7 +13,7 @@ import pytest
 
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import RunFolderError
-from f3ast_tff.records.outputs import lacks_outputs, not_added
+from f3ast_tff.records.outputs import lacks_outputs, not_added, read_client_scores, scores_file
 from f3ast_tff.records.results import DamagedResult, sound_summary
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.run_experiment import add_outputs, run_experiment
@@ -96,3 +96,20 @@ def test_what_is_written_as_a_run_goes_by_is_not_added(folder: RunFolder, tmp_pa
     add_outputs(folder, configuration(tmp_path, keep_checkpoints=0))
     wanted = configuration(tmp_path)
     assert not_added(folder.path, wanted, config["settings"]) == ["keep_checkpoints=1"]
+
+
+def test_scores_of_a_round_that_was_not_evaluated_are_left_out_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    use_fake_engine(monkeypatch)
+    wanted = configuration(tmp_path, client_scores=True, eval_every=3)
+    run_experiment(wanted, wanted.folder)
+    assert sorted(read_client_scores(wanted.folder)) == [3, 6]
+    assert "left out" not in caplog.text
+    content = scores_file(wanted.folder, 3).read_bytes()
+    for name in ("round_00000004", "round_00000007", "round_\u0663", "round_3"):
+        scores_file(wanted.folder, 3).with_name(f"{name}.npz").write_bytes(content)
+    assert sorted(read_client_scores(wanted.folder)) == [3, 6]
+    assert caplog.text.count("is left out: the round was not evaluated") == 4
+    (wanted.folder / "metrics.csv").unlink()
+    assert read_client_scores(wanted.folder) == {}
