@@ -46,6 +46,8 @@ _TWO_FORMS = re.compile(
     r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">'
     r'\s*<img src="([^"]+)" width="[0-9]+" alt="([^"]*)">\s*</picture>'
 )
+# The table of questions on the home page.
+_DOORS = re.compile(r"^\| your question \| command \| read on \|\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
 _BLOCK = re.compile(r"^```math\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # A letter or a Greek letter's name with an index, such as p_k, outside code, links and headings.
 _SYMBOL = re.compile(
@@ -125,6 +127,7 @@ def _page(uri: str, markdown: str) -> str:
         markdown = markdown.replace(_PICTURES, availability_pictures.markdown())
     if _THUMBNAILS in markdown:
         markdown = markdown.replace(_THUMBNAILS, availability_pictures.thumbnails())
+    markdown = _DOORS.sub(lambda found: _cards(found[1]), markdown)
     markdown = _SYMBOL.sub(_set, markdown)
     markdown = _BLOCK.sub(lambda found: _mathml(found[1]), markdown)
     here = posixpath.dirname(_file_of(uri))
@@ -135,6 +138,15 @@ def _page(uri: str, markdown: str) -> str:
 
     markdown = _TWO_FORMS.sub(r"![\3](\2#only-light) ![\3](\1#only-dark)", markdown)
     return _LINK.sub(link, markdown)
+
+
+def _cards(rows: str) -> str:
+    """The rows of a table of question, command and links as cards."""
+    cards = []
+    for row in rows.splitlines():
+        question, command, links = (cell.strip() for cell in row.strip("|").split(" | "))
+        cards.append(f"-   **{question}**\n\n    ---\n\n    {command}\n\n    {links}\n")
+    return '<div class="grid cards" markdown>\n\n' + "\n".join(cards) + "\n</div>\n"
 
 
 def _set(found: re.Match[str]) -> str:
