@@ -17,6 +17,7 @@ from f3ast_tff.records.outputs import write_client_scores
 def run(folder: Path, correct: list[float], rounds_there: list[int]) -> Path:
     """A run of 10 rounds in which client k is there in the first `rounds_there[k]`."""
     folder.mkdir()
+    (folder / "metrics.csv").write_text("round\n5\n10\n")
     masks = np.arange(10)[:, None] < np.array(rounds_there)
     write_masks(folder / "masks.npz", masks, masks.shape)
     none, counts = np.zeros(len(correct)), np.full(len(correct), 10.0)

@@ -1,4 +1,4 @@
-"""Runs in forked processes, each ended at a numbered write, fsync, rename or removal of a file.
+"""Runs in forked processes, each disturbed at a numbered write, fsync, rename or removal of a file.
 
     python -m tests.fuzz.kill_points ENGINE
 
@@ -17,6 +17,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -56,7 +57,8 @@ class Disk:
             folder: Folder whose files count.
             at: Number of the point, from 1; 0 for no intervention.
             how: `"kill"`: SIGKILL before the point; `"torn"`: the same, but in the middle of a
-                write; `"full"`: the disk is full from the point on.
+                write; `"full"`: the disk is full from the point on; `"clock"`: the clock is a day
+                behind from the point on.
         """
         self._folder = os.path.abspath(folder) + os.sep
         self._at, self._how = at, how
@@ -71,7 +73,10 @@ class Disk:
         self.points += 1
         if self._how == "full" and takes_room and 0 < self._at <= self.points:
             raise OSError(errno.ENOSPC, "No space left on device")
-        if self._how != "full" and self.points == self._at:
+        if self._how == "clock" and self.points == self._at:
+            now = time.time
+            time.time = lambda: now() - 86400  # type: ignore[assignment]
+        if self._how in ("kill", "torn") and self.points == self._at:
             if self._how == "torn":
                 half()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -126,8 +131,10 @@ class Forks:
         )
 
     def run(self, folder: Path, words: Sequence[str], at: int = 0, how: str = "kill") -> Ended:
-        """Runs `f3ast-tff run` with all its files below a folder."""
-        given = [f"--output_dir={folder}", "--run_name=run", *words]
+        """Runs `f3ast-tff run`, or another command, with all its files below a folder."""
+        given = [*words, f"--output_dir={folder}"]
+        if words[0].startswith("-"):
+            given = ["run", *given, "--run_name=run"]
         order = {"words": given, "folder": str(folder), "at": at, "how": how}
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps(order) + "\n")
@@ -163,7 +170,7 @@ def _run(order: dict[str, Any], answer: int) -> None:
     disk = Disk(order["folder"], order["at"], order["how"])
     disk.install()
     try:
-        code = main(["f3ast-tff", "run", *order["words"]])
+        code = main(["f3ast-tff", *order["words"]])
     except BaseException:
         traceback.print_exc()
         code = 99

@@ -1,4 +1,5 @@
-"""Runs killed at numbered writes, fsyncs, renames and removals, or on a disk that is full then.
+"""Schedules of faults by seed: runs and campaigns killed at numbered writes, fsyncs, renames and
+removals, on a disk that is full then, or with a clock that goes back.
 
 A continued run ends bit for bit as an undisturbed one: results, masks, client scores, checkpoints.
 The printed `F3AST_FUZZ_SEED` repeats a run of this file.
@@ -31,6 +32,20 @@ _SMALL = (
 # A strategy with a state, from a plug-in.
 _PLUGIN = Path(__file__).parents[2] / "examples/plugins/greedy_loss.py"
 _FIVE_MORE = tuple(f"--rounds={rounds}" for rounds in (ROUNDS - 5, ROUNDS))
+
+
+CAMPAIGN = """
+[settings]
+task = "synthetic"
+engine = "host"
+num_clients = 8
+clients_per_round = 3
+rounds = 4
+checkpoint_every = 2
+[grid]
+algorithm = ["f3ast", "fedavg"]
+seed = "0-1"
+"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +110,7 @@ class Kills:
         shutil.copytree(undisturbed.before, folder)
         how = ""
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
-            how = rng.choice(["kill", "kill", "torn", "torn", "full"])
+            how = rng.choice(["kill", "kill", "torn", "torn", "full", "clock"])
             ended = self._run(folder, words, at=rng.randint(1, undisturbed.points), how=how)
             if ended.code == 0:
                 # A continued run has fewer points.
@@ -151,6 +166,44 @@ def kill_all(name: str, number: int, kill: Callable[[int, Any], str], most_s: fl
 def test_runs_of_a_made_up_engine(tmp_path: Path) -> None:
     with kills_of("fake", tmp_path) as kill:
         kill_all("kills", 20, kill, 300)
+
+
+@pytest.mark.slow
+def test_a_thousand_schedules(tmp_path: Path) -> None:
+    with kills_of("fake", tmp_path) as kill:
+        kill_all("schedules", 1000, kill, 900)
+
+
+@pytest.mark.slow
+def test_campaigns(tmp_path: Path) -> None:
+    """The campaign's own process is killed, at a point of its manifest, files or folders."""
+    grid = tmp_path / "grid.toml"
+    grid.write_text(CAMPAIGN)
+    words = ["campaign", str(grid), "--processes=1"]
+
+    def names(folder: Path) -> list[Path]:
+        return sorted(path.parent for path in folder.rglob("summary.json"))
+
+    with Forks("host") as forks:
+        whole = forks.run(tmp_path / "whole", words)
+        assert whole.code == 0 and whole.points > 0, whole
+        expected = names(tmp_path / "whole")
+
+        def case(number: int, rng: Any) -> str:
+            folder = tmp_path / str(number)
+            how = rng.choice(["kill", "kill", "torn", "full", "clock"])
+            ended = forks.run(folder, words, at=rng.randint(1, whole.points), how=how)
+            assert "Traceback" not in ended.err, ended
+            ended = forks.run(folder, words)
+            assert ended.code == 0, ended
+            found = names(folder)
+            assert [path.name for path in found] == [path.name for path in expected]
+            for one, other in zip(found, expected, strict=True):
+                assert_same_files(one, other)
+            shutil.rmtree(folder)
+            return how
+
+        kill_all("campaigns", 20, case, 300)
 
 
 @pytest.mark.slow
