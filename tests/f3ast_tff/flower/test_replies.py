@@ -85,13 +85,19 @@ def test_arrays_by_columns_of_other_dtypes_and_without_a_dimension_are_read() ->
         assert found["count"] == 5
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=200), st.integers(0, len(GOOD)), st.sampled_from(["numpy.ndarray", ""]))
-def test_no_bytes_raise(data: bytes, cut: int, stype: str) -> None:
-    for payload in (data, GOOD[:cut] + data, GOOD[:cut] + data + GOOD[cut:]):
-        found = models_of({0: reply(array(payload, stype))}, SENT)
-        for model in found.values():
-            assert model["w"].shape == (2, 3) and np.isfinite(model["w"]).all()
+@pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_no_bytes_raise(examples: int) -> None:
+    cut_at, stypes = st.integers(0, len(GOOD)), st.sampled_from(["numpy.ndarray", ""])
+
+    @settings(max_examples=examples, deadline=None)
+    @given(st.binary(max_size=200), cut_at, stypes)
+    def check(data: bytes, cut: int, stype: str) -> None:
+        for payload in (data, GOOD[:cut] + data, GOOD[:cut] + data + GOOD[cut:]):
+            found = models_of({0: reply(array(payload, stype))}, SENT)
+            for model in found.values():
+                assert model["w"].shape == (2, 3) and np.isfinite(model["w"]).all()
+
+    check()
 
 
 @pytest.mark.parametrize("told", [[1, 2], [0.5], math.nan, -1.0, math.inf])
