@@ -58,7 +58,8 @@ class AtSeconds:
         if self.seconds is None:
             return end
         if self.seconds > end:
-            allowed = f"must be at most {end:g}, when the first run ends, {path}"
+            more = "with more rounds it lasts longer"
+            allowed = f"must be at most {end:g}, when the first run ends, {path}; {more}"
             raise ParameterError("seconds", self.seconds, allowed)
         return self.seconds
 
@@ -101,7 +102,8 @@ class AtSeconds:
     def _cut(self, run: Run, end: float) -> Run:
         metrics = run.metrics[_clock(run) <= end]
         if metrics.empty:
-            raise RunsError(f"{run.path} has no evaluation up to {end:g} seconds")
+            cure = "evaluate it more often, or give the others more rounds and --seconds"
+            raise RunsError(f"{run.path} has no evaluation up to {end:g} seconds; {cure}")
         # Without the summary, whose scores are those of the whole run.
         found = replace(run, metrics=metrics, summary={})
         if self.reach is None:
