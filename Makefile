@@ -30,7 +30,7 @@ QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
   tests/f3ast_tff/cli/test_comma_lists.py \
   $(addprefix tests/analysis/test_,verdicts.py paired_difference.py)
-QUICK = -q -x -m "not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) \
+QUICK = -q -x -m "not long and not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) \
   --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
@@ -50,11 +50,11 @@ demo: $(STAMP)  ## f3ast-tff demo, then the engines checked against each other (
 	@tff=$(DEMO_DIR)/demo_engines/tff; [ -d $$tff ] || tff=examples/recorded_tff_run; \
 	  $(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/demo_engines/fused $$tff
 
-test: style  ## Lint, and run the tests not marked slow
+test: style  ## Lint, and run the tests not marked long or slow
 	@$(MAKE) --no-print-directory -j 2 types fast-tests
 
 fast-tests: $(STAMP)
-	$(PYTEST) -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: style  ## Lint, and run the tests that need neither TensorFlow nor a command, in one to two minutes
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
@@ -66,13 +66,13 @@ test-resolved: $(RESOLVED)/.installed  ## Run the tests of `make check` with wha
 	PYTHONDONTWRITEBYTECODE= $(RESOLVED)/bin/python -m pytest $(QUICK)
 
 # These two with XLA's optimisations, which the other tests do without.
-test-slow test-engines: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
+test-slow test-long: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
 test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
-test-engines: $(STAMP)  ## Run all tests of the engines, the slow ones too, optimised as runs are
-	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines \
-	  tests/datasets/test_task_runs.py::test_two_rounds_agree_on_both_engines
+test-long: $(STAMP)  ## Run the tests marked long, and all of the engines, the slow ones too, optimised as runs are
+	$(PYTEST) -m "long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --ignore=tests/f3ast_tff/engines
+	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \

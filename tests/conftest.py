@@ -17,7 +17,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _signum in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_signum, signal.SIG_DFL)
 
-# Compiling would take most of the time; `make test-engines` and `test-slow` compile as runs do.
+# Compiling would take most of the time; `make test-long` and `test-slow` compile as runs do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # A busy machine is no failure: no deadline. Flower's environment lacks Hypothesis.

@@ -29,10 +29,20 @@ WITHOUT = {
 }
 
 
-def needs_tff(names: Iterable[str]) -> list[Any]:
+# Modules whose examples take seconds.
+LONG = {"f3ast_tff.advice.trial", "f3ast_tff.engines.tff.runtime"}
+
+
+def marked(names: Iterable[str]) -> list[Any]:
     """Marks names in `f3ast_tff.engines.tff` with `tff`; without TFF conftest.py skips them."""
     return [
-        pytest.param(name, marks=pytest.mark.tff if ".engines.tff." in name else ())
+        pytest.param(
+            name,
+            marks=[
+                *([pytest.mark.tff] if ".engines.tff." in name else []),
+                *([pytest.mark.long] if name in LONG else []),
+            ],
+        )
         for name in names
     ]
 
@@ -77,7 +87,7 @@ def find(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-@pytest.mark.parametrize("name", needs_tff(name for name in listed() if name not in WITHOUT))
+@pytest.mark.parametrize("name", marked(name for name in listed() if name not in WITHOUT))
 def test_a_name_of_the_reference_has_an_example(name: str) -> None:
     """The example shows a result.
 
@@ -103,7 +113,7 @@ def test_what_the_package_exports_is_listed() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # SciPy
-@pytest.mark.parametrize("name", needs_tff(modules_with_examples()))
+@pytest.mark.parametrize("name", marked(modules_with_examples()))
 def test_examples_of(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each example imports all that it uses; it may write files."""
     monkeypatch.chdir(tmp_path)

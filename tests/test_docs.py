@@ -83,6 +83,7 @@ def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

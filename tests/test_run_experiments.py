@@ -146,6 +146,7 @@ def test_killed_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path)
     assert_same_rounds(tmp_path / "run", undisturbed / "run")
 
 
+@pytest.mark.long
 @pytest.mark.tff
 def test_so_does_one_on_tff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run interrupted in another process continues in this one."""

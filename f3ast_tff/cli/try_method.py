@@ -133,14 +133,15 @@ def _try(
         score=options.score,
     )
     tuning = made.tuning()
-    first = {method.name: made.choices(method)[0] for method in made.methods}
-    show(f"{len(tuning.runs)} runs to tune, then {len(made.judged(first).runs)} to judge")
+    judging = made.judged({each.name: made.choices(each)[0] for each in made.methods})
+    show(f"{len(tuning.runs)} runs to tune, then {len(judging.runs)} to judge")
     if options.score and not any(map(is_finished, tuning.runs)):
         made.check_score()
     if left := [run for run in tuning.runs if not is_finished(run)]:
         processes = options.processes or default_processes(run.environment for run in left)
         try:
-            print_estimate(left, processes, tuning.folder, signals)
+            # Rates cost no time: those that are to be judged are not known yet.
+            print_estimate([*left, *judging.runs], processes, tuning.folder, signals)
         except MeasurementError as error:
             return fail(error, FAILED)
     for campaign in (tuning, None):

@@ -61,6 +61,7 @@ def coverage(num_seeds: Sequence[int], **given: float) -> float:
     return float(np.mean([low <= 0.02 <= high for low, high in found]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("num_seeds", "within"),
     [
@@ -77,6 +78,7 @@ def test_intervals_over_draws_cover_the_mean_over_draws(
     assert 0.93 <= coverage(num_seeds, within=within) <= 0.97
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("num_seeds", [BALANCED, UNEQUAL])
 @pytest.mark.parametrize("relation", ["better", "not worse"])
 def test_a_family_without_effect_seldom_has_a_direction(
@@ -112,6 +114,7 @@ def test_a_skewed_family_without_effect() -> None:
     assert of_t >= 2 * false
 
 
+@pytest.mark.long
 def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
     """Ten claims whose true leads are the paper's 0.1."""
     random = np.random.default_rng(9)

@@ -66,6 +66,7 @@ def test_a_client_does_not_depend_on_the_number_of_clients() -> None:
     assert np.array_equal(few, many[:, :5])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FITS)
 def test_long_run_shares_are_those_of_the_means(name: str) -> None:
     """Shares of 10^5 hours, seen every 20 hours, are within 1% of pi.

@@ -82,6 +82,7 @@ MEASURES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
 SHAKESPEARE = (4.487014, 4.475658, 4.475658, 0.0337307)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", sorted(set(FITTING) - {*ON_TFF, "shakespeare"}))
 def test_two_rounds_of_the_others(task: str, run: Run) -> None:
     values = final(run(task, "fused", **SMALLER.get(task, {})))
@@ -93,6 +94,7 @@ def test_sequences_as_tff_computed_them(run: Run) -> None:
     assert [values[measure] for measure in MEASURES] == pytest.approx(SHAKESPEARE, rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.tff
 @pytest.mark.parametrize(
     "task", [t if t in ON_TFF else pytest.param(t, marks=pytest.mark.slow) for t in sorted(FITTING)]

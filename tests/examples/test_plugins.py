@@ -209,7 +209,7 @@ def test_plugins_in_the_report_without_being_loaded(campaign: Path, command: Com
     [
         *((name, "fused") for name in ("greedy_loss", "commuters", "clipped_mean")),
         # Plug-in parts that reach TFF: scoring of candidates, and an aggregation.
-        *((name, "tff") for name in ("greedy_loss", "clipped_mean")),
+        *(pytest.param(n, "tff", marks=pytest.mark.long) for n in ("greedy_loss", "clipped_mean")),
         pytest.param("commuters", "tff", marks=pytest.mark.slow),
     ],
 )

@@ -163,6 +163,7 @@ def kill_all(name: str, number: int, kill: Callable[[int, Any], str], most_s: fl
     failures.check()
 
 
+@pytest.mark.long
 def test_runs_of_a_made_up_engine(tmp_path: Path) -> None:
     with kills_of("fake", tmp_path) as kill:
         kill_all("kills", 20, kill, 300)

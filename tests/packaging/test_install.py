@@ -104,6 +104,7 @@ def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
         assert {f"{folder}/{name}" for name in ("grid.toml", "scores.csv", "study.toml")} <= held
 
 
+@pytest.mark.long
 def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     build = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
     subprocess.run(

@@ -45,6 +45,7 @@ def by_key(table: pd.DataFrame) -> dict[tuple[str, ...], dict[Any, Any]]:
     return found
 
 
+@pytest.mark.long
 def test_of_the_presets_and_the_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From `table3_synthetic` and `readings_synthetic`, as the second one's page says."""
     monkeypatch.chdir(ROOT)

@@ -82,11 +82,13 @@ def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scores", SCORES, ids=study)
 def test_runs_are_those_of_the_commands(scores: Path, at_root: None) -> None:
     assert wrong_runs(scores) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scores", SCORES, ids=study)
 def test_a_reading_that_is_not_the_papers_is_a_column(scores: Path, at_root: None) -> None:
     kept = load(scores)
@@ -94,6 +96,7 @@ def test_a_reading_that_is_not_the_papers_is_a_column(scores: Path, at_root: Non
         assert "reading" in kept.runs[0].settings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "page", [*PAGES, *STATING], ids=lambda path: path.relative_to(ROOT).as_posix()
 )

@@ -22,6 +22,7 @@ def test_regret_by_hand() -> None:
     assert study.regrets("b").to_dict() == pytest.approx({"x": 0.6, "y": 0.0})
 
 
+@pytest.mark.long
 def test_the_page_states_the_regrets_of_the_kept_study(capsys: pytest.CaptureFixture[str]) -> None:
     table = regret_table(read_studies())
     assert table in (ROOT / "docs/advise.md").read_text()

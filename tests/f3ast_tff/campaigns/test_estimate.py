@@ -58,6 +58,7 @@ def test_another_line_starts_anew(tmp_path: Path) -> None:
     assert campaign_seconds(runs, costs, 1) == 3 + 2 * (5 + 11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("given", [{}, {"client_scores": True, "write_masks": "csv"}])
 def test_a_finished_run_takes_about_the_disk_that_was_said(
     given: dict[str, Any], tmp_path: Path

@@ -25,6 +25,7 @@ from tests.f3ast_tff.campaigns.campaigns import (
 WriteGrid = Callable[..., Path]
 
 
+@pytest.mark.long
 def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
     """`kill -9` to a worker, Ctrl-C, and `kill -9` to the campaign, each in the middle of a run."""
     grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"

@@ -33,6 +33,7 @@ def without(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study_folders, "STUDIES", copy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_is_deleted_with_its_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -41,7 +41,7 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
         out = capsys.readouterr().out
         assert "4 runs to tune, then 4 to judge" in out
         assert f"4 of 4 runs finished ({before} of them before)" in out
-        assert ("4 runs left" in out) == (before == 0)
+        assert ("8 runs left" in out) == (before == 0)
         verdicts.append(out.partition("greedy_loss against FedAvg")[2])
         lost = next(tmp_path.glob("runs/try_greedy_loss/judged/runs/*"))
         shutil.rmtree(lost)

@@ -45,7 +45,8 @@ always: Any = SimpleNamespace(mask=lambda t: np.ones(2, bool))
 LOOP: dict[str, Any] = {
     **{"task": "synthetic", "num_clients": N, "clients_per_round": N, "availability": "always"},
     **{"delivery": "asynchronous", "rounds": ROUNDS, "eval_every": ROUNDS, "seed": 4},
-    **{"batch_size": 100_000, "client_lr": RATE, "server_lr": 1.0, "client_share": "equal"},
+    **{"size_limit": 256, "batch_size": 256, "client_lr": RATE, "client_share": "equal"},
+    "server_lr": 1.0,
 }
 
 

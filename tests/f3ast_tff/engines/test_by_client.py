@@ -43,6 +43,7 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
     return losses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "split"),
     [

@@ -104,6 +104,7 @@ def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) ->
             assert loss == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["tff_in_process", "fused", "host"])
 def test_a_client_below_one_batch_reports_nothing(
     name: str, make_engine: Callable[..., Any]

@@ -167,6 +167,7 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
     np.testing.assert_allclose(engine.client_losses(np.array([4, 0, 3])), expected, rtol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused", "host"]
 )
@@ -210,6 +211,7 @@ def test_empty_rounds_in_a_block_leave_the_model_alone(engine: Any) -> None:
     assert [outcomes[0], outcomes[2]] == singles
 
 
+@pytest.mark.long
 @pytest.mark.tff
 def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable[..., Any]) -> None:
     """The mean is over the remaining clients."""

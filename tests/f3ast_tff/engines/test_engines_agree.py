@@ -32,6 +32,7 @@ def _label(case: dict[str, Any]) -> str:
     return "-".join(map(str, case.values()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case",
     [
@@ -49,6 +50,7 @@ def test_fifty_rounds_agree(case: dict[str, Any]) -> None:
     assert np.abs(expected["models"][-1]).max() > 0.01
 
 
+@pytest.mark.long
 def test_the_largest_learning_rate_is_the_same_on_all() -> None:
     """At much larger rates weights overflow, and the engines differ in their finite values."""
     case = {"algorithm": "f3ast", "server_lr": 1e6, "rounds": 5}

@@ -66,6 +66,7 @@ def test_fedlaavg_converges_to_the_right_mean() -> None:
     assert max(path[-50:]) - min(path[-50:]) < 1e-4
 
 
+@pytest.mark.long
 def test_so_does_an_engine() -> None:
     """A model of one bias: 3 of client 0's 4 labels are class 0, 1 of client 1's 4."""
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 0], np.int32)

@@ -50,6 +50,7 @@ def assert_equal_runs(settings: Mapping[str, Any]) -> None:
     assert np.abs(fused["models"][-1] - fused["models"][0]).max() > 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("algorithm", "delivery"), QUICK)
 def test_fifty_rounds_agree(algorithm: str, delivery: str) -> None:
     settings = case(algorithm, delivery)

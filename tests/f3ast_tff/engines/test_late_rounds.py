@@ -191,6 +191,7 @@ def many_rounds() -> list[tuple[Cohort, LateCohort]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("aggregation", [WeightedSum(), Mifa()], ids=["sum", "mifa"])
 @ENGINES
 def test_resumed_with_updates_under_way(

@@ -136,6 +136,7 @@ def assert_alike(ours: list[Any], theirs: list[Any]) -> None:
         np.testing.assert_array_equal(a.delivered, b.delivered)
 
 
+@pytest.mark.long
 def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> None:
     """Decaying rate, server momentum, empty rounds; clients twice, without a step or broken."""
     found = {name: run(engine, twenty_rounds()) for name, engine in both.engines.items()}
@@ -159,6 +160,7 @@ def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> N
         assert apart[0] < 1e-5 and apart[-1] > 1e-2
 
 
+@pytest.mark.long
 def test_restored_engine_repeats_bit_for_bit(both: OfKind, make_engine: Callable[..., Any]) -> None:
     """Another engine than the one that saved also repeats."""
     rounds = twenty_rounds()
@@ -185,6 +187,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", NOTHING)
 def test_round_that_leaves_all_state_alone(both: OfKind, case: str) -> None:
     """Round 10, after each client has taken part, only moves the state that its memory moves."""
@@ -239,6 +242,7 @@ def test_a_client_without_a_step_is_there_all_the_same(both: OfKind) -> None:
         np.testing.assert_allclose(models, found[0], rtol=0, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "aggregation",
     [
@@ -254,6 +258,7 @@ def test_tffs_worker_agrees(aggregation: Any, make_engine: Callable[..., Any]) -
     assert_alike(of_worker, outcomes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("aggregation", [WeightedMean(), FEDVARP], ids=["mean", "fedvarp"])
 def test_a_model_that_would_not_be_finite_is_rejected(
     aggregation: Any, make_engine: Callable[..., Any]

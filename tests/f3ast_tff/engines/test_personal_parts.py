@@ -170,6 +170,7 @@ WRAPPED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inner", WRAPPED)
 def test_host_agrees_with_fused(inner: str, make_engine: Callable[..., Any]) -> None:
     """Around aggregations of all forms, over rounds with several steps."""

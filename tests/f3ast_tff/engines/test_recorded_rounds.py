@@ -26,6 +26,14 @@ LARGE = ("cafed_cnn", "character_lstm", "resnet18", "resnet18_released")
 BY_PROCESSOR = {"client_momentum": 4e-6, "resnet18_released": 2e-6}
 
 
+# Of the others these are in `make test`: each compiles a program.
+FIRST = ("fedavg", "f3ast", "f3ast_adam", "fedavg_all", "mifa", "scaffold", "delayed_f3ast")
+
+
+def marks_of(case: str) -> list[pytest.MarkDecorator]:
+    return [] if case in FIRST else [pytest.mark.long]
+
+
 def composition(case: str) -> tuple[str, ...]:
     """Parts of a case that decide its compiled round; cases that share them run in succession."""
     settings = configured(case).settings
@@ -36,7 +44,7 @@ def composition(case: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[pytest.mark.slow] if case in LARGE else [])
+        pytest.param(case, marks=[pytest.mark.slow] if case in LARGE else marks_of(case))
         for case in sorted(CASES, key=composition)
     ],
 )

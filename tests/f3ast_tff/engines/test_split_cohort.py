@@ -33,6 +33,7 @@ ADAM = Adam(0.05, epsilon=0.01)
 SUM, MEAN = WeightedSum(), WeightedMean()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "aggregation", "num_workers"),
     [

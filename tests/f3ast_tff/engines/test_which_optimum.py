@@ -166,6 +166,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(LIMITS))
 def test_mean_of_the_model_under_independent_availability(name: str) -> None:
     """Within four standard errors of means over blocks of 200 rounds.
@@ -181,6 +182,7 @@ def test_mean_of_the_model_under_independent_availability(name: str) -> None:
     assert 4 * error < 0.25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["mifa", "fedvarp", "mimic", "scaffold", "amplified_scaffold", "focus"]
 )
@@ -200,6 +202,7 @@ def by_turns(name: str) -> np.ndarray:
     return run(methods(SHARE_OF_TIME)[name], TURNS, world.mask, 1600)[-80:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "mean"), [(0.1, 0.778), (0.01, 0.974)])
 def test_fedawe_comes_nearer_with_a_smaller_rate(
     rate: float, mean: float, monkeypatch: pytest.MonkeyPatch
@@ -264,6 +267,7 @@ def test_many_local_steps_drift(name: str) -> None:
     assert abs(late[-1] - MINIMUM) > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["scaffold", "amplified_scaffold", "focus"])
 @pytest.mark.parametrize("mask", [lambda t: np.ones(3, bool), there_independently])
 def test_controls_take_the_drift_out_of_it(name: str, mask: Mask) -> None:
@@ -286,6 +290,7 @@ def rows_of_the_docs() -> dict[str, tuple[float, ...]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(methods(PI)))
 def test_table_in_the_docs(name: str) -> None:
     """Means are the limits, for methods in `LIMITS`; all other numbers are computed here."""

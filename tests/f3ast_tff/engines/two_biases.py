@@ -62,8 +62,9 @@ def biases(
     return found
 
 
-# Separate tests show that the engines agree.
+# Compiling takes most of the time; recorded rounds and other tests show that the engines agree.
+FUSED = pytest.param("fused", marks=pytest.mark.long)
 ENGINES = pytest.mark.parametrize(
-    "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused", "host"]
+    "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), FUSED, "host"]
 )
-ONE_ENGINE = pytest.mark.parametrize("name", ["fused", "host"])
+ONE_ENGINE = pytest.mark.parametrize("name", [FUSED, "host"])

@@ -23,6 +23,7 @@ def recorded(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return selection, np.array([rows["train_loss"], rows["test_sample_loss"]])
 
 
+@pytest.mark.long
 @pytest.mark.tff
 # `tff_rounds` has TFF's rounds of each; Oort's server asks for a loss, too.
 @pytest.mark.parametrize(

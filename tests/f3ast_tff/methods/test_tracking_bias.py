@@ -79,6 +79,7 @@ def simulated(follow: str, beta: float) -> Settled:
     return Settled(*(sums / ROUNDS for sums in (times, weights, logs, drift)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("follow", ["delivered", "both"])
 def test_bias_falls_with_beta(follow: str) -> None:
     """The equality above, then its approximation, then the direction; client 0 is the rarest.

@@ -68,10 +68,11 @@ def test_every_aggregation_is_that_of_an_algorithm() -> None:
     assert {c.config.aggregation for c in ALGORITHMS.values()} == AGGREGATIONS.keys()
 
 
+@pytest.mark.parametrize("engine", [pytest.param("fused", marks=pytest.mark.long), "host"])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_run_keeps_the_model_that_it_scores(name: str, tmp_path: Path) -> None:
+def test_a_run_keeps_the_model_that_it_scores(name: str, engine: str, tmp_path: Path) -> None:
     """In memory and on disk; the model is the server's unless the memory gives another."""
-    made, saved, given = ran(name, tmp_path / "run")
+    made, saved, given = ran(name, tmp_path / "run", engine=engine)
     expected = made.metrics[list(SCORES)].iloc[-1].tolist()
     assert scores(made.trained, given) == pytest.approx(expected, abs=1e-6)
     assert scores(saved.trained, given) == pytest.approx(expected, abs=1e-6)
@@ -107,6 +108,7 @@ def test_a_longer_run_goes_on_from_the_servers_model(tmp_path: Path) -> None:
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 @pytest.mark.tff
 @pytest.mark.parametrize(
     "name", [name for name, c in ALGORITHMS.items() if scores_another(c.config.aggregation)]

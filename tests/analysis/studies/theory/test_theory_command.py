@@ -31,6 +31,7 @@ def test_command_writes_rows_and_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "fedlaavg.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", list(PARTS))
 def test_pictures_of_the_kept_rows(part: str, kept: pd.DataFrame, tmp_path: Path) -> None:
     PICTURES[part](kept[kept["part"] == part], tmp_path / "picture.png")

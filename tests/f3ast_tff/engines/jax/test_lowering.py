@@ -170,6 +170,7 @@ def check(program: str) -> None:
     assert "custom_call" not in program
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
@@ -209,6 +210,7 @@ def test_these_checks_find_what_they_look_for() -> None:
     assert "custom_call" in jax.jit(called).lower(np.float32(1)).as_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("precision", "hlo"), [("highest", "HIGHEST"), ("tensorfloat32", "HIGH")])
 def test_every_matrix_product_has_the_precision(precision: str, hlo: str) -> None:
     program = lowered("character_lstm", precision=precision)

@@ -20,6 +20,7 @@ from f3ast_tff.optimizers import Adam, Sgd
 pytestmark = pytest.mark.tff
 
 
+@pytest.mark.long
 def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[..., Any]) -> None:
     engine = make_engine("tff", tiny_data(), LocalTraining(4), Adam(0.1), WeightedSum())
     cohort = Cohort(np.array([0, 3]), np.array([0.5, 0.2]))
@@ -32,6 +33,7 @@ def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[...,
         np.testing.assert_array_equal(value, before[name])
 
 
+@pytest.mark.long
 def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None:
     parts = (tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     engine = make_engine("tff", *parts, round_timeout_s=20.0)

@@ -17,6 +17,7 @@ from f3ast_tff.optimizers import Adam, Optimizer, Sgd
 pytestmark = pytest.mark.tff
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "server", [pytest.param(Sgd(0.7), marks=pytest.mark.slow), Adam(0.05, epsilon=0.01)]
 )

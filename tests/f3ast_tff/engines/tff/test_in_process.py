@@ -62,6 +62,7 @@ def assert_close(ours: Any, theirs: Any) -> None:
 _SLOW = ["ours, sum, SGD", "FedAvg", "FedAvg by dataset.reduce", "FedProx", "robust aggregator"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in CASES]
 )
