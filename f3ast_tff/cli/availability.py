@@ -23,7 +23,7 @@ from f3ast_tff.files.messages import show
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.selecting import check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
-from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.flags import (
     PLUGIN,
     PLUGIN_HELP,
@@ -128,8 +128,7 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
         said = f"availability {type(process).__name__}: mask"
         check_repeats(said, lambda t: available_clients(process, n, t))
     seen = preview(process, rounds, constraint if options.constraint else None)
-    parts = getattr(config, "parts", ())
-    names = ",".join(component_of(part).name for part in parts)
+    names = ",".join(component_of(part).name for part in parts_of(config))
     name = component_of(config).name + (f" of {names}" if names else "")
     heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
     show(f"{heading}\n{report(seen)}")

@@ -29,8 +29,8 @@ from f3ast_tff.flower.replies import Model, by_client, mean_metrics, metric, mod
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods.parts.own_server import constraint_from, process_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
-from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of
 from f3ast_tff.settings.kinds import KINDS
 

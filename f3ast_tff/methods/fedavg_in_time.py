@@ -13,6 +13,7 @@ from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.late import Admitted
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import parameter, register
 
 
@@ -33,7 +34,7 @@ class InTime(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        return getattr(self.strategy, "may_select", frozenset())
+        return frozenset(facts_of(self.strategy).may_select)
 
     def select(self, now: Round) -> np.ndarray:
         return self.strategy.select(now)

@@ -20,6 +20,7 @@ from f3ast_tff.methods.parts.algorithm import (
 )
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, parameter, register
 
 
@@ -125,7 +126,7 @@ class Switching(BaseStrategy):
     @property
     def may_select(self) -> frozenset[str]:
         """The rules of the first phase."""
-        return getattr(self.first, "may_select", frozenset())
+        return frozenset(facts_of(self.first).may_select)
 
     def select(self, now: Round) -> np.ndarray:
         return self._phase(now).select(now)

@@ -1,4 +1,17 @@
-"""Checkpoints of a run: `.npz` files with their SHA-256, written atomically."""
+"""Checkpoints of a run: `.npz` files with their SHA-256, written atomically.
+
+`save` of `f3ast_tff/run/round_loop.py` puts the arrays together, by part:
+
+- `engine`: the model, the server optimizer and the memories; `Engine.state`.
+- `scored`: the scored model if it is not the server's; `Engine.scored_weights`.
+- `strategy`: what selection remembers, such as r(t); `f3ast_tff.core.saved_state`.
+- `history`, `rates`: the record of all rounds, and r(t) of some; `f3ast_tff/records/history.py`.
+- `in_flight`: updates under way; `f3ast_tff/run/in_flight.py`.
+
+`meta` holds the rows of metrics, the seconds so far, and digests of the clients' scores.
+Availability, delivery and batches are functions of (seed, round, client): nothing of them is kept.
+`f3ast_tff/records/run_folder.py` opens the folder and finds the newest checkpoint that is whole.
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.run.object_identity import identity_of
-from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields
 from f3ast_tff.settings.kinds import KINDS

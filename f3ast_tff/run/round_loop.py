@@ -18,6 +18,7 @@ from f3ast_tff.files.data_files import hash_of
 from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.methods.parts.strategy import Losses
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
@@ -36,7 +37,6 @@ from f3ast_tff.run.delivering import outcome_for_strategy, troubles
 from f3ast_tff.run.experiment import Experiment, InTime
 from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.run.selecting import check_observes, read_only, state_of
-from f3ast_tff.run.strategy_facts import facts_of
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -238,10 +238,7 @@ class _Run:
         return max(1, min(self.experiment.engine.block_rounds, int(fit)))
 
     def save(self) -> None:
-        """Writes a checkpoint, unless this round already has one.
-
-        The part `scored` holds the scored model if it is not the server's.
-        """
+        """Writes a checkpoint, whose parts `records.checkpoint` lists, if this round has none."""
         if self.folder is None or self.saved_round == self.round_number:
             return
         engine = self.experiment.engine

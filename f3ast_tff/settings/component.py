@@ -125,6 +125,11 @@ def component_of(config: Any) -> Component:
     return getattr(config, _ATTRIBUTE)
 
 
+def parts_of(config: Any) -> tuple[Any, ...]:
+    """Returns the `Config`s that a component is put together from, such as those of `product`."""
+    return getattr(config, "parts", ())
+
+
 def given_fields(config: Any) -> tuple[str, ...]:
     """Returns the names of the fields that the constructor of a component's `Config` was given."""
     return getattr(config, _GIVEN, tuple(field.name for field in dataclasses.fields(config)))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import hash_of
-from f3ast_tff.settings.component import Component, component_of
+from f3ast_tff.settings.component import Component, component_of, parts_of
 from f3ast_tff.settings.groups import (
     GROUPS,
     ReadingConfig,
@@ -188,10 +188,10 @@ class Configuration:
 
     def _all_configs(self) -> list[Any]:
         """The `Config`s of the components and of their parts."""
-        return [part for c in self.configs.values() for part in (c, *getattr(c, "parts", ()))]
+        return [part for c in self.configs.values() for part in (c, *parts_of(c))]
 
     def _parameters(self) -> list[Parameter]:
-        parts = [part for c in self.configs.values() for part in getattr(c, "parts", ())]
+        parts = [part for c in self.configs.values() for part in parts_of(c)]
         of_components, of_parts = map(type, self.configs.values()), map(type, parts)
         classes = [*of_components, *GROUPS.values(), *of_parts]
         return [p for config in classes for p in parameters_of(config)]

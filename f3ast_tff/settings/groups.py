@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
 from f3ast_tff.core.randomness import MAX_SEED
 from f3ast_tff.core.schedules import PUBLISHED_ROUNDS, SCHEDULES, Schedule, client_schedule
 from f3ast_tff.settings import Derived, Published, Reading, parameter
+from f3ast_tff.settings.kinds import installed
 from f3ast_tff.settings.parameter import PRESETS
 
 
@@ -166,7 +166,7 @@ class RunConfig:
     )
     logger: str = parameter(
         Derived(
-            lambda known: "tensorboard" if importlib.util.find_spec("tensorboard") else "csv",
+            lambda known: "tensorboard" if installed("tensorboard") else "csv",
             "tensorboard where it is installed, else csv",
         ),
         "where scalars go besides metrics.csv: a comma list of tensorboard, csv",

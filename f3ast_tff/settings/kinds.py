@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -80,9 +81,15 @@ def _delivery(known: Any) -> str:
     return deliveries[0] if deliveries else "certain"
 
 
+@functools.cache
+def installed(package: str) -> bool:
+    """Returns whether a package is there, without importing it; a campaign asks for every run."""
+    return importlib.util.find_spec(package) is not None
+
+
 def has_jax() -> bool:
     """Returns whether JAX is installed, without importing it."""
-    return importlib.util.find_spec("jax") is not None
+    return installed("jax")
 
 
 def _engine(known: Any) -> str:

@@ -324,12 +324,8 @@ def _kind(spec: Field) -> tuple[type, bool]:
             text = text[text.index("[") + 1 : -1] + "|None"
         names = text.split("|")
     else:
-        unions = (Union, getattr(types, "UnionType", Union))
-        parts = (
-            typing.get_args(annotation)
-            if typing.get_origin(annotation) in unions
-            else (annotation,)
-        )
+        union = typing.get_origin(annotation) in (Union, types.UnionType)
+        parts = typing.get_args(annotation) if union else (annotation,)
         names = ["None" if part is type(None) else part.__name__ for part in parts]
     kinds = [name for name in names if name != "None"]
     if len(kinds) != 1 or kinds[0] not in _KINDS:

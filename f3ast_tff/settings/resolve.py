@@ -16,7 +16,7 @@ from typing import Any
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
-from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
@@ -142,7 +142,7 @@ class _Resolver:
         configs = {kind: self._chosen(kind) for kind in KINDS}
         settings = MappingProxyType({**kinds, **values})
         for config in configs.values():
-            for part in (config, *getattr(config, "parts", ())):
+            for part in (config, *parts_of(config)):
                 part.check(settings)
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)

@@ -13,6 +13,7 @@ from f3ast_tff.availability.process import IndependentAvailability, stationary_o
 from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares, vector_of
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
 
@@ -162,7 +163,7 @@ class AlgorithmConfig:
         )
         strategy = config.build(world)
         config.check({**vars(config), "num_clients": len(p)})
-        meant_for = getattr(strategy, "aggregation", "sum")
+        meant_for = facts_of(strategy).aggregation
         if meant_for != cls.aggregation:
             # Selection without this aggregation would be another method.
             allowed = (

@@ -12,6 +12,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.methods.parts.late import Admitted, admitted_by
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
+from f3ast_tff.methods.parts.strategy_facts import facts_of
 
 
 class Wrapped(SavedState, Strategy):
@@ -25,7 +26,7 @@ class Wrapped(SavedState, Strategy):
     def __init__(self, strategy: Strategy) -> None:
         """Takes the strategy, before its first round."""
         self.strategy = strategy
-        self.may_select: frozenset[str] = getattr(strategy, "may_select", frozenset())
+        self.may_select = frozenset(facts_of(strategy).may_select)
 
     @property
     def needs_losses(self) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from typing import Any
-
 import pytest
 
 from f3ast_tff.campaigns.grid_file import built_in_campaigns
@@ -71,6 +68,5 @@ def test_campaign_alone_lists(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing_is_logged_where_tensorboard_is_not_there(
     there: bool, logger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: Any = importlib.util.find_spec("json") if there else None
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    monkeypatch.setattr("f3ast_tff.settings.groups.installed", lambda name: there)
     assert resolve({}).settings["logger"] == logger

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import pytest
 
 from f3ast_tff import load_run, simulate
 from f3ast_tff.core.errors import ParameterError, RunFolderError
+from f3ast_tff.settings.kinds import installed
 from f3ast_tff.settings.resolve import resolve
 
 WithoutJax = Callable[[bool], None]
 
 
 @pytest.fixture
-def without_jax(monkeypatch: pytest.MonkeyPatch) -> WithoutJax:
+def without_jax(monkeypatch: pytest.MonkeyPatch) -> Iterator[WithoutJax]:
     """Hides JAX from the default engine, or shows it again."""
     find_spec = importlib.util.find_spec
     hidden = [True]
@@ -29,8 +30,11 @@ def without_jax(monkeypatch: pytest.MonkeyPatch) -> WithoutJax:
 
     def hide(now: bool) -> None:
         hidden[0] = now
+        installed.cache_clear()
 
-    return hide
+    hide(True)
+    yield hide
+    installed.cache_clear()
 
 
 @pytest.mark.parametrize("given", [{}, {"engine": "auto"}])

@@ -41,7 +41,7 @@ def facts_of(strategy: Any) -> StrategyFacts:
 
     Examples:
         >>> from f3ast_tff import F3AST
-        >>> from f3ast_tff.run.strategy_facts import facts_of
+        >>> from f3ast_tff.methods.parts.strategy_facts import facts_of
         >>> facts_of(F3AST.start([0.5, 0.5], k=1)).num_clients, facts_of(object()).aggregation
         (2, 'sum')
     """
