@@ -12,13 +12,25 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
+from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
+from tools.docs_site import components
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 STUDIES = sorted((ROOT / "analysis").glob("*/**/*.md"))
+
+
+def test_the_page_of_components_names_all_of_them_and_every_setting() -> None:
+    page = components.markdown()
+    flat, registry = " ".join(page.split()), builtin_registry()
+    for component in registry.all():
+        assert f"- `{component.name}` ({component.display}): {component.about}." in flat
+    for name in setting_flags(registry):
+        assert f"`--{name}`" in page
+    assert not too_wide(page)
 
 
 def name_of(page: Path) -> str:
