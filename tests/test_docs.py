@@ -83,12 +83,17 @@ def test_the_example_of_three_components_is_a_plugin(tmp_path: Path) -> None:
 
 def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -> None:
     given: dict[str, Any] = {"engine": "host", "rounds": 4, "num_clients": 20, "plugins": []}
-    for place, name, chosen, own in (
-        (4, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
-        (5, "dynamic", {"dynamic_alpha": 0.5}, {"aggregation": "feddyn", "dyn_alpha": 0.5}),
+    pull = tmp_path / "pull.py"
+    pull.write_text(python_of("docs/extending.md")[4])
+    for path, name, chosen, own in (
+        (pull, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
+        (
+            ROOT / "examples/plugins/drifting_penalty.py",
+            "drifting_penalty",
+            {"penalty_alpha": 0.5},
+            {"aggregation": "feddyn", "dyn_alpha": 0.5},
+        ),
     ):
-        path = tmp_path / f"{name}.py"
-        path.write_text(python_of("docs/extending.md")[place])
         plugin = {**given, "plugins": [str(path)], "aggregation": name, **chosen}
         found, expected = simulate("synthetic", **plugin), simulate("synthetic", **given, **own)
         for one, other in zip(found.weights, expected.weights):
