@@ -116,9 +116,8 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-docs-tables: $(STAMP)  ## Write docs/components.md, the lists of docs/reference and the table of components
+docs-tables: $(STAMP)  ## Write the lists of docs/reference and the table of components
 	$(PY) -m tools.component_table
-	$(PY) -m f3ast_tff.cli.help_pages > docs/components.md
 	$(PY) -m tools.reference_lists
 
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them

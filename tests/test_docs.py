@@ -12,13 +12,25 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
+from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
+from tools.docs_site import components
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 STUDIES = sorted((ROOT / "analysis").glob("*/**/*.md"))
+
+
+def test_the_page_of_components_names_all_of_them_and_every_setting() -> None:
+    page = components.markdown()
+    flat, registry = " ".join(page.split()), builtin_registry()
+    for component in registry.all():
+        assert f"- `{component.name}` ({component.display}): {component.about}." in flat
+    for name in setting_flags(registry):
+        assert f"`--{name}`" in page
+    assert not too_wide(page)
 
 
 def name_of(page: Path) -> str:
@@ -71,12 +83,17 @@ def test_the_example_of_three_components_is_a_plugin(tmp_path: Path) -> None:
 
 def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -> None:
     given: dict[str, Any] = {"engine": "host", "rounds": 4, "num_clients": 20, "plugins": []}
-    for place, name, chosen, own in (
-        (4, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
-        (5, "dynamic", {"dynamic_alpha": 0.5}, {"aggregation": "feddyn", "dyn_alpha": 0.5}),
+    pull = tmp_path / "pull.py"
+    pull.write_text(python_of("docs/extending.md")[4])
+    for path, name, chosen, own in (
+        (pull, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
+        (
+            ROOT / "examples/plugins/drifting_penalty.py",
+            "drifting_penalty",
+            {"penalty_alpha": 0.5},
+            {"aggregation": "feddyn", "dyn_alpha": 0.5},
+        ),
     ):
-        path = tmp_path / f"{name}.py"
-        path.write_text(python_of("docs/extending.md")[place])
         plugin = {**given, "plugins": [str(path)], "aggregation": name, **chosen}
         found, expected = simulate("synthetic", **plugin), simulate("synthetic", **given, **own)
         for one, other in zip(found.weights, expected.weights):

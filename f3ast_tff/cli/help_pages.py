@@ -1,4 +1,4 @@
-"""The help pages of `run` and `campaign`, and the page of all components in docs/."""
+"""The help pages of `run` and `campaign`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.files.messages import show
 from f3ast_tff.settings import (
     REQUIRED,
     Derived,
@@ -267,42 +266,3 @@ def _published(
 
 def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else f"{value}"
-
-
-def markdown(registry: Registry) -> str:
-    """Returns the page of all components, their parameters and published values, in Markdown."""
-    lines = [
-        "# Components",
-        "",
-        "Made from the code by `make docs-tables`: names, names in tables, and parameters.",
-    ]
-    for kind in KINDS:
-        lines += ["", f"## `--{kind}`", "", f"{KINDS[kind].text}.", ""]
-        for component in registry.components[kind].values():
-            text = f"- `{component.name}` ({component.display}): {component.about}."
-            lines += _wrapped(text, indent="  ")
-        for takers, parameters in by_takers(registry, kind).items():
-            names = ", ".join(f"`{name}`" for name in takers)
-            lines += ["", *_wrapped(f"Parameters of {names or 'all'}:"), ""]
-            lines += _entries(parameters, registry)
-    for heading, config in GROUPS.items():
-        lines += ["", f"## {heading}", "", *_entries(parameters_of(config), registry)]
-    return "\n".join(lines) + "\n"
-
-
-def _entries(parameters: Iterable[Parameter], registry: Registry) -> list[str]:
-    return [
-        line
-        for each in parameters
-        for line in _wrapped(f"- `--{each.name}`: {parameter_text(each, registry)}.", indent="  ")
-    ]
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-if __name__ == "__main__":
-    show(markdown(builtin_registry()), end="")

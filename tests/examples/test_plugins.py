@@ -24,6 +24,7 @@ CASES: dict[str, list[str]] = {
     "commuters": ["--availability=commuters", "--commute_rounds=5"],
     "moons": ["--task=moons", "--hidden_units=8"],
     "smoothed_varp": ["--algorithm=fedavg", "--aggregation=smoothed_varp", "--smoothing=0.3"],
+    "drifting_penalty": ["--aggregation=drifting_penalty", "--penalty_alpha=0.5"],
     "clipped_updates": ["--aggregation=clipped_updates", "--clip_update=0.05"],
     "sparse_updates": ["--aggregation=sparse_updates", "--sent_share=0.2"],
     "q_fedavg": ["--algorithm=fedavg", "--aggregation=q_fedavg", "--fair_q=0.5"],

@@ -25,7 +25,7 @@ from f3ast_tff.analysis.studies import kept_pages, page_numbers
 from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
 from tools import reference_lists
-from tools.docs_site import availability_pictures, notebooks
+from tools.docs_site import availability_pictures, components, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages from outside docs/: file or folder of the repository, then its page or folder of the site.
@@ -82,6 +82,7 @@ def _files() -> Iterator[tuple[str, str | bytes]]:
     for file, page in PAGES.items():
         if file.endswith(".md"):
             yield page, (ROOT / file).read_text()
+    yield "components.md", components.markdown()
     yield "examples/plugins.md", _plugin_page(ROOT / "examples/plugins")
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
         shown = notebooks.page(path)

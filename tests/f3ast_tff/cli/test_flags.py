@@ -8,7 +8,6 @@ import pytest
 from absl import flags
 
 from f3ast_tff.cli.flags import CAMPAIGN, parse, setting_flags
-from f3ast_tff.cli.help_pages import markdown
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameters_of
@@ -17,7 +16,6 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN
 
-ROOT = Path(__file__).resolve().parents[3]
 FLAGS = setting_flags(builtin_registry())
 
 
@@ -80,11 +78,6 @@ def test_help_lists_a_plugin_however_it_is_given(
     given = [word.replace("FILE", str(plugin)).replace("FLAGS", str(flagfile)) for word in words]
     assert main(["f3ast-tff", "run", *given, "--help=all"]) == 0
     assert "--first_weight" in capsys.readouterr().out
-
-
-def test_the_page_of_components_is_that_of_the_code() -> None:
-    page = (ROOT / "docs/components.md").read_text()
-    assert page == markdown(builtin_registry()), "run `make docs-tables`"
 
 
 def test_flagfile_is_read_and_the_command_line_comes_last(tmp_path: Path) -> None:
