@@ -85,6 +85,7 @@ def draw_curves(
     looks: Mapping[RunGroup, Look] | None = None,
     num_unfinished: int = 0,
     x: str = "rounds",
+    score: str | None = None,
 ) -> Figure:
     """Draws accuracy (loss, if labels are values) of samples and users, a row for each condition.
 
@@ -101,6 +102,7 @@ def draw_curves(
             condition and algorithm must look different.
         num_unfinished: Number of unfinished runs.
         x: Horizontal axis, one of `X_AXES`.
+        score: Score to draw instead, such as `sample_loss`: of samples and users if both have it.
 
     Raises:
         RunsError: If there are too many conditions, or a run lacks `x`.
@@ -117,13 +119,13 @@ def draw_curves(
         figsize=(WIDTH, EXTRA_HEIGHT + ROW_HEIGHT * len(rows) + 0.25 * (legend_rows - 1)),
         layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1),
     )
-    panels = figure.subplots(len(rows), 2, squeeze=False)
+    columns = [_scores(members, score) for members in rows]
+    panels = figure.subplots(len(rows), len(columns[0]), squeeze=False)
     differing = varying(groups, names)
-    for row, members in zip(panels, rows):
-        name = "accuracy" if all("sample_accuracy" in g.score_names for g in members) else "loss"
-        for panel, kind in zip(row, ("sample", "user")):
-            draw_panel(panel, members, f"test_{kind}_{name}", looks, x)
-            panel.set_ylabel(f"test {kind} {name}")
+    for row, members, scores in zip(panels, rows, columns):
+        for panel, name in zip(row, scores):
+            draw_panel(panel, members, f"test_{name}", looks, x)
+            panel.set_ylabel(f"test {name.replace('_', ' ')}")
             said = describe(members[0].condition(differing), differing)
             panel.set_title(literal(_wrap(said, 2)), fontsize="medium")
     for panel in panels[-1]:
@@ -133,6 +135,15 @@ def draw_curves(
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _scores(groups: Sequence[RunGroup], score: str | None) -> list[str]:
+    """The scores of a row's panels."""
+    if score is None:
+        accuracy = all("sample_accuracy" in group.score_names for group in groups)
+        score = "sample_accuracy" if accuracy else "sample_loss"
+    kind, _, rest = score.partition("_")
+    return [f"sample_{rest}", f"user_{rest}"] if kind in ("sample", "user") else [score]
 
 
 def draw_panel(

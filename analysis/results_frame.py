@@ -71,18 +71,22 @@ def final_table(
     return table
 
 
-def render(table: pd.DataFrame, named: Collection[str] = ()) -> str:
+def render(
+    table: pd.DataFrame, named: Collection[str] = (), final: str = _HEADINGS["final"]
+) -> str:
     """Returns a `final_table` as text, a block per condition, by default at most 100 columns wide.
 
-    The settings in `named` are not conditions, because the labels of the rows name them.
+    The settings in `named` are not conditions, because the labels of the rows name them. `final`
+    is the heading of the last evaluations.
     """
+    headings = {**_HEADINGS, "final": final}
     columns = [str(column) for column in table.columns]
     names = [name for name in columns[2 : columns.index("runs")] if name not in named]
     blocks = []
     for _, part in table.groupby(names, sort=False, dropna=False):
         condition = {name: part[name].iloc[0] for name in names}
         blocks.append(textwrap.fill(describe(condition, names), _WIDTH))
-        blocks += [_block(part, period) for period in PERIODS]
+        blocks += [_block(part, period, headings) for period in PERIODS]
     parts = []
     if (table["draws"] > 1).any():
         parts.append("over draws of the data (each draw's mean over its seeds)")
@@ -106,7 +110,7 @@ def _row(group: RunGroup, names: Sequence[str], scores: Sequence[str]) -> dict[s
     return row
 
 
-def _block(part: pd.DataFrame, period: str) -> str:
+def _block(part: pd.DataFrame, period: str, headings: Mapping[str, str]) -> str:
     columns = {"runs": [str(number) for number in part["runs"]]}
     if (part["draws"] > 1).any():
         columns["draws"] = [str(number) for number in part["draws"]]
@@ -120,9 +124,9 @@ def _block(part: pd.DataFrame, period: str) -> str:
         pairs = zip(part[column], part[f"{column}_sd"])
         columns[metric.replace("_", " ")] = [spread_text(Score(*pair, 0, 0)) for pair in pairs]
     # One width for all blocks, so that they line up.
-    width = max(map(len, _HEADINGS.values()))
+    width = max(map(len, headings.values()))
     labels = [name.ljust(width) for name in part["display"]]
-    header = pd.Index(columns, name=_HEADINGS[period])
+    header = pd.Index(columns, name=headings[period])
     return pd.DataFrame(columns, index=labels).set_axis(header, axis="columns").to_string()
 
 

@@ -102,9 +102,8 @@ def main(flags: Flags) -> None:
     equal = methods_of(judged, may_differ)
     asked = score if at is None else at.score_of(score)
     compared = differences(equal, asked, PERIODS[0], flags.baseline)
-    if at is not None:
-        show(f"Up to {at.time(collected.groups):g} simulated seconds:")
-    show(render(table, names[len(methods.conditions) :]))
+    last = {} if at is None else {"final": f"by {at.time(collected.groups):g} s"}
+    show(render(table, names[len(methods.conditions) :], **last))
     if better := own_scores_said(methods.groups):
         show(f"\n{better}")
     if at is not None and at.reach is not None:
@@ -128,6 +127,7 @@ def main(flags: Flags) -> None:
         looks=looks,
         num_unfinished=left_out,
         x=flags.x if at is None else CLOCK,
+        score=flags.score,
     )
     if flags.csv is not None:
         try:

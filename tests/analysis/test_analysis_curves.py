@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
+import pandas as pd
 import pytest
 
 from f3ast_tff.analysis import curves
@@ -51,6 +52,22 @@ def test_lines_bands_and_words(
     assert title.endswith("1 unfinished left out")
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["FedAvg", "Power-of-Choice"]
+
+
+@pytest.mark.parametrize(
+    ("score", "labels"),
+    [
+        ("user_loss", ["test sample loss", "test user loss"]),
+        ("worst_accuracy", ["test worst accuracy"]),
+    ],
+)
+def test_the_score_that_is_asked_for(
+    score: str, labels: list[str], make_run: MakeRun, tmp_path: Path
+) -> None:
+    path = make_run("a", 0.4) / "metrics.csv"
+    pd.read_csv(path).assign(test_worst_accuracy=0.1).to_csv(path, index=False)
+    figure = draw_curves(*arrange(tmp_path), None, score=score)
+    assert [panel.get_ylabel() for panel in figure.axes] == labels
 
 
 def test_bands_are_over_draws_of_the_data(
