@@ -24,7 +24,7 @@ Changelog = "{0}/blob/main/CHANGELOG.md"
 """
 _COLAB = """
 
-[Open it in Colab]({}); begin there with a cell `%pip install 'f3ast-tff[fused]'` (needs the release).
+[Open it in Colab]({}); begin with a cell `%pip install 'f3ast-tff[fused]'` (needs the release).
 """
 
 
