@@ -139,12 +139,13 @@ def draw_claims(path: Path) -> None:
     height = sum(_TITLE + len(rows) for _, rows in parts)
     figure = Figure(figsize=(_WIDTH, _EXTRA + _ROW * height))
     axes = figure.subplots()
+    along = axes.get_yaxis_transform()
     ticks: list[tuple[float, str]] = []
     y = 0.0
     for group, rows in parts:
         draws = {row.found.num_draws for row in rows}
         title = f"{group.title}; {max(draws)} draws"
-        axes.text(0, y, title, transform=axes.get_yaxis_transform(), fontsize=9, weight="bold")
+        axes.text(-0.25, y, title, transform=along, fontsize=9, weight="bold")
         y += _TITLE - 0.4
         for row in rows:
             _draw(axes, y, row)
