@@ -309,7 +309,7 @@ def test_joining_clients_and_their_rate_are_checked(
 
 def test_whole_first_rates_and_single_precision_shares_are_computed_in_double() -> None:
     """1 - 0.1 = 0.9 for the absent client; 1 of 3 equal shares is the rate, to double precision."""
-    rates = ParticipationRates(np.array([1, 1]), beta=0.1)
+    rates = ParticipationRates(np.array([1, 1]), beta=0.1, scale=1)
     rates.update(np.array([0]))
     np.testing.assert_allclose(rates.values, [1.0, 0.9])
     best, scale = best_if_all_available(np.ones(3, np.float32), 1, "p")
