@@ -266,6 +266,9 @@ def test_the_callers_arrays_are_left_alone() -> None:
     assert initial.tolist() == [0.5, 0.5]
     assert saved["rates"].tolist() == saved["unscaled_rates"].tolist() == [0.5, 0.5]
     assert saved["rate_scale"] == 1
+    assert set(saved) == {"rates", "unscaled_rates", "rate_scale"}
+    falling = ParticipationRates(initial, beta=0.1, falling=True).state()
+    assert set(falling) == {*saved, "rate_updates"}
     values = rates.values
     rates.update(np.array([0]))
     np.testing.assert_allclose(values, [0.55, 0.45])

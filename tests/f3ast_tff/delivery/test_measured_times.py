@@ -22,15 +22,15 @@ PHONES: list[dict[str, Any]] = [
     {"Phone Model": "A", "Vit Latency": 334.0, "ResNet Latency": 54.5, "ResNet STD": 0.3},
     {"Phone Model": "A", "ResNet Latency": 100, "ResNet STD": 2.6},
     {"Phone Model": "B", "ResNet Latency": 0, "ResNet STD": 0},
-    {"Phone Model": "C", "Vit Latency": None, "ResNet Latency": 80.0, "ResNet STD": 1},
+    {"Phone Model": "C", "Vit Latency": None, "ResNet Latency": 0.8, "ResNet STD": 1},
 ]
-TABLE = "phone;ResNet Latency\nA;54.5\nA;100\n\nB;\nC; 80\n"
+TABLE = "phone;ResNet Latency\nA;54.5\nA;100\n\nB;\nC; 0.8\n"
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.json", json.dumps(PHONES).encode()),
+        ("a.json", b"\n" + json.dumps(PHONES).encode()),
         ("a.json.xz", lzma.compress(json.dumps(PHONES, indent=4).encode())),
         ("a.csv", TABLE.encode()),
         ("a.csv", b"\xef\xbb\xbf" + TABLE.replace(";", ",").replace("\n", "\r\n").encode()),
@@ -42,7 +42,7 @@ def test_all_forms_alike(
     name: str, content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    assert read_times(tmp_path / name, "ResNet Latency").tolist() == [54.5, 100, 80]
+    assert read_times(tmp_path / name, "ResNet Latency").tolist() == [54.5, 100, 0.8]
     assert "3 of 4 devices have a time in column ResNet Latency" in caplog.text
 
 
@@ -141,8 +141,8 @@ def test_it_is_only_the_clock(engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"device_column": "t"}, "needs a device_file"),
-        ({"device_column_examples": 5}, "needs a device_column"),
+        ({"device_column": "t"}, "device_column = t: needs a device_file"),
+        ({"device_column_examples": 5}, "device_column_examples = 5: needs a device_column"),
     ],
     ids=str,
 )
