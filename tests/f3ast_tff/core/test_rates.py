@@ -223,6 +223,20 @@ def test_falling_step_counts_rounds_before_beta() -> None:
         assert len(np.unique(rates.unscaled)) == len(np.unique(counts))
 
 
+def test_falling_step_ends_at_beta() -> None:
+    """beta = 1/4: client 0 in rounds 1 to 4 has 1; absent then, 3/4 and 9/16, not 4/5 and 4/6."""
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.25, falling=True)
+    for _ in range(4):
+        rates.update(np.array([0]))
+    for expected in ([0.75, 0.25], [0.5625, 0.4375]):
+        rates.update(np.array([1]))
+        np.testing.assert_allclose(rates.values, expected)
+
+
+def test_a_rate_above_1_by_rounding_is_1() -> None:
+    assert ParticipationRates(np.nextafter([1.0], 2), beta=0.1).values.tolist() == [1.0]
+
+
 def test_unscaled_rates_are_proportional_to_rates() -> None:
     rates = ParticipationRates(np.array([0.5, 0.25, 1.0]), beta=0.3)
     for t in range(200):
