@@ -1,11 +1,16 @@
-"""Cohorts."""
+"""Cohorts, and the losses of a round."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round
+from tests.f3ast_tff.methods.small_world import Spy
 
 
 def test_length_is_the_number_of_clients() -> None:
@@ -24,3 +29,25 @@ def test_ids_and_weights_of_other_shapes_are_refused(
 def test_a_list_is_named() -> None:
     with pytest.raises(ValueError, match=r"weights must be an array \[m\], not list"):
         Cohort(np.arange(2), [0.5, 0.5])  # type: ignore[arg-type]
+
+
+def a_round(losses: Losses) -> Round:
+    return Round(1, np.ones(3, bool), RoundConstraint(2), losses)
+
+
+def test_the_same_clients_are_asked_once() -> None:
+    spy = Spy([0.5, 1.0, 2.0])
+    now = a_round(spy)
+    asked = [now.losses(np.array(ids)).tolist() for ids in ([0, 2], [2, 1], [0, 2])]
+    assert asked == [[0.5, 2.0], [2.0, 1.0], [0.5, 2.0]]
+    assert spy.asked == [[0, 2], [2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [(np.ones(3), r"shape \[3\]"), ([1.0, 1.0], r"shape \[2\]"), (None, "NoneType")],
+)
+def test_an_answer_that_is_not_a_loss_per_client_is_refused(answer: Any, given: str) -> None:
+    told = rf"losses = {given}: must return an array of shape \[2\], a loss per client asked"
+    with pytest.raises(ParameterError, match=told):
+        a_round(lambda ids: answer).losses(np.array([0, 1]))
