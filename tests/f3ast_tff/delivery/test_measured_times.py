@@ -34,7 +34,7 @@ TABLE = "phone;ResNet Latency\nA;54.5\nA;100\n\nB;\nC; 0.8\n"
         ("a.json.xz", lzma.compress(json.dumps(PHONES, indent=4).encode())),
         ("a.csv", TABLE.encode()),
         ("a.csv", b"\xef\xbb\xbf" + TABLE.replace(";", ",").replace("\n", "\r\n").encode()),
-        ("a.csv", b"phone;ResNet Latency\nGalaxy, A, 5G;54.5\nA;100\nB;0\nC, 2;0.8\n"),
+        ("a.csv", b"phone;ResNet Latency\nG,a,l,a,x,y, 5G;54.5\nA;100\nB;0\nC, 2;0.8\n"),
         ("a.tsv.xz", lzma.compress(TABLE.replace(";", "\t").encode())),
     ],
     ids=["json", "xz", "semicolons", "windows", "commas inside", "tabs"],
