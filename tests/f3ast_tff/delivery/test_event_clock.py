@@ -30,7 +30,7 @@ def clock(seconds: list[float], *masks: str, **given: Any) -> EventClock:
     """Clients that take these seconds; a round of availability lasts 1 s."""
     process = Masks(*(masks or ("1" * len(seconds),)))
     examples = (100 * np.array(seconds)).astype(np.int64)
-    times = Asynchronous(async_period_seconds=1.0, **{**ALIKE, **given})
+    times = Asynchronous(**{"async_period_seconds": 1.0, **ALIKE, **given})
     return EventClock(times.build(world(examples, process=process)), len(seconds))
 
 
@@ -101,6 +101,24 @@ def test_a_client_that_leaves_while_it_trains(leavers: str, seconds: float, arri
     times = clock([2.5], "1", "0", "0", "1", async_leavers=leavers)._times
     found = times.finish(1, np.array([0]), 0.0)
     assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
+
+
+@pytest.mark.parametrize(
+    ("leavers", "seconds", "arrives"),
+    [("stay", 5.5, True), ("late", 7.5, True), ("lost", 4.0, False)],
+)
+def test_a_client_that_starts_within_a_period(leavers: str, seconds: float, arrives: bool) -> None:
+    """Periods of 2 s, away from 4 s to 6 s: started at 3 s it has 1.5 of its 2.5 s left at 6 s."""
+    given = {"async_leavers": leavers, "async_period_seconds": 2.0}
+    times = clock([2.5], "1", "1", "0", "1", **given)._times
+    found = times.finish(1, np.array([0]), 3.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
+
+
+@pytest.mark.parametrize("leavers", ["stay", "late", "lost"])
+def test_a_client_that_is_done_as_it_leaves_arrives(leavers: str) -> None:
+    found = clock([1.0], "1", "0", async_leavers=leavers)._times.finish(1, np.array([0]), 0.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([1.0], [True])
 
 
 def test_a_client_that_is_away_too_long_is_lost() -> None:
