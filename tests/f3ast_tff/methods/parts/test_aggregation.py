@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.fedprox import FedProx
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -71,6 +72,17 @@ class Clips(Memory):
     echo_clip = 1.0
 
 
+class HalfMessages(Memory):
+    def message(self, client: Any, update: Any, losses: Any, now: Any) -> tuple[Any, Any]:
+        return update / 2, 1.0
+
+
+@register("aggregation", "halves", about="the sum of halves of updates")
+@dataclass(frozen=True)
+class Halves(Aggregation):
+    memory = HalfMessages()
+
+
 @register("aggregation", "largest_clipped", about="the same with an echo_clip")
 @dataclass(frozen=True)
 class LargestClipped(Largest):
@@ -126,7 +138,18 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
     [
         (JaxAlone(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
         (FusedAlone(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
-        (FEDLAAVG, {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
+        (
+            FEDLAAVG,
+            {"engine": "fused", "num_workers": 2},
+            "num_workers = 2: must not be .* which remembers each client",
+        ),
+        (FedProx(), {"engine": "host", "num_workers": 2}, "fedprox, which sets each client's st"),
+        (Halves(), {"engine": "host", "num_workers": 2}, "halves, which changes each client's up"),
+        (
+            WeightedSum(),
+            {"engine": "host", "private": "head", "num_workers": 2},
+            "num_workers = 2: must not be given with private=head",
+        ),
         (SCAFFOLD, {"engine": "tff", "client_optimizer": "adam"}, "client_optimizer = adam: must"),
         (SCAFFOLD, {**PLAIN_SGD, "client_momentum": 0.9}, "client_momentum = 0.9: must be 0"),
         (SCAFFOLD, {**PLAIN_SGD, "num_workers": 2}, "num_workers = 2: must not be"),
@@ -159,6 +182,13 @@ def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:
     for algorithm, expected in (("f3ast", "sum"), ("fedavg", "mean")):
         settings = resolve({"algorithm": algorithm, "aggregation": "fedprox"}).settings
         assert settings["cohort_weights"] == expected
+
+
+def test_a_sum_takes_weights_for_a_sum_and_a_mean_takes_all() -> None:
+    for meant_for in ("sum", "fedstale", "fedlaavg", "mifa"):
+        assert Scaffold("sum").takes_weights(meant_for)
+    assert not Scaffold("sum").takes_weights("mean")
+    assert Scaffold("mean").takes_weights("mean")
 
 
 def test_combined_by_hand() -> None:
