@@ -231,6 +231,23 @@ def test_the_largest_allowed_pass() -> None:
     assert config("more_available", **often).build(small_world()) is not None
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "given", "expected"),
+    [
+        ("f3ast", {}, False),
+        ("f3ast_fixed", {}, True),
+        ("unbiased", {"availability_history": 7}, False),
+        ("unbiased", {"availability_knowledge": "estimated"}, False),
+        ("unbiased", {"availability_knowledge": "estimated", "availability_history": 1}, True),
+    ],
+)
+def test_a_method_that_looks_past_the_end_depends_on_it(
+    algorithm: str, given: dict[str, Any], expected: bool
+) -> None:
+    made = config(algorithm, **given)
+    assert made.depends_on_rounds(vars(made)) == expected
+
+
 def test_no_flag_is_named() -> None:
     for component in ALGORITHMS.values():
         assert "--" not in component.about
