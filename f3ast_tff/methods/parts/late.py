@@ -37,7 +37,7 @@ class Admitted(NamedTuple):
 
 
 def admitted_by(strategy: Strategy, now: Round, asked_in: np.ndarray) -> Admitted:
-    """Returns a strategy's choice by its method `taken`; without that method, every update.
+    """Returns a strategy's choice by its method `admit`; without that method, every update.
 
     Args:
         strategy: The strategy; its state does not move.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.rates import (
     OBJECTIVES,
     ParticipationRates,
@@ -222,6 +223,20 @@ def test_falling_step_counts_rounds_before_beta() -> None:
         assert len(np.unique(rates.unscaled)) == len(np.unique(counts))
 
 
+def test_falling_step_ends_at_beta() -> None:
+    """beta = 1/4: client 0 in rounds 1 to 4 has 1; absent then, 3/4 and 9/16, not 4/5 and 4/6."""
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.25, falling=True)
+    for _ in range(4):
+        rates.update(np.array([0]))
+    for expected in ([0.75, 0.25], [0.5625, 0.4375]):
+        rates.update(np.array([1]))
+        np.testing.assert_allclose(rates.values, expected)
+
+
+def test_a_rate_above_1_by_rounding_is_1() -> None:
+    assert ParticipationRates(np.nextafter([1.0], 2), beta=0.1).values.tolist() == [1.0]
+
+
 def test_unscaled_rates_are_proportional_to_rates() -> None:
     rates = ParticipationRates(np.array([0.5, 0.25, 1.0]), beta=0.3)
     for t in range(200):
@@ -265,6 +280,9 @@ def test_the_callers_arrays_are_left_alone() -> None:
     assert initial.tolist() == [0.5, 0.5]
     assert saved["rates"].tolist() == saved["unscaled_rates"].tolist() == [0.5, 0.5]
     assert saved["rate_scale"] == 1
+    assert set(saved) == {"rates", "unscaled_rates", "rate_scale"}
+    falling = ParticipationRates(initial, beta=0.1, falling=True).state()
+    assert set(falling) == {*saved, "rate_updates"}
     values = rates.values
     rates.update(np.array([0]))
     np.testing.assert_allclose(values, [0.55, 0.45])
@@ -279,9 +297,45 @@ def test_clients_that_join_start_at_their_rate(falling: bool) -> None:
     rates = ParticipationRates(np.array([0.5, 0.5]), 0.05, falling=falling)
     for _ in range(5):
         rates.update(np.array([0]))
-    before = rates.values[0]
-    rates = rates.started(np.array([1]), 0.3)
-    np.testing.assert_allclose(rates.values, [before, 0.3])
+    before = rates.values
+    stay, rates = rates, rates.started(np.array([1]), 0.3)
+    np.testing.assert_array_equal(stay.values, before)
+    np.testing.assert_allclose(rates.values, [before[0], 0.3])
     rates.update(np.array([1]))
     step = 1 / 6 if falling else 0.05
     np.testing.assert_allclose(rates.values[1], 0.3 * (1 - step) + step)
+
+
+@pytest.mark.parametrize(
+    ("clients", "rate", "told"),
+    [
+        ([1], 0.0, r"initial_rate = 0.0: must be in \(0, 1\]"),
+        ([1], 1.5, r"initial_rate = 1.5: must be in \(0, 1\]"),
+        ([0, 2], 0.5, r"joined = \[0 2\]: must be clients, 0 .. 1"),
+        ([-1], 0.5, r"joined = \[-1\]: must be clients, 0 .. 1"),
+    ],
+)
+def test_joining_clients_and_their_rate_are_checked(
+    clients: list[int], rate: float, told: str
+) -> None:
+    rates = ParticipationRates(np.array([0.5, 0.5]), 0.05)
+    with pytest.raises(ParameterError, match=told):
+        rates.started(np.array(clients), rate)
+    assert rates.started(np.array([1]), 1.0).values.tolist() == [0.5, 1.0]
+
+
+def test_whole_first_rates_and_single_precision_shares_are_computed_in_double() -> None:
+    """1 - 0.1 = 0.9 for the absent client; 1 of 3 equal shares is the rate, to double precision."""
+    rates = ParticipationRates(np.array([1, 1]), beta=0.1, scale=1)
+    rates.update(np.array([0]))
+    np.testing.assert_allclose(rates.values, [1.0, 0.9])
+    best, scale = best_if_all_available(np.ones(3, np.float32), 1, "p")
+    np.testing.assert_allclose(best * scale, np.full(3, 1 / 3), rtol=1e-15)
+
+
+def test_a_client_long_absent_keeps_an_order_above_0() -> None:
+    """0.5 x 0.1^1000 is no float64; at 0, p / r would be infinite."""
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.9)
+    for _ in range(1000):
+        rates.update(np.array([0]))
+    assert np.all(rates.unscaled >= 1e-150)

@@ -148,6 +148,12 @@ def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
     assert 25 in ends and min(ends) < 25
 
 
+def test_an_update_at_the_deadline_is_in_time() -> None:
+    """The slowest client's typical time is the quantile 1 of them."""
+    slowest = Deadline(deadline_quantile=1.0, device_jitter=0.0).build(world(EXAMPLES))
+    assert slowest.arrivals(1, EVERYBODY).delivered.all()
+
+
 def test_over_commitment_takes_the_first() -> None:
     """Of 40 clients, equal up to the jitter, each is among the first 30 with probability 3/4."""
     first = over_commit(30, **JITTERED)
@@ -219,6 +225,8 @@ def test_trace_by_hand() -> None:
     assert_shares(delivered[2:3], 0.5, 200)
     with pytest.raises(ParameterError, match="must be at least 0.1"):
         trace(0.09, Table(masks), **ALIKE).arrivals(1, np.arange(4))
+    next_round = trace(None, Table(masks)).arrivals(1, np.arange(4))
+    assert next_round.delivered.tolist() == [False, True, True, True]
 
 
 def test_masks_are_made_once_and_in_order() -> None:
@@ -236,8 +244,8 @@ def test_masks_are_made_once_and_in_order() -> None:
         before = masks.mask(t)
         before[:] = False  # Callers may change their mask.
         delivery.arrivals(t, EVERYBODY)
-    assert asked == list(range(1, 9))
     np.testing.assert_array_equal(masks.mask(5), IndependentAvailability(Q, seed=3).mask(5))
+    assert asked == list(range(1, 9))
     masks.forget_before(9)
     assert masks.mask(8).any() and asked[-1] == 8
 
@@ -248,3 +256,11 @@ def test_slots_that_are_too_short_are_refused_before_the_first_round() -> None:
     with pytest.raises(ParameterError, match="slot_seconds = .*: a client may take .* s; must be"):
         trace(longest / 101, device_jitter=0.25)
     assert trace(longest / 99, device_jitter=0.25).arrivals(1, EVERYBODY).delivered.any()
+
+
+def test_slots_are_for_the_clients_with_data() -> None:
+    """One example of 10 ms is 100 slots of 0.1 ms."""
+    clients = world(np.array([1, 0]))
+    TraceDelivery(slot_seconds=1.01e-4, **ALIKE).build(clients)
+    with pytest.raises(ParameterError, match="slot_seconds = 9.9e-05: .* at least 0.0001"):
+        TraceDelivery(slot_seconds=9.9e-5, **ALIKE).build(clients)

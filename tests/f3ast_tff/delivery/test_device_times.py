@@ -63,7 +63,8 @@ def test_spreads_are_those_of_logarithms() -> None:
 def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(content))
     lines = [f"{d},{v['computation']},{v['communication']}" for d, v in DEVICES.items()]
-    (tmp_path / "a.csv").write_text("\n".join(["device,computation,communication", *lines, "", ""]))
+    header = "device,computation,communication"
+    (tmp_path / "a.csv").write_text("\n".join([header, lines[0], "", *lines[1:], "", ""]))
     by_number = {1: DEVICES["phone"], 2: DEVICES["tablet"]}
     for name in ("a.pkl", "client_device_capacity"):
         (tmp_path / name).write_bytes(pickle.dumps(by_number, protocol=4))
@@ -80,7 +81,10 @@ def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
         ("a.json", "{", "a.json: "),
         ("a.json", "{}", "has no device"),
         ("a.json", '{"x": {"computation": 1}}', "'x': must have computation and communication"),
-        ("a.json", '{"x": {"computation": true, "communication": 1}}', "speed True must be"),
+        ("a.json", '{"x": {"communication": 1}}', "'x': must have computation and communication"),
+        ("a.json", '{"x": {"computation": true, "communication": 1}}', "'x': speed True must be"),
+        ("a.json", '{"x": {"computation": [1], "communication": 1}}', r"speed \[1\] must be"),
+        ("a.csv", "", "line 1 must be device,computation,communication"),
         ("a.csv", "device,a,b\n", "line 1 must be device,computation,communication"),
         ("a.csv", "device,computation,communication\nx,1\n", "line 2: must be a device and two"),
         ("a.csv", "device,computation,communication\nx,1,0\n", "'x': speed '0' must be"),

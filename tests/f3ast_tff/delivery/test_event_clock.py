@@ -30,7 +30,7 @@ def clock(seconds: list[float], *masks: str, **given: Any) -> EventClock:
     """Clients that take these seconds; a round of availability lasts 1 s."""
     process = Masks(*(masks or ("1" * len(seconds),)))
     examples = (100 * np.array(seconds)).astype(np.int64)
-    times = Asynchronous(async_period_seconds=1.0, **{**ALIKE, **given})
+    times = Asynchronous(**{"async_period_seconds": 1.0, **ALIKE, **given})
     return EventClock(times.build(world(examples, process=process)), len(seconds))
 
 
@@ -103,6 +103,24 @@ def test_a_client_that_leaves_while_it_trains(leavers: str, seconds: float, arri
     assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
 
 
+@pytest.mark.parametrize(
+    ("leavers", "seconds", "arrives"),
+    [("stay", 5.5, True), ("late", 7.5, True), ("lost", 4.0, False)],
+)
+def test_a_client_that_starts_within_a_period(leavers: str, seconds: float, arrives: bool) -> None:
+    """Periods of 2 s, away from 4 s to 6 s: started at 3 s it has 1.5 of its 2.5 s left at 6 s."""
+    given = {"async_leavers": leavers, "async_period_seconds": 2.0}
+    times = clock([2.5], "1", "1", "0", "1", **given)._times
+    found = times.finish(1, np.array([0]), 3.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
+
+
+@pytest.mark.parametrize("leavers", ["stay", "late", "lost"])
+def test_a_client_that_is_done_as_it_leaves_arrives(leavers: str) -> None:
+    found = clock([1.0], "1", "0", async_leavers=leavers)._times.finish(1, np.array([0]), 0.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([1.0], [True])
+
+
 def test_a_client_that_is_away_too_long_is_lost() -> None:
     given = {"async_leavers": "late", "async_most_periods": 3}
     found = clock([2.5], "1", "0", **given)._times.finish(1, np.array([0]), 0.0)
@@ -115,6 +133,74 @@ def test_a_lost_client_makes_room() -> None:
     played = found.play(1, 1, lowest)
     assert played.asked.tolist() == [0, 1] and played.lost == 1
     assert [work.client for work in played.here] == [1] and found.seconds == 3.0
+
+
+def test_an_update_waits_for_the_next_round_if_nobody_is_at_work() -> None:
+    """M = 2; client 0 arrives at 0.5 s, client 1 comes at 1 s."""
+    found = rounds(clock([0.5, 0.5], "10", "01", async_buffer=2), 2, 2)
+    assert found == [(1.0, [0], []), (1.5, [1], [0, 1])]
+
+
+def test_a_model_without_a_client_waits_for_the_period() -> None:
+    of = clock([0.5], "0", async_starts="with_model")
+    assert not of.play(1, 1, lowest).acts and of.seconds == 1.0
+
+
+def test_an_arrival_is_not_held_up_by_free_room() -> None:
+    """Two may work, one client is there."""
+    assert rounds(clock([0.5], async_buffer=1), 2, 2) == [(0.5, [0], [0]), (1.0, [0], [0])]
+
+
+def test_an_arrival_comes_before_a_start_at_the_same_time() -> None:
+    """Client 1 comes at 1 s, when client 0 arrives and the server acts."""
+    assert rounds(clock([1, 1], "10", "11", async_buffer=1), 1, 2) == [(1.0, [0], [0])]
+
+
+def test_periods_pass_one_by_one() -> None:
+    """Client 1 comes in the third period, at 2 s."""
+    found = rounds(clock([5, 1], "10", "10", "11", "00", async_buffer=1), 1, 2)
+    assert found == [(3.0, [0, 1], [1])]
+
+
+def test_a_lost_client_starts_again_in_the_next_round() -> None:
+    """Client 0 leaves at 1 s and is back at 2 s; client 1 arrives at 5 s and ends the round."""
+    given = {"async_leavers": "lost", "async_buffer": 1}
+    found = rounds(clock([2.5, 5], "11", "01", "11", **given), 2, 2)
+    assert found == [(5.0, [0, 1], [1]), (7.5, [0, 1], [0])]
+    two = clock([2.5, 2.5, 2], "111", "001", **given).play(1, 3, lowest)
+    assert two.lost == 2
+
+
+def test_a_client_lost_after_its_round_starts_again_as_it_comes_back() -> None:
+    """Client 0 starts at 0 s, leaves at 2 s and is back at 3 s, in a round that began at 1 s."""
+    of = clock([9, 0.5, 4], "111", "101", "001", "101", async_leavers="lost", async_buffer=1)
+    assert rounds(of, 3, 3) == [(0.5, [0, 1, 2], [1]), (1.0, [1], [1]), (4.0, [0], [2])]
+
+
+def test_requests_are_counted_and_starts_are_kept() -> None:
+    """Two of four at work, M = 3: requests at 0, 1 and 2 s; in round 2 only one may work."""
+    calls: list[tuple[int, int]] = []
+
+    def noted(free: np.ndarray, most: int, request: int) -> np.ndarray:
+        calls.append((most, request))
+        return lowest(free, most, request)
+
+    of = clock([1, 2, 4, 9], async_buffer=3)
+    played = of.play(1, 2, noted)
+    assert calls == [(2, 0), (1, 1), (1, 2)]
+    assert [work.client for work in played.started] == [0, 1, 2, 3]
+    of.take(played.here[:1])
+    calls.clear()
+    asked = of.play(2, 1, noted).asked
+    assert (len(asked), asked.dtype, calls) == (0, np.int64, [])
+
+
+def test_times_of_clients_that_start_together() -> None:
+    times = clock([0.5, 1.5], async_leavers="late")._times
+    found = times.finish(1, np.array([0, 1]), 1.0)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([1.5, 2.5], [True, True])
+    planned = times.arrivals(1, np.array([0]))
+    assert (planned.seconds.tolist(), planned.round_seconds) == ([0.5], 0.5)
 
 
 def test_resumed_in_the_middle_of_work() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ def test_by_the_clock() -> None:
     assert np.isinf(short.seconds[3])
 
 
+def test_rounds_beyond_any_integer_are_a_loss(tmp_path: Path) -> None:
+    """3e297 s over 1e-20 s is infinite, and no warning."""
+    (tmp_path / "slow.csv").write_text("device,computation,communication\na,1e300,1000\n")
+    given: dict[str, Any] = {"device_file": str(tmp_path / "slow.csv"), "device_jitter": 0.0}
+    late = Late(late_round_seconds=1e-20, **given).build(world(np.array([1])))
+    found = late.arrivals(1, np.array([0]))
+    assert found.rounds is not None and found.rounds.dtype == np.int64
+    assert (found.rounds.tolist(), found.delivered.tolist()) == ([50], [False])
+
+
 def test_a_round_lasts_a_quantile_of_the_clients_times() -> None:
     """Times 1, 2, 3, 4 s have median 2.5 s, so the last two are one round late."""
     late = Late(**ALIKE).build(world(np.array([100, 200, 300, 400])))
@@ -49,20 +60,33 @@ def test_geometric_by_hand() -> None:
     u = np.array([0.0, 0.49, 0.5, 0.74, 0.75, 0.87, 0.875])
     assert geometric(u, 1.0).tolist() == [0, 0, 1, 1, 2, 2, 3]
     assert geometric(u, 0.0).tolist() == [0] * 7
+    assert geometric(u, 0.0).dtype == geometric(u, 1.0).dtype == np.int64
 
 
-@pytest.mark.parametrize(("by", "largest"), [("geometric", None), ("uniform", 6), ("fixed", 3)])
-def test_drawn_with_the_mean_asked_for(by: str, largest: int | None) -> None:
-    """100,000 draws of mean 3: their mean is within 5 standard errors, sqrt(12 / 1e5) at most."""
+@pytest.mark.parametrize(
+    ("by", "largest", "in_time"),
+    [("geometric", None, 1 / 4), ("uniform", 6, 1 / 7), ("fixed", 3, 0)],
+)
+def test_drawn_with_the_mean_asked_for(by: str, largest: int | None, in_time: float) -> None:
+    """100,000 draws of mean 3: their mean is within 5 standard errors, sqrt(12 / 1e5) at most.
+
+    P(tau = 0) is 1 - q = 1 / (1 + 3), one of 7 values, and 0; 5 standard errors are below 0.007.
+    """
     late = Late(late_by=by, late_rounds=3.0).build(world(np.full(1000, 10)))
     found = [late.arrivals(t, np.arange(1000)) for t in range(1, 101)]
     rounds = np.concatenate([one.rounds for one in found if one.rounds is not None])
     assert rounds.mean() == pytest.approx(3, abs=5 * np.sqrt(12 / 1e5)) and rounds.min() >= 0
     assert largest is None or rounds.max() == largest
+    assert (rounds == 0).mean() == pytest.approx(in_time, abs=0.007) and rounds.dtype == np.int64
     assert np.isnan(found[0].round_seconds) and np.isnan(found[0].seconds).all()
 
 
 def test_each_client_and_round_has_a_fate_of_its_own() -> None:
+    by_clock = Late().build(world(np.full(50, 10)))
+    for t in (1, 2):
+        seconds = by_clock.arrivals(t, np.arange(50)).seconds
+        np.testing.assert_array_equal(seconds, by_clock.seconds(t, np.arange(50)))
+        assert len({*seconds / by_clock.typical(np.arange(50))}) > 40
     late = Late(late_by="geometric").build(world(np.full(50, 10)))
     one, other = (late.arrivals(t, np.arange(50)).rounds for t in (1, 2))
     assert one is not None and other is not None and (one != other).any()
@@ -85,6 +109,11 @@ def test_settings_without_effect_are_named(
     Late(**given).build(world(np.array([100, 200])))
     assert len(caplog.messages) == len(said)
     assert all(part in message for part, message in zip(said, caplog.messages))
+
+
+@pytest.mark.parametrize(("by", "mean"), [("geometric", 0.7), ("uniform", 1.5), ("clock", 0.7)])
+def test_means_that_are_possible_are_taken(by: str, mean: float) -> None:
+    Late(late_by=by, late_rounds=mean).check({})
 
 
 TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "delivery": "late"}

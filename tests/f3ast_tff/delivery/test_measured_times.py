@@ -22,27 +22,28 @@ PHONES: list[dict[str, Any]] = [
     {"Phone Model": "A", "Vit Latency": 334.0, "ResNet Latency": 54.5, "ResNet STD": 0.3},
     {"Phone Model": "A", "ResNet Latency": 100, "ResNet STD": 2.6},
     {"Phone Model": "B", "ResNet Latency": 0, "ResNet STD": 0},
-    {"Phone Model": "C", "Vit Latency": None, "ResNet Latency": 80.0, "ResNet STD": 1},
+    {"Phone Model": "C", "Vit Latency": None, "ResNet Latency": 0.8, "ResNet STD": 1},
 ]
-TABLE = "phone;ResNet Latency\nA;54.5\nA;100\n\nB;\nC; 80\n"
+TABLE = "phone;ResNet Latency\nA;54.5\nA;100\n\nB;\nC; 0.8\n"
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.json", json.dumps(PHONES).encode()),
+        ("a.json", b"\n" + json.dumps(PHONES).encode()),
         ("a.json.xz", lzma.compress(json.dumps(PHONES, indent=4).encode())),
         ("a.csv", TABLE.encode()),
         ("a.csv", b"\xef\xbb\xbf" + TABLE.replace(";", ",").replace("\n", "\r\n").encode()),
+        ("a.csv", b"phone;ResNet Latency\nG,a,l,a,x,y, 5G;54.5\nA;100\nB;0\nC, 2;0.8\n"),
         ("a.tsv.xz", lzma.compress(TABLE.replace(";", "\t").encode())),
     ],
-    ids=["json", "xz", "semicolons", "windows", "tabs"],
+    ids=["json", "xz", "semicolons", "windows", "commas inside", "tabs"],
 )
 def test_all_forms_alike(
     name: str, content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    assert read_times(tmp_path / name, "ResNet Latency").tolist() == [54.5, 100, 80]
+    assert read_times(tmp_path / name, "ResNet Latency").tolist() == [54.5, 100, 0.8]
     assert "3 of 4 devices have a time in column ResNet Latency" in caplog.text
 
 
@@ -57,6 +58,7 @@ def test_all_forms_alike(
         (b"[{", "a.csv: "),
         (b"[" * 100_000, "nested too deeply"),
         (b"t,t\n1,2\n", "names a column twice"),
+        (b't\n"1"2\n', "expected after"),
         (b"d,t\na,1\nb\n", "line 3 has 1 values, line 1 2 names"),
         (b"t\n1\nfast\n", "device 2: time 'fast' must be milliseconds"),
         (b"t\n-1\n", "device 1: time '-1' must be"),
@@ -82,6 +84,9 @@ def test_a_wrong_column_is_refused_with_those_there(tmp_path: Path) -> None:
         read_times(tmp_path / "a.json", "Vit")
     (tmp_path / "a.csv").write_text("d,t\na,0\nb,\n")
     with pytest.raises(ParameterError, match="has no time in that column; it has d, t"):
+        read_times(tmp_path / "a.csv", "t")
+    (tmp_path / "a.csv").write_text("")
+    with pytest.raises(ParameterError, match="has no such column"):
         read_times(tmp_path / "a.csv", "t")
 
 
@@ -141,8 +146,8 @@ def test_it_is_only_the_clock(engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"device_column": "t"}, "needs a device_file"),
-        ({"device_column_examples": 5}, "needs a device_column"),
+        ({"device_column": "t"}, "device_column = t: needs a device_file"),
+        ({"device_column_examples": 5}, "device_column_examples = 5: needs a device_column"),
     ],
     ids=str,
 )

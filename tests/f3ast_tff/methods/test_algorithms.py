@@ -10,7 +10,7 @@ import pytest
 from f3ast_tff.availability import ByteBudget, CycleK, FixedK, GroupMinimum, HoldK, PoissonK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
-from tests.f3ast_tff.methods.small_world import N, config, small_world
+from tests.f3ast_tff.methods.small_world import Blinking, K, N, config, small_world
 
 ALGORITHMS = builtin_registry().components["algorithm"]
 BYTES = {"constraint": "bytes:5e6", "num_clients": N}
@@ -81,6 +81,8 @@ def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None
             small_world(constraint=constraint)
         )
         np.testing.assert_allclose(strategy.rates.values, rate)
+    equal = config("f3ast", rate_init="one_over_n").build(small_world(constraint=constraint))
+    np.testing.assert_allclose(equal.rates.values, 1 / 6)
 
 
 def test_first_rates_if_all_were_available_are_in_proportion_to_p() -> None:
@@ -99,10 +101,12 @@ def test_clusters_are_blocks_of_ids_with_their_mean_rate() -> None:
     np.testing.assert_allclose(strategy.rates.values, [12 / 24 / 3, 12 / 24 / 3])
 
 
-def test_clusters_take_the_step_and_the_bound() -> None:
+def test_clusters_take_the_settings_of_f3ast() -> None:
     given = {"rate_clusters": 2, "rate_step": "falling", "weight_bound": 3.0}
-    strategy = config("f3ast", **given).build(small_world())
+    given |= {"rates_follow": "selected", "availability_objective": "p"}
+    strategy = config("f3ast", **given).build(small_world(seed=5))
     assert (strategy.rates.falling, strategy.weight_bound) == (True, 3.0)
+    assert (strategy.follow, strategy.objective, strategy.seed) == ("selected", "p", 5)
 
 
 def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
@@ -127,6 +131,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("fedavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
     ("fedavg_then_fedlaavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
+    (
+        "poc",
+        {"poc_pool": "with_replacement", **BYTES},
+        "poc_pool = with_replacement: must be without_replacement under a budget in bytes",
+    ),
     (
         "f3ast",
         {"short_rounds": "fill_unavailable", **BYTES},
@@ -206,9 +215,37 @@ def test_what_only_the_world_knows_is_refused_when_it_is_built() -> None:
         ("f3ast", {"rate_clusters": 7}, {}, "rate_clusters = 7: must be at most num_clients, 6"),
         ("ca_fed", {"loss_minima": "trained"}, {"model": object()}, "must be running for object"),
         ("more_available", {"more_available_pi": 0.95}, {}, "no client is available so often"),
+        ("f3ast", {}, {"p": np.arange(6) / 15}, "rate_init = p: client 0 has no share"),
     ):
         with pytest.raises(ParameterError, match=message):
             config(algorithm, **given).build(small_world(**changes))
+
+
+def test_the_largest_allowed_pass() -> None:
+    """As many candidates as clients per round, and as many clusters as clients."""
+    for algorithm, given in (("poc", {"poc_candidates": K}), ("f3ast", {"rate_clusters": N})):
+        made = config(algorithm, **given)
+        made.check({**vars(made), "num_clients": N, "clients_per_round": K})
+        made.build(small_world())
+    often = {"more_available_pi": Blinking.stationary.max()}
+    assert config("more_available", **often).build(small_world()) is not None
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "given", "expected"),
+    [
+        ("f3ast", {}, False),
+        ("f3ast_fixed", {}, True),
+        ("unbiased", {"availability_history": 7}, False),
+        ("unbiased", {"availability_knowledge": "estimated"}, False),
+        ("unbiased", {"availability_knowledge": "estimated", "availability_history": 1}, True),
+    ],
+)
+def test_a_method_that_looks_past_the_end_depends_on_it(
+    algorithm: str, given: dict[str, Any], expected: bool
+) -> None:
+    made = config(algorithm, **given)
+    assert made.depends_on_rounds(vars(made)) == expected
 
 
 def test_no_flag_is_named() -> None:
@@ -231,7 +268,7 @@ def test_draws_with_replacement_are_refused_where_groups_have_minima(
 ) -> None:
     """The error comes when the strategy is built, before round 1."""
     minima = GroupMinimum(FixedK(clients_per_round=3), np.arange(N) % 2, (1, 1))
-    with pytest.raises(ParameterError, match=f"{setting}.*must be without_replacement"):
+    with pytest.raises(ParameterError, match=f"{setting} = {drawn}: must be without_replacement"):
         config(algorithm, **{setting: drawn}).build(small_world(constraint=minima))
     build = config(algorithm, **{setting: "without_replacement"}).build
     assert build(small_world(constraint=minima)) is not None

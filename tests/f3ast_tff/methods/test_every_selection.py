@@ -86,6 +86,37 @@ def test_it_goes_on_after_a_restart(name: str, given: dict[str, Any]) -> None:
             np.testing.assert_array_equal(restarted.state()[key], value)
 
 
+RATES = ["rates", "unscaled_rates", "rate_scale", "rate_updates"]
+KNOWN = [
+    *("last_round", "rounds", "last_mask", "active"),
+    *("from_active", "stayed_active", "from_inactive", "stayed_inactive"),
+]
+LOSSES = ["losses_values", "losses_minima", "losses_started"]
+ESTIMATED = {"availability_knowledge": "estimated"}
+# What a checkpoint calls a method's state: by other names an interrupted run would not go on.
+KEPT: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("f3ast", {}, RATES[:3]),
+    ("f3ast", {"rate_clusters": 2, "rate_step": "falling"}, RATES),
+    (
+        *("f3ast", {"rates_follow": "both", "rate_step": "falling"}),
+        RATES + [f"selected_{name}" for name in RATES],
+    ),
+    ("unbiased", ESTIMATED, KNOWN),
+    ("ca_fed", ESTIMATED, [f"availability_{name}" for name in KNOWN] + LOSSES),
+    ("fedlaavg", {}, ["last_participation"]),
+    ("fedavg_then_fedlaavg", {}, ["last_participation"]),
+    ("fedau", {}, ["mean_interval", "intervals_ended", "interval_rounds"]),
+    ("oort_loss", {}, ["utility", "last_participation"]),
+    ("fedbuff", {}, ["stepped"]),
+    ("aced", {}, ["steps", "entered"]),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "kept"), KEPT, ids=[f"{n}{g or ''}" for n, g, _ in KEPT])
+def test_names_in_a_checkpoint(name: str, given: dict[str, Any], kept: list[str]) -> None:
+    assert [*config(name, **given).build(small_world()).state()] == kept
+
+
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 @pytest.mark.parametrize("name", sorted({*SELECT} - {"f3ast_fixed", "sequential_sgd"}))
 def test_cohorts_are_feasible(name: str, kind: str) -> None:

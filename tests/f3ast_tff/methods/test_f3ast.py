@@ -104,6 +104,29 @@ def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
     assert [sorted(i) for i in ids] == [[0, 1], [0, 2]]
 
 
+def test_under_costs_the_utility_is_the_fall_of_h() -> None:
+    """p / r = 3, 2, 1.5 at costs 3, 2, 1 under budget 3: squares 9 against 4 + 2.25."""
+    p = np.array([0.5, 0.3, 0.2])
+    budget = RoundConstraint(3, cost=np.array([3.0, 2.0, 1.0]), budget=3.0)
+    strategy = F3AST(p, ParticipationRates(p / [3, 2, 1.5], 0.1))
+    assert played(strategy, 1, ALL, budget).ids.tolist() == [0]
+
+
+def test_clients_that_join_start_in_both_rates() -> None:
+    rates = (ParticipationRates(np.array(r), 0.1) for r in ([0.5, 0.4], [0.6, 0.3]))
+    strategy = F3AST(np.array([0.5, 0.5]), next(rates), selected_rates=next(rates))
+    joined = strategy.renewed(np.array([0.2, 0.8]), np.array([1]), 0.25)
+    assert joined.p.tolist() == [0.2, 0.8]
+    np.testing.assert_allclose(joined.rates.values, [0.5, 0.25])
+    assert joined.selected_rates is not None
+    np.testing.assert_allclose(joined.selected_rates.values, [0.6, 0.25])
+
+
+def test_it_shows_its_size_and_settings() -> None:
+    shown = "F3AST(N=2, beta=0.1, objective='p_squared', follow='delivered')"
+    assert repr(f3ast([0.5, 0.5], [0.5, 0.5])) == shown
+
+
 def test_weights_are_bounded_before_k_divides_them() -> None:
     """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07; best first 1.07, 0.91; bound 1, K = 2."""
     for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
@@ -188,6 +211,7 @@ def test_one_round_by_hand() -> None:
     assert cohort.ids[0] == 3
     assert cohort.ids[1] in (0, 1)
     np.testing.assert_allclose(rates.values, [0.27 + 0.1 / 3, 0.46])
+    np.testing.assert_array_equal(strategy.participation_rates(), rates.values[[0, 0, 0, 1]])
     np.testing.assert_allclose(cohort.weights, [0.5 / 0.46, 0.2 / (0.27 + 0.1 / 3)])
 
 

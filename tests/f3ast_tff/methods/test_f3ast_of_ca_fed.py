@@ -51,6 +51,11 @@ def test_equal_clients_go_by_id() -> None:
     assert played(strategy, 1, np.arange(4) > 0, 2).ids.tolist() == [1, 2]
 
 
+def test_a_share_of_0_takes_no_part() -> None:
+    strategy = F3ASTOfCAFed(np.array([1.0, 0.0]), KnownAvailability(np.full(2, 0.5)), 0.001)
+    assert played(strategy, 1, np.ones(2, bool), 2).ids.tolist() == [0]
+
+
 def test_bad_values() -> None:
     activity = KnownAvailability(np.array([0.5, 0.0]))
     with pytest.raises(ValueError, match="stationary = 0.0: must be above 0 for client 1"):

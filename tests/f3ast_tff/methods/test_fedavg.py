@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
+import pytest
 
 from f3ast_tff.methods.fedavg import Proportional, Uniform
-from tests.f3ast_tff.methods.small_world import played
+from tests.f3ast_tff.methods.small_world import N, config, played, small_world
 
 P = np.array([0.5, 0.2, 0.2, 0.1])
 ALL = np.ones(4, bool)
@@ -60,3 +62,20 @@ def test_a_client_without_data_is_not_drawn_until_it_has_a_share() -> None:
     assert sorted(cohort.ids.tolist()) == [0, 1]
     joined = strategy.renewed(np.array([0.4, 0.3, 0.3, 0]), np.array([2]), 0.5)
     assert sorted(played(joined, 2, ALL, 4).ids.tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "given"), [("uniform", {}), ("fedavg", {"baseline_sampling": "uniform"})]
+)
+def test_uniform_draws_leave_out_clients_without_data(
+    algorithm: str, given: dict[str, Any]
+) -> None:
+    strategy = config(algorithm, **given).build(small_world(p=np.arange(N) / 15))
+    assert sorted(played(strategy, 1, np.ones(N, bool), N).ids.tolist()) == [1, 2, 3, 4, 5]
+
+
+def test_new_shares_draw_the_clients() -> None:
+    """Client 1 alone has a share now."""
+    strategy = Proportional(np.array([1.0, 0.0]), np.ones(2), replace=True)
+    joined = strategy.renewed(np.array([0.0, 1.0]), np.array([1]), 0.5)
+    assert played(joined, 1, np.ones(2, bool), 3).ids.tolist() == [1, 1, 1]

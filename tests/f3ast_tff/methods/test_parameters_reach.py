@@ -135,6 +135,7 @@ ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] =
     (("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
     (("poc",), "poc_candidates", 5, of("candidates"), 30, 5),
     (("poc",), "poc_loss", "training_loss", of_config("client_loss"), "mean", "training_loss"),
+    (("poc",), "poc_loss", "training_loss", without("added"), True, False),
     (("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
     (("poc",), "poc_average", "examples", without("average_weights"), True, False),
     (("poc",), "poc_clip_norm", 2.0, of_config("client_clip_norm"), None, 2.0),

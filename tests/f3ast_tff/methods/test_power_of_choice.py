@@ -92,6 +92,20 @@ def test_released_form_may_train_a_client_several_times() -> None:
     assert {(7, 7, 7), (7, 7, 2)} <= seen
 
 
+def test_numbers_are_added_to_the_losses() -> None:
+    """5 + 1, 3 + 4, 0 + 2 are 6, 7, 2."""
+    strategy = PowerOfChoice(np.full(3, 1 / 3), 3, added=np.array([1.0, 4.0, 2.0]))
+    cohort = played(strategy, 1, np.ones(3, bool), 3, Spy([5.0, 3.0, 0.0]))
+    assert cohort.ids.tolist() == [1, 0, 2]
+
+
+def test_new_shares_draw_the_candidates() -> None:
+    """Client 1 alone has a share now."""
+    strategy = PowerOfChoice(np.array([1.0, 0.0]), 1)
+    joined = strategy.renewed(np.array([0.0, 1.0]), np.array([1]), 0.5)
+    assert played(joined, 1, np.ones(2, bool), 1, Spy([1.0, 1.0])).ids.tolist() == [1]
+
+
 def test_with_replacement_knows_no_groups() -> None:
     groups = RoundConstraint(3, group=np.zeros(10, int), minimum=np.array([1]))
     with pytest.raises(ValueError, match="no constraint but the number"):

@@ -47,6 +47,11 @@ def test_estimated_pi_counts_the_round() -> None:
 def test_a_share_of_0_takes_no_part() -> None:
     strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
     assert played(strategy, 1, np.ones(2, bool), 2).ids.tolist() == [0]
+    p, pi = np.array([0.5, 0.5, 0.0]), KnownAvailability(np.full(3, 0.5))
+    # One of the two that count stands for both: 2 p / pi.
+    for strategy in (Unbiased(p, pi), MoreAvailable(p, pi)):
+        assert played(strategy, 1, np.ones(3, bool), 3).ids.tolist() == [0, 1]
+        assert played(strategy, 1, np.ones(3, bool), 1).weights.tolist() == [2.0]
 
 
 def test_bad_values() -> None:

@@ -14,12 +14,15 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.fedprox import FedProx
 from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.settings import register
+from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
@@ -56,6 +59,34 @@ class JaxAlone(Aggregation):
 @dataclass(frozen=True)
 class FusedAlone(Aggregation):
     engines: ClassVar[tuple[str, ...]] = ("fused",)
+
+
+@register("aggregation", "largest", about="the largest update, entry by entry")
+@dataclass(frozen=True)
+class Largest(Aggregation):
+    def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return updates.max(axis=0)
+
+
+class Clips(Memory):
+    echo_clip = 1.0
+
+
+class HalfMessages(Memory):
+    def message(self, client: Any, update: Any, losses: Any, now: Any) -> tuple[Any, Any]:
+        return update / 2, 1.0
+
+
+@register("aggregation", "halves", about="the sum of halves of updates")
+@dataclass(frozen=True)
+class Halves(Aggregation):
+    memory = HalfMessages()
+
+
+@register("aggregation", "largest_clipped", about="the same with an echo_clip")
+@dataclass(frozen=True)
+class LargestClipped(Largest):
+    memory = Clips()
 
 
 def step(engine: Any) -> tuple[np.ndarray, float]:
@@ -107,10 +138,32 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
     [
         (JaxAlone(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
         (FusedAlone(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
-        (FEDLAAVG, {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
+        (
+            FEDLAAVG,
+            {"engine": "fused", "num_workers": 2},
+            "num_workers = 2: must not be .* which remembers each client",
+        ),
+        (FedProx(), {"engine": "host", "num_workers": 2}, "fedprox, which sets each client's st"),
+        (Halves(), {"engine": "host", "num_workers": 2}, "halves, which changes each client's up"),
+        (
+            WeightedSum(),
+            {"engine": "host", "private": "head", "num_workers": 2},
+            "num_workers = 2: must not be given with private=head",
+        ),
         (SCAFFOLD, {"engine": "tff", "client_optimizer": "adam"}, "client_optimizer = adam: must"),
         (SCAFFOLD, {**PLAIN_SGD, "client_momentum": 0.9}, "client_momentum = 0.9: must be 0"),
         (SCAFFOLD, {**PLAIN_SGD, "num_workers": 2}, "num_workers = 2: must not be"),
+        (
+            Largest(),
+            {"engine": "host", "num_workers": 2},
+            "num_workers = 2: .* aggregation largest",
+        ),
+        (
+            Largest(),
+            {"engine": "fused", "delivery": "late"},
+            "delivery = late: must not be late on engine fused with aggregation largest",
+        ),
+        (LargestClipped(), {"engine": "host"}, "no combine with an echo_clip"),
     ],
 )
 def test_engines_that_cannot_execute_it_are_refused(
@@ -120,6 +173,31 @@ def test_engines_that_cannot_execute_it_are_refused(
         config.check(settings)
 
 
+def test_stacked_updates_may_be_late_elsewhere() -> None:
+    for given in ({"engine": "host", "delivery": "late"}, {"engine": "fused"}):
+        Largest().check(given)
+
+
+def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:
+    for algorithm, expected in (("f3ast", "sum"), ("fedavg", "mean")):
+        settings = resolve({"algorithm": algorithm, "aggregation": "fedprox"}).settings
+        assert settings["cohort_weights"] == expected
+
+
+def test_a_sum_takes_weights_for_a_sum_and_a_mean_takes_all() -> None:
+    for meant_for in ("sum", "fedstale", "fedlaavg", "mifa"):
+        assert Scaffold("sum").takes_weights(meant_for)
+    assert not Scaffold("sum").takes_weights("mean")
+    assert Scaffold("mean").takes_weights("mean")
+
+
+def test_combined_by_hand() -> None:
+    """0.5 (1, 2) + 1.5 (3, -2) is (5, -2); over 2, (2.5, -1)."""
+    updates, weights = np.array([[1.0, 2.0], [3.0, -2.0]]), np.array([0.5, 1.5])
+    assert WeightedSum().combine(updates, weights).tolist() == [5, -2]
+    assert WeightedMean().combine(updates, weights).tolist() == [2.5, -1]
+
+
 @pytest.mark.parametrize("engine", ["fused", "tff"])
 def test_others_are_not(engine: str) -> None:
     """A memory of the server only is allowed with workers."""
@@ -127,6 +205,7 @@ def test_others_are_not(engine: str) -> None:
     for config in (WeightedSum(), FEDLAAVG, SCAFFOLD):
         config.check(settings)
     AmplifiedFedAvg("mean").check({**settings, "client_optimizer": "adam", "num_workers": 2})
+    SCAFFOLD.check({key: settings[key] for key in settings if key != "client_momentum"})
     if engine == "fused":
         JaxAlone().check(settings)
         FusedAlone().check(settings)

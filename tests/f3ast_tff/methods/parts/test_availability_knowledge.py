@@ -33,6 +33,11 @@ def test_what_it_tells_is_its_own_and_read_only() -> None:
         activity.pi[0] = 0.2
 
 
+def test_the_ends_of_the_ranges_are_taken() -> None:
+    known = KnownAvailability(np.array([0, 1]), np.array([-1, 1]))
+    assert (known.pi.tolist(), known.eigenvalue.tolist()) == ([0.0, 1.0], [-1.0, 1.0])
+
+
 def test_eigenvalues_that_were_not_given_are_an_error_where_they_are_needed() -> None:
     with pytest.raises(ValueError, match="eigenvalues of the clients' availability are not known"):
         KnownAvailability(PI).eigenvalue  # noqa: B018

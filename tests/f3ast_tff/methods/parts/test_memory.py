@@ -16,7 +16,15 @@ from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import added, initial_server, renewed, server_names
+from f3ast_tff.methods.parts.memory import (
+    RoundContext,
+    UpdateMemory,
+    added,
+    clipped,
+    initial_server,
+    renewed,
+    server_names,
+)
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.methods.every_memory import EVERY
 
@@ -213,6 +221,22 @@ def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
     delta, advanced = rules.round(2, NOBODY, everybody_sends(1.0))
     assert advanced is not None and not advanced.moves and not delta.any()
     np.testing.assert_array_equal(rules.model, before)
+
+
+@pytest.mark.parametrize(("beta", "steps"), [(0.0, False), (0.5, True)])
+def test_a_memory_that_counts_for_nothing_moves_no_server(beta: float, steps: bool) -> None:
+    """A server with momentum would move along an average times 0."""
+    now = RoundContext(np, 5, 0.1, 1.0, np.zeros(2), 2)
+    assert UpdateMemory(beta=beta).steps({"total_seen": 1}, now, np.bool_(False)) == steps
+
+
+def test_a_clipped_vector_keeps_its_direction() -> None:
+    """Of norm 5: to norm 1, left at 10; NaN if the sum of squares is no float32."""
+    vector = np.array([3.0, 4.0], np.float32)
+    np.testing.assert_allclose(clipped(vector, 1.0, np), [0.6, 0.8], rtol=1e-6)
+    np.testing.assert_array_equal(clipped(vector, 10.0, np), vector)
+    with np.errstate(over="ignore"):
+        assert np.isnan(clipped(1e30 * vector, 1.0, np)).all()
 
 
 def test_it_waits_for_all_who_count() -> None:

@@ -88,6 +88,10 @@ def test_parameters_and_constraints_reach_the_method() -> None:
     assert FedAU.start(P, 2, fedau_cutoff=7).cutoff == 7
 
 
+def test_everybody_may_be_asked_in_a_single_round() -> None:
+    assert F3AST.start(P, N, rounds=1) is not None
+
+
 class Own(F3AST):
     """A user's variant, which `start` must return."""
 
@@ -97,6 +101,24 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "k_above_n": (lambda: F3AST.start(P, N + 1), ParameterError, f"k = {N + 1}: must be at most"),
     "k_half": (lambda: F3AST.start(P, 1.5), ParameterError, "k = 1.5: must be an integer or a"),
     "seed": (lambda: F3AST.start(P, 2, seed=-1), ParameterError, "seed = -1: must be at least 0"),
+    "p_in_rows": (lambda: F3AST.start([[1.0]], 1), ParameterError, "p = "),
+    "rounds_0": (lambda: F3AST.start(P, 2, rounds=0), ParameterError, "rounds = 0: must be at"),
+    "sizes_of_2": (
+        lambda: OortLoss.start(P, 2, sizes=[1, 2]),
+        ParameterError,
+        "sizes = shape [2]: must be [6], numbers of at least 0, one per client",
+    ),
+    "sizes_below_0": (
+        lambda: OortLoss.start(P, 2, sizes=[-1, 1, 1, 1, 1, 1]),
+        ParameterError,
+        "sizes = shape [6]: must be [6], numbers of at least 0",
+    ),
+    "sizes_infinite": (
+        lambda: OortLoss.start(P, 2, sizes=[np.inf, 1, 1, 1, 1, 1]),
+        ParameterError,
+        "sizes = shape [6]: must be [6], numbers of at least 0",
+    ),
+    "sizes_in_rows": (lambda: OortLoss.start(P, 2, sizes=[[1]]), ParameterError, "sizes = "),
     "p_of_sum_9": (lambda: F3AST.start([1.5] * 6, 2), ValueError, "p sums to 9.0: must sum to 1"),
     "no_share": (lambda: F3AST.start([1, 0], 1), ParameterError, "client 1 has no share"),
     "range": (lambda: F3AST.start(P, 2, rate_beta=2), ParameterError, "must be above 0 and below"),

@@ -1,11 +1,24 @@
-"""Cohorts."""
+"""Cohorts, and the losses of a round."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.methods.parts.strategy import (
+    BaseStrategy,
+    Cohort,
+    Losses,
+    Round,
+    participation_rates,
+)
+from tests.f3ast_tff.methods.small_world import Spy
 
 
 def test_length_is_the_number_of_clients() -> None:
@@ -24,3 +37,61 @@ def test_ids_and_weights_of_other_shapes_are_refused(
 def test_a_list_is_named() -> None:
     with pytest.raises(ValueError, match=r"weights must be an array \[m\], not list"):
         Cohort(np.arange(2), [0.5, 0.5])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^ids must be an array \[m\], not list"):
+        Cohort([0, 1], np.ones(2))  # type: ignore[arg-type]
+
+
+def a_round(losses: Losses) -> Round:
+    return Round(1, np.ones(3, bool), RoundConstraint(2), losses)
+
+
+def test_the_same_clients_are_asked_once() -> None:
+    spy = Spy([0.5, 1.0, 2.0])
+    now = a_round(spy)
+    asked = [now.losses(np.array(ids)).tolist() for ids in ([0, 2], [2, 1], [0, 2])]
+    assert asked == [[0.5, 2.0], [2.0, 1.0], [0.5, 2.0]]
+    assert spy.asked == [[0, 2], [2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [(np.ones(3), r"shape \[3\]"), ([1.0, 1.0], r"shape \[2\]"), (None, "NoneType")],
+)
+def test_an_answer_that_is_not_a_loss_per_client_is_refused(answer: Any, given: str) -> None:
+    told = rf"losses = {given}: must return an array of shape \[2\], a loss per client asked"
+    with pytest.raises(ParameterError, match=told):
+        a_round(lambda ids: answer).losses(np.array([0, 1]))
+
+
+@pytest.mark.parametrize("name", ["number", "request"])
+def test_a_round_is_numbered_from_0(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = -1: must be"):
+        replace(a_round(Spy([])), **{name: -1})  # type: ignore[arg-type]
+
+
+def test_draws_are_of_the_round_and_of_the_request() -> None:
+    """A first request draws as a round without requests, so that recorded runs repeat."""
+    now = a_round(Spy([]))
+    draws = [replace(now, request=request).generator(seed=5).random() for request in (0, 1, 2)]
+    assert draws[0] == generator(5, "selection", 1).random()
+    assert len(set(draws)) == 3
+
+
+class Rated(BaseStrategy):
+    """Tells given rates."""
+
+    def __init__(self, rates: Any) -> None:
+        self.rates = rates
+
+    def participation_rates(self) -> Any:
+        return self.rates
+
+
+def test_rates_are_told_by_strategies_that_track_them() -> None:
+    told = participation_rates(Rated([1, 0]), 2)
+    assert told is not None and told.dtype == np.float64 and told.tolist() == [1, 0]
+    assert participation_rates(Rated(None), 2) is None
+    without: Any = object()
+    assert participation_rates(without, 2) is None
+    with pytest.raises(ComponentError, match=r"Rated: .* shape \(2,\): must be \(3,\)"):
+        participation_rates(Rated([1, 0]), 3)

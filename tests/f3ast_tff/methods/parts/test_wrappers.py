@@ -40,6 +40,17 @@ def selected(strategy: Strategy, mask: np.ndarray, k: int, rounds: int) -> np.nd
     return seen
 
 
+def test_a_wrapper_breaks_the_rules_that_its_strategy_breaks() -> None:
+    class Plain:
+        """Has none of the optional attributes."""
+
+    rates = ParticipationRates(np.ones(2), 0.1)
+    filling = F3AST(np.full(2, 0.5), rates, fill_unavailable=True)
+    assert Separated(filling, 1, 2).may_select == {"unavailable"}
+    assert Separated(Plain(), 1, 2).may_select == frozenset()  # type: ignore[arg-type]
+    assert Separated(Plain(), 1, 2).participation_rates() is None  # type: ignore[arg-type]
+
+
 def test_two_clients_by_hand() -> None:
     """R = 2 and K = 1: a selected client rests for two rounds, so each third round is empty."""
     strategy = Separated(Uniform(np.ones(2)), 2, 2)
