@@ -114,6 +114,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
     run = undisturbed / "run"
     config = json.loads((run / "config.json").read_text())
@@ -139,6 +140,7 @@ def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
         assert (selection["final_rates"] > 0).all()
 
 
+@pytest.mark.long
 def test_killed_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
     interrupt(tmp_path, FUSED, [(signal.SIGTERM, 10, 143), (signal.SIGKILL, 50, -9)])
     assert start(tmp_path, FUSED).wait(timeout=120) == 0, log_of(tmp_path)
@@ -207,6 +209,7 @@ def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> 
     assert list((tmp_path / "run" / "checkpoints").glob("round_*.npz"))
 
 
+@pytest.mark.long
 def test_finished_run_is_not_repeated_and_other_settings_are_refused(
     undisturbed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_compressed_array_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(Table(tmp_path / "m.npz").mask(6), table[5])
 
 
+@pytest.mark.long
 def test_a_small_archive_of_gigabytes_is_refused(tmp_path: Path) -> None:
     """A megabyte of compressed zeros, and a sparse file that names a vast shape."""
     np.savez_compressed(tmp_path / "x.npz", np.zeros((1000, 10**6), bool))

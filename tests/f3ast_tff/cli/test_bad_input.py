@@ -166,6 +166,7 @@ def test_output_on_a_full_disk() -> None:
     assert (done.returncode, done.stderr) == (1, said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_a_closed_stream_costs_its_output_alone(closed: str, tmp_path: Path) -> None:
     small = f"--rounds=1 --num_clients=8 --clients_per_round=2 --output_dir={tmp_path}"

@@ -46,6 +46,7 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["compare", "export", "report", "leaderboard"])
 def test_nothing_of_a_name_reaches_the_terminal_raw(
     command: str, runs: Path, capsys: pytest.CaptureFixture[str]
