@@ -141,9 +141,10 @@ class _Resolver:
         values = {name: self[name] for name in self.declared}
         configs = {kind: self._chosen(kind) for kind in KINDS}
         settings = MappingProxyType({**kinds, **values})
+        checked = {**settings, "is_late": configs["delivery"].is_late}
         for config in configs.values():
             for part in (config, *parts_of(config)):
-                part.check(settings)
+                part.check(checked)
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
         found.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
@@ -282,8 +283,12 @@ class _Resolver:
     def _refuse_against_fixed(self, algorithm: str) -> None:
         deliveries, given = self.config_class("algorithm").deliveries, self._given.get("delivery")
         if deliveries and given is not None:
-            allowed = f"must be {' or '.join(deliveries)} with algorithm {algorithm}"
-            if not isinstance(given, str) or given.lower() not in deliveries:
+            config = self.config_class("delivery")
+            own = self._registry.plugin_of(component_of(config)) is not None
+            # A late delivery of one's own is one of drawn delays.
+            name = "late" if own and config.is_late else component_of(config).name
+            if name not in deliveries:
+                allowed = f"must be {' or '.join(deliveries)} with algorithm {algorithm}"
                 raise ParameterError("delivery", given, allowed)
         for name, value in self._fixed.items():
             given = self._given.get(name, value)

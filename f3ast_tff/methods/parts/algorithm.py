@@ -230,8 +230,12 @@ def has_byte_budget(settings: Mapping[str, Any]) -> bool:
 
 
 def is_late(settings: Mapping[str, Any]) -> bool:
-    """Returns whether updates may enter in a later round than they were asked in."""
-    return settings.get("delivery") in ("late", "asynchronous")
+    """Returns whether updates may enter in a later round than they were asked in.
+
+    Args:
+        settings: What `check` is given; the resolver adds what a delivery of one's own says.
+    """
+    return settings.get("is_late", settings.get("delivery") in ("late", "asynchronous"))
 
 
 # FedAvg over the active clients, whose bias most methods correct.

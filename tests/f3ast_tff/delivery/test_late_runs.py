@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
 from f3ast_tff.engines.engine import RoundOutcome
@@ -181,3 +181,41 @@ def test_engines_agree(algorithm: str) -> None:
         np.testing.assert_allclose(one, other, atol=1e-5)
     for name in ("train_loss", "update_norm", "test_sample_loss", "mean_staleness"):
         np.testing.assert_allclose(fused.metrics[name], tff.metrics[name], atol=1e-5)
+
+
+class TwoRounds:
+    """A delivery of one's own: each update enters two rounds later."""
+
+    is_late = True
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        m = len(ids)
+        two = np.full(m, 2)
+        return Arrivals(np.ones(m, bool), np.full(m, np.nan), float("nan"), rounds=two)
+
+
+@pytest.mark.parametrize("algorithm", ["fedbuff", "aced", "fedavg_in_time"])
+def test_a_late_delivery_of_ones_own_is_late(algorithm: str) -> None:
+    """As `late` with fixed delays, bit for bit, also for methods of late updates alone."""
+    given = {**SMALL, **GIVEN.get(algorithm, {}), "algorithm": algorithm, "late_by": "fixed"}
+    late = simulate(**given, late_rounds=2)
+    own = {n: v for n, v in given.items() if n not in ("delivery", "late_by")}
+    found = simulate(**own, delivery=TwoRounds())
+    assert found.selection["late_weights"].any() == (algorithm != "fedavg_in_time")
+    for one, other in zip(found.weights, late.weights):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"private": "head"}, "must not be late with private=head"),
+        ({"algorithm": "poc", "poc_loss": "training_loss"}, "must be mean with delivery"),
+        ({"algorithm": "fedasync"}, "must be asynchronous with algorithm fedasync"),
+    ],
+    ids=str,
+)
+def test_what_late_updates_refuse_refuses_ones_own(given: dict[str, Any], says: str) -> None:
+    common = {name: value for name, value in SMALL.items() if name != "late_by"}
+    with pytest.raises(ParameterError, match=says):
+        simulate(**{**common, "delivery": TwoRounds(), **given})
