@@ -132,6 +132,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("fedavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
     ("fedavg_then_fedlaavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
     (
+        "fedavg_then_fedlaavg",
+        {"aggregation": "mean"},
+        "aggregation = mean: must be fedlaavg with algorithm fedavg_then_fedlaavg",
+    ),
+    (
         "poc",
         {"poc_pool": "with_replacement", **BYTES},
         "poc_pool = with_replacement: must be without_replacement under a budget in bytes",
