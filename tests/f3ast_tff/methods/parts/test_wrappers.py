@@ -160,6 +160,13 @@ def test_f3ast_by_hand() -> None:
     np.testing.assert_allclose(rates[1:], [0.3645, 0.37])
 
 
+def test_a_client_alone_starts_at_the_rate_of_always() -> None:
+    alone = Stays(np.array([1, 3, 3]), np.full(3, 9), 0, 10)
+    strategy = OfThosePresent(f3ast(), alone, P, mean_k=1)
+    rates = strategy.participation_rates()
+    assert rates is not None and rates[0] == 1
+
+
 def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world that only ever had clients 1 and 2."""
     strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
