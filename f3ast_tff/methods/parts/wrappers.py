@@ -16,7 +16,7 @@ from f3ast_tff.methods.parts.strategy_facts import facts_of
 
 
 class Wrapped(SavedState, Strategy):
-    """Delegates to another strategy; a subclass overrides parts.
+    """Delegates to another strategy, except for `select` and `weigh`, which a subclass defines.
 
     Attributes:
         strategy: The strategy inside.
@@ -35,12 +35,6 @@ class Wrapped(SavedState, Strategy):
     @property
     def needs_outcome(self) -> bool:
         return self.strategy.needs_outcome
-
-    def select(self, now: Round) -> np.ndarray:
-        return self.strategy.select(now)
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return self.strategy.weigh(now, ids, delivered)
 
     def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
         """Returns the strategy's choice among arrived updates; see `admitted_by`."""

@@ -19,7 +19,7 @@ def step_with(t: int, ids: list[int], strategy: Aced) -> tuple[float, list[int]]
     now = Round(t, np.isin(np.arange(4), ids), RoundConstraint(4))
     cohort = cohort_of(strategy, now)
     assert cohort.ids.tolist() == ids and cohort.weights.tolist() == P[ids].tolist()
-    assert cohort.forgets is not None
+    assert cohort.forgets is not None and cohort.forgets.dtype == np.int64
     return cohort.step, cohort.forgets.tolist()
 
 
@@ -46,6 +46,7 @@ def test_state_and_new_shares_are_kept() -> None:
     other = strategy.renewed(np.full(4, 0.25), np.zeros(4, bool), 0.0)
     assert step_with(3, [2], again) == (pytest.approx(5), [0, 1])
     assert other.state()["entered"].tolist() == [1, 1, 2, 0]
+    assert other.p.tolist() == [0.25] * 4
 
 
 def test_forgotten_clients_are_checked() -> None:

@@ -10,6 +10,7 @@ import pytest
 from f3ast_tff.availability import ByteBudget, CycleK, FixedK, GroupMinimum, HoldK, PoissonK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.methods.small_world import Blinking, K, N, config, small_world
 
 ALGORITHMS = builtin_registry().components["algorithm"]
@@ -132,6 +133,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("fedavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
     ("fedavg_then_fedlaavg", {"baseline_sampling": "with_replacement", **BYTES}, TWICE),
     (
+        "fedavg_then_fedlaavg",
+        {"aggregation": "mean"},
+        "aggregation = mean: must be fedlaavg with algorithm fedavg_then_fedlaavg",
+    ),
+    (
         "poc",
         {"poc_pool": "with_replacement", **BYTES},
         "poc_pool = with_replacement: must be without_replacement under a budget in bytes",
@@ -246,6 +252,25 @@ def test_a_method_that_looks_past_the_end_depends_on_it(
 ) -> None:
     made = config(algorithm, **given)
     assert made.depends_on_rounds(vars(made)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "expected"),
+    [
+        ({"algorithm": "fedavg"}, "baseline_sampling", "with_replacement"),
+        (
+            {"algorithm": "fedavg", "constraint": "bytes:5e6"},
+            "baseline_sampling",
+            "without_replacement",
+        ),
+        ({"algorithm": "uniform", "delivery": "asynchronous"}, "async_buffer", 1),
+        ({"algorithm": "fedbuff", "buffer_size": 3, "delivery": "asynchronous"}, "async_buffer", 3),
+    ],
+)
+def test_defaults_follow_from_other_settings(
+    given: dict[str, Any], name: str, expected: Any
+) -> None:
+    assert resolve(given).settings[name] == expected
 
 
 def test_no_flag_is_named() -> None:

@@ -17,6 +17,8 @@ from tests.f3ast_tff.methods.test_fedbuff import round_with
     ("given", "shares"),
     [
         ({"weight": "constant"}, [0.6, 0.6, 0.6]),
+        # 0.6 / sqrt(1 + tau), tau = 0, 1, 3.
+        ({}, [0.6, 0.6 / np.sqrt(2), 0.3]),
         # 0.6 / (1 + tau), tau = 0, 1, 3.
         ({"power": 1.0}, [0.6, 0.3, 0.15]),
         # 1 up to tau = 1, then 1 / (2 (3 - 1) + 1).

@@ -91,3 +91,14 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
         delivered = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, delivered, np.zeros(len(cohort))))
     np.testing.assert_allclose(strategy.state()["mean_interval"], rounds / counts, rtol=0.02)
+
+
+def test_a_client_that_joins_weighs_its_share_until_its_interval_ends() -> None:
+    """Both take part in round 3 alone, so their mean interval is 3; then client 1 is another."""
+    strategy, both = FedAU(np.array([0.5, 0.5])), np.ones(2, bool)
+    for t in (1, 2, 3):
+        ids = np.arange(2 if t == 3 else 0)
+        strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))
+    assert played(strategy, 4, both, 2).weights.tolist() == [1.5, 1.5]
+    joined = strategy.renewed(np.array([0.2, 0.8]), np.array([1]), 0.5)
+    np.testing.assert_allclose(played(joined, 4, both, 2).weights, [0.6, 0.8])

@@ -9,7 +9,8 @@ import pytest
 
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fadas import Fadas, FadasConfig
-from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff, FedBuffConfig
+from f3ast_tff.methods.fedasync import FedAsyncConfig
+from f3ast_tff.methods.fedbuff import FedBuff, FedBuffConfig, StalenessConfig
 from f3ast_tff.methods.parts.late import admitted_by
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from tests.f3ast_tff.methods.small_world import small_world
@@ -70,8 +71,8 @@ def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list
     assert threshold is not None or steps == [1.0] * 3
 
 
-@pytest.mark.parametrize("config", [FedBuffConfig, FadasConfig])
-def test_clients_without_data_are_not_asked(config: type[BufferedConfig]) -> None:
+@pytest.mark.parametrize("config", [FedBuffConfig, FadasConfig, FedAsyncConfig])
+def test_clients_without_data_are_not_asked(config: type[StalenessConfig]) -> None:
     """Their updates of 0 would fill the buffer."""
     p = np.array([0.5, 0.5, 0, 0, 0, 0])
     strategy = config().build(small_world(p=p))

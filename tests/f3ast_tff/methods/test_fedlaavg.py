@@ -129,3 +129,8 @@ def test_second_phase_takes_those_absent_longest_with_weights_p() -> None:
     cohort = played(strategy, SWITCH, EVERYBODY, K)
     assert sorted(last[cohort.ids]) == sorted(last)[:K]
     np.testing.assert_array_equal(cohort.weights, SHARES[cohort.ids])
+
+
+def test_a_share_of_0_takes_no_part() -> None:
+    strategy = LongestAbsent(np.array([1.0, 0.0]))
+    assert played(strategy, 1, np.ones(2, bool), 2).ids.tolist() == [0]

@@ -164,6 +164,11 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
             "delivery = late: must not be late on engine fused with aggregation largest",
         ),
         (LargestClipped(), {"engine": "host"}, "no combine with an echo_clip"),
+        (
+            LargestClipped(),
+            {"engine": "host", "private": "head"},
+            "private = head: must not be given with aggregation largest_clipped: it clips",
+        ),
     ],
 )
 def test_engines_that_cannot_execute_it_are_refused(

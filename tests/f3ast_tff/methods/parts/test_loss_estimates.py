@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import AsStored, ScaledPixels
-from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
+from f3ast_tff.methods.parts.loss_estimates import LossEstimates, _cross_entropy, trained_minima
 from f3ast_tff.models import SoftmaxRegression
 
 
@@ -31,6 +31,18 @@ def test_first_reports_stand_for_everybody() -> None:
     assert estimates.values.tolist() == [1, 2.5, 4]
     estimates = report(estimates, [1, 2], [0.5, 8.0])
     np.testing.assert_allclose(estimates.values, [1, 0.75 * 2.5 + 0.25 * 0.5, 0.75 * 4 + 2])
+
+
+def test_by_default_the_last_report_counts() -> None:
+    estimates = report(report(LossEstimates(1), [0], [4.0]), [0], [2.0])
+    assert estimates.values.tolist() == [2]
+
+
+def test_losses_of_large_logits_by_hand() -> None:
+    """Logits (1000, 0) and (-1000, 0), labels 1 and 0: each loss is 1000; no warning."""
+    x, labels = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    loss, slope = _cross_entropy(x, labels, np.arange(2), np.array([[1000.0, 0.0]]))
+    assert (loss, slope.tolist()) == (1000.0, [[1.0, -1.0]])
 
 
 def test_clients_without_a_report_start_from_the_mean_not_the_median() -> None:

@@ -27,7 +27,7 @@ from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
-from tests.f3ast_tff.methods.small_world import played
+from tests.f3ast_tff.methods.small_world import config, played, small_world
 
 N = 12
 
@@ -49,6 +49,15 @@ def test_a_wrapper_breaks_the_rules_that_its_strategy_breaks() -> None:
     assert Separated(filling, 1, 2).may_select == {"unavailable"}
     assert Separated(Plain(), 1, 2).may_select == frozenset()  # type: ignore[arg-type]
     assert Separated(Plain(), 1, 2).participation_rates() is None  # type: ignore[arg-type]
+
+
+def test_arrived_updates_and_the_checkpoint_are_those_of_the_strategy_inside() -> None:
+    """FedAvg in time drops updates of earlier rounds."""
+    in_time = config("fedavg_in_time").build(small_world())
+    wrapped = Separated(in_time, 1, 6)
+    now = Round(3, np.ones(6, bool), RoundConstraint(2))
+    assert wrapped.admit(now, np.array([3, 2])).enters.tolist() == [True, False]
+    assert [*wrapped.state()] == [*in_time.state(), "free_from"]
 
 
 def test_two_clients_by_hand() -> None:
@@ -149,6 +158,13 @@ def test_f3ast_by_hand() -> None:
     rates = strategy.participation_rates()
     assert rates is not None
     np.testing.assert_allclose(rates[1:], [0.3645, 0.37])
+
+
+def test_a_client_alone_starts_at_the_rate_of_always() -> None:
+    alone = Stays(np.array([1, 3, 3]), np.full(3, 9), 0, 10)
+    strategy = OfThosePresent(f3ast(), alone, P, mean_k=1)
+    rates = strategy.participation_rates()
+    assert rates is not None and rates[0] == 1
 
 
 def test_a_client_that_left_keeps_no_claim() -> None:
