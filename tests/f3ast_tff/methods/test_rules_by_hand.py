@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.methods.amplified_scaffold import PeriodControls
 from f3ast_tff.methods.fedawe import OwnModels
 from f3ast_tff.methods.feddyn import DynamicPenalties
 from f3ast_tff.methods.fednova import NormalisedUpdates
@@ -41,6 +42,29 @@ def test_scaffold() -> None:
     for steps, expected in ((2, [1.5, -2.5]), (1, [2.5, -4.5]), (0, [1, 0])):
         kept = rules.after_client(client(steps, control=control), UPDATE, server, NOW)
         assert kept["control"].tolist() == expected
+
+
+def test_amplified_scaffold() -> None:
+    """Rounds 5 and 6 are period 3: (2, 2) takes effect, then the mean of (2.5, -0.5), (3.5, -2.5).
+
+    The gradients are (1, -2) of two steps and (2, -4) of one, plus 3/2, the own less the common
+    control. Round 6 ends the period, whose movement (2, 2) counts 1.5 times.
+    """
+    rules, server = PeriodControls(2, 1.5), {"control": np.array([0.5, 0.5])}
+    kept: Any = {"control": np.array([1.0, 0.0]), "next": np.array([2.0, 2.0])}
+    kept |= {"rounds": 4.0, "period": 2.0}
+    assert rules.client(client(**kept), server, NOW).offset.tolist() == [-1.5, -1.5]
+    kept = rules.after_client(client(2, **kept), UPDATE, server, NOW)
+    assert (kept["control"].tolist(), kept["next"].tolist()) == ([2, 2], [2.5, -0.5])
+    later = NOW._replace(round_number=6)
+    for steps in (1, 0):
+        kept = rules.after_client(client(steps, **kept), UPDATE, server, later)
+        assert (kept["control"].tolist(), kept["next"].tolist()) == ([2, 2], [3, -1.5])
+        assert (kept["rounds"], kept["period"]) == (2, 3)
+    server = {"period_start": np.zeros(2), "control": np.ones(2), "average_next": np.full(2, 4.0)}
+    for now, control, model in ((NOW, 1, 2), (later, 4, 3)):
+        found, moved = rules.end_round(server, np.full(2, 2.0), now)
+        assert (found["control"].tolist(), moved.tolist()) == ([control] * 2, [model] * 2)
 
 
 def test_feddyn() -> None:
