@@ -146,3 +146,12 @@ def test_what_was_not_delivered_is_still_new() -> None:
     strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
+
+
+def test_a_client_that_joins_has_never_taken_part() -> None:
+    strategy = OortLoss(np.ones(2))
+    told(strategy, 3, [0, 1], [5.0, 4.0])
+    joined = strategy.renewed(np.array([0.5, 0.5]), np.array([1]), 0.5)
+    for each, utility, last in ((joined, [5, 0], [3, 0]), (strategy, [5, 4], [3, 3])):
+        assert each.state()["utility"].tolist() == utility
+        assert each.state()["last_participation"].tolist() == last
