@@ -113,6 +113,16 @@ def test_utilities_are_clipped_at_their_95_percent_value() -> None:
     assert scores[38] - scores[37] == pytest.approx(0.001)
 
 
+def test_scores_by_hand() -> None:
+    """U = (5, 20), t = 2, L = 1: 0.005 and 15.005 over the spread 20 - 4.995, plus the bonus."""
+    strategy = OortLoss(SIZES)
+    told(strategy, 1, [0, 1], [0.5, 1.0])
+    bonus = np.sqrt(0.1 * np.log(2))
+    expected = [0.005 / 15.005 + bonus, 1 + bonus]
+    np.testing.assert_allclose(strategy._scores(np.arange(2), 2), expected)
+    np.testing.assert_allclose(strategy._scores(np.array([1]), 2), [1 + bonus])
+
+
 def test_shares_of_the_places() -> None:
     """K = 10, five of 30 clients known, e_t = 0.8 * 0.5^(t-1), at least 0.3.
 
