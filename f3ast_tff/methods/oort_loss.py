@@ -132,7 +132,7 @@ class OortLoss(BaseStrategy):
 
     def _scores(self, known: np.ndarray, round_number: int) -> np.ndarray:
         utility = self._utility[known]
-        clip = np.sort(utility)[min(int(_CLIP * len(utility)), len(utility) - 1)]
+        clip = np.sort(utility)[int(_CLIP * len(utility))]
         # The lowest utility keeps some chance of being drawn, as in the released code.
         low = 0.999 * utility.min()
         scaled = (np.minimum(utility, clip) - low) / max(utility.max() - low, _SMALLEST_SPREAD)

@@ -344,3 +344,24 @@ def test_trained_minima_are_those_of_the_clients() -> None:
     expected = trained_minima(world.model, world.preprocessing, world.train)
     assert np.all(expected > 0)
     np.testing.assert_array_equal(made.loss_estimates.minima, expected)
+
+
+@pytest.mark.parametrize(
+    ("tau", "kept"), [(0.15, [False, True, False]), (0.2, [True, True, False])]
+)
+def test_clients_excluded_before_count_as_bias(tau: float, kept: list[bool]) -> None:
+    """Client 2 is out. Error 0.5 / 0.8 + 0.2^2 = 0.665, without client 0 also 0.7^2 = 0.49."""
+    error = TotalError(np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 0.0]), 1.0, 1.0)
+    before = np.array([True, True, False])
+    assert exclude(error, before, np.arange(3), tau, strict=True).tolist() == kept
+    nobody = np.zeros(3, bool)
+    assert exclude(error, nobody, np.arange(3), tau, strict=True).tolist() == [False] * 3
+
+
+def test_a_share_of_0_is_neither_asked_nor_drawn() -> None:
+    """With K = 1 the drawn client stands for two: 2 p / pi."""
+    spy, known = Spy([1.0, 1.0, 9.0]), KnownAvailability(np.full(3, 0.5), np.zeros(3))
+    strategy = CAFed(np.array([0.5, 0.5, 0.0]), known, LossEstimates(3))
+    assert played(strategy, 1, np.ones(3, bool), 3, spy).ids.tolist() == [0, 1]
+    assert spy.asked == [[0, 1]]
+    assert played(strategy, 2, np.ones(3, bool), 1, spy).weights.tolist() == [2.0]

@@ -113,6 +113,16 @@ def test_utilities_are_clipped_at_their_95_percent_value() -> None:
     assert scores[38] - scores[37] == pytest.approx(0.001)
 
 
+def test_scores_by_hand() -> None:
+    """U = (5, 20), t = 2, L = 1: 0.005 and 15.005 over the spread 20 - 4.995, plus the bonus."""
+    strategy = OortLoss(SIZES)
+    told(strategy, 1, [0, 1], [0.5, 1.0])
+    bonus = np.sqrt(0.1 * np.log(2))
+    expected = [0.005 / 15.005 + bonus, 1 + bonus]
+    np.testing.assert_allclose(strategy._scores(np.arange(2), 2), expected)
+    np.testing.assert_allclose(strategy._scores(np.array([1]), 2), [1 + bonus])
+
+
 def test_shares_of_the_places() -> None:
     """K = 10, five of 30 clients known, e_t = 0.8 * 0.5^(t-1), at least 0.3.
 
@@ -146,3 +156,12 @@ def test_what_was_not_delivered_is_still_new() -> None:
     strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
+
+
+def test_a_client_that_joins_has_never_taken_part() -> None:
+    strategy = OortLoss(np.ones(2))
+    told(strategy, 3, [0, 1], [5.0, 4.0])
+    joined = strategy.renewed(np.array([0.5, 0.5]), np.array([1]), 0.5)
+    for each, utility, last in ((joined, [5, 0], [3, 0]), (strategy, [5, 4], [3, 3])):
+        assert each.state()["utility"].tolist() == utility
+        assert each.state()["last_participation"].tolist() == last

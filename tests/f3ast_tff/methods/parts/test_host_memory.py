@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -182,3 +185,12 @@ def test_vectors_hold_arrays_side_by_side() -> None:
     for cut, leaf in zip(leaves_of(np.arange(9.0), leaves), leaves):
         np.testing.assert_array_equal(cut, leaf)
         assert cut.shape == leaf.shape
+
+
+def test_tables_start_at_zero_or_at_the_model() -> None:
+    class Starts(Memory):
+        vectors: ClassVar[Mapping[str, str]] = {"y": "zero", "x": "model"}
+        numbers: ClassVar[tuple[str, ...]] = ("n",)
+
+    tables = {name: table.tolist() for name, table in initial_tables(Starts(), 2, START).items()}
+    assert tables == {"y": [[0.0] * 3] * 2, "x": [START.tolist()] * 2, "n": [0.0] * 2}
