@@ -338,6 +338,9 @@ def compare(
     check_folder(folder)
     if not methods_named(methods):
         raise ParameterError("methods", methods, "must hold at least one, by name")
+    for name in () if folder is None else methods:
+        if Path(name).name != name or name == "..":
+            raise ParameterError("methods", name, "must be the name of a folder, without /")
     each = None if seeds is None else seeds_of(seeds)
     found: dict[str, list[Any]] = {}
     for name, given in methods.items():
@@ -346,8 +349,6 @@ def compare(
             found[name] = ready
         else:
             own = given if isinstance(given, Mapping) else {"algorithm": given}
-            if folder is not None and (Path(name).name != name or name == ".."):
-                raise ParameterError("methods", name, "must be the name of one folder")
             place = {} if folder is None else {"folder": Path(folder) / name}
             found[name] = [simulate(**{"seeds": each, **settings, **place, **own})]
     return _results(found)

@@ -154,7 +154,7 @@ def test_the_python_of_the_front_page_runs(
     (code,) = python_of("README.md")
     monkeypatch.chdir(tmp_path)
     exec(code.replace("rounds=200", "rounds=2"), {})
-    assert capsys.readouterr().out.count("over 5 draws") == 1
+    assert capsys.readouterr().out.count("over 8 draws") == 1
     assert (tmp_path / "accuracy.png").is_file()
 
 
