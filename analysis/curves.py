@@ -62,6 +62,7 @@ _COMMON_TIMES = 200
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
 _CHARACTERS_PER_INCH = 12
+_LEGEND_SIZE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +246,9 @@ def add_legend(figure: Figure, looks: Iterable[Look], loc: Any = "outside lower 
             lines.setdefault(label, handle)
     names = dict.fromkeys(literal(look.label) for look in looks)
     order = [name for name in names if name in lines]
+    # A single column of labels that are too long is smaller.
+    longest = 10 + max(map(len, order), default=0)
+    fitting = _CHARACTERS_PER_INCH * figure.get_figwidth() / longest
     figure.legend(
         [lines[name] for name in order],
         order,
@@ -252,6 +256,7 @@ def add_legend(figure: Figure, looks: Iterable[Look], loc: Any = "outside lower 
         ncols=legend_columns(order, figure.get_figwidth()),
         frameon=False,
         handlelength=4,
+        fontsize=_LEGEND_SIZE * min(1.0, fitting),
     )
 
 

@@ -188,7 +188,7 @@ def against_k(name: str, filled: FilledTable) -> Picture:
 
 NAMED = ("reading", "clients_per_round", "constraint", "rounds")
 # Largest number of distinguishable lines in one panel.
-_MAX_LINES = 12
+MAX_LINES = 12
 _FEWEST_VALUES = 3
 Told = Mapping[RunGroup, Mapping[str, Any]]
 
@@ -207,7 +207,7 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
         display = ", ".join(filter(None, (members[0].first.display("task"), network)))
         name = "_".join(["curves", task, *network.split()])
         lines = Counter(group.settings["availability"] for group in members)
-        if max(lines.values()) <= _MAX_LINES:
+        if max(lines.values()) <= MAX_LINES:
             found += curves(f"{name}_1", what=display, groups=members, told=told)
         else:
             found += _several(name, display, members, told, free)
@@ -223,7 +223,7 @@ def _several(
         swept.update(members)
         only = {group: {setting: group.setting(setting)} for group in members}
         said = f"{display}, sweep of {setting}"
-        if len({(g.algorithm, g.setting(setting)) for g in members}) <= _MAX_LINES:
+        if len({(g.algorithm, g.setting(setting)) for g in members}) <= MAX_LINES:
             found += curves(f"{name}_{setting}", what=said, groups=members, told=only)
             continue
         for method in dict.fromkeys(group.algorithm for group in members):

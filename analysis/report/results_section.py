@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -23,7 +24,13 @@ from f3ast_tff.analysis.differences import (
 from f3ast_tff.analysis.equal_seconds import AtSeconds, by_arrivals
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
-from f3ast_tff.analysis.report.figures import PANEL_WIDTH, curve_figures, new_figure, to_show
+from f3ast_tff.analysis.report.figures import (
+    MAX_LINES,
+    PANEL_WIDTH,
+    curve_figures,
+    new_figure,
+    to_show,
+)
 from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
@@ -34,7 +41,8 @@ from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
 _MAX_ROWS = 40
 _ROW_HEIGHT = 0.42
-_CHARACTERS = 58
+# Characters of a name in its usual size, and in its smallest.
+_CHARACTERS, _MOST_CHARACTERS = 58, 112
 _NO_WHERE = "None of the settings below"
 _COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00", CLOSE: "#777777", NO_VERDICT: "#CC79A7"}
 _IN_COLOURS = {
@@ -148,13 +156,14 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
     figure.subplots_adjust(left=0.03)
 
     def write(text: str, weight: str = "normal") -> None:
+        text = textwrap.shorten(text, _MOST_CHARACTERS, placeholder=" ...")
         panel.annotate(
-            literal(textwrap.shorten(text, _CHARACTERS, placeholder=" ...")),
+            literal(text),
             xy=(0, place),
             xycoords=("axes fraction", "data"),
             xytext=(4, 7),
             textcoords="offset points",
-            fontsize=9,
+            fontsize=9 * min(1.0, _CHARACTERS / len(text)),
             fontweight=weight,
         )
 
@@ -191,8 +200,9 @@ def results_sections(
     tables: Sequence[PaperTable],
     period: str,
 ) -> list[Section]:
-    """Returns a section for each task: a table of all runs, and curves of the groups in `pure`.
+    """Returns a section for each task: a table of all runs, and their curves.
 
+    If lines are many, only the groups in `pure`, of one reading, have curves.
     The papers' tables define the settings in which methods may differ.
     """
     sections = []
@@ -200,7 +210,9 @@ def results_sections(
         members = [group for group in groups if group.settings["task"] == task]
         # CA-Fed compares methods of different K.
         free = next((t.free for t in tables if task in t.tasks and t.free), ())
-        drawn = [group for group in members if group in pure]
+        lines = Counter(group.settings["availability"] for group in members)
+        many = max(lines.values()) > MAX_LINES
+        drawn = [group for group in members if group in pure or not many]
         blocks: list[Block] = [_runs_grid(file_stem(f"runs_{task}"), members, period)]
         blocks += curve_figures(task, drawn, free) if drawn else []
         sections.append(Section(f"Runs: {members[0].first.display('task')}", blocks))
