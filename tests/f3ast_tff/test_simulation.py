@@ -349,8 +349,9 @@ def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="seeds = .*: must differ"):
         simulate(seeds=[0, 1, 0])
     for name in ("/elsewhere", "../up", "a/b"):
-        with pytest.raises(ParameterError, match=f"methods = {name}: must be the name of one"):
-            compare({name: "fedavg"}, folder=tmp_path / "runs", **SMALL)
+        with pytest.raises(ParameterError, match=f"methods = {name}: must be the name of a folder"):
+            compare({"A": "fedavg", name: "fedavg"}, folder=tmp_path / "runs", **SMALL)
+    assert not (tmp_path / "runs").exists()
     with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
         compare({})
     methods = {"A": "fedavg", "B": {"algorithm": "f3ast", "seeds": [0, 1]}}
