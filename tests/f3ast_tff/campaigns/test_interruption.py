@@ -29,7 +29,9 @@ WriteGrid = Callable[..., Path]
 def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
     """`kill -9` to a worker, Ctrl-C, and `kill -9` to the campaign, each in the middle of a run."""
     grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"
-    arguments = [*LONG, "--processes=1", "--seed=0"]
+    # A run of 600 rounds can end before it is interrupted.
+    rounds_of_it = ["--rounds=3000", "--eval_every=250", "--checkpoint_every=10"]
+    arguments = [*rounds_of_it, "--processes=1", "--seed=0"]
     checkpoints = folder / "mine/runs/fedavg-seed0/checkpoints"
 
     def reached(round_number: int) -> Callable[[], bool]:
