@@ -141,7 +141,8 @@ def _try(
         processes = options.processes or default_processes(run.environment for run in left)
         try:
             # Rates cost no time: those that are to be judged are not known yet.
-            print_estimate([*left, *judging.runs], processes, tuning.folder, signals)
+            later = [run for run in judging.runs if not is_finished(run)]
+            print_estimate([*left, *later], processes, tuning.folder, signals)
         except MeasurementError as error:
             return fail(error, FAILED)
     for campaign in (tuning, None):
