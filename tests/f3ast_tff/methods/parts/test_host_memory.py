@@ -14,6 +14,7 @@ from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import (
     HostMemory,
+    check_room,
     flat,
     initial_tables,
     leaves_of,
@@ -177,6 +178,19 @@ def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 94)
     with pytest.raises(ParameterError, match=r"num_clients = 5: what is remembered .* takes 0.0 G"):
         HostMemory(rules, P, START, 1.0)
+
+
+def test_clients_may_take_all_that_the_host_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """85% of 2 GiB are 1.7."""
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 100)
+    check_room(85, N)
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 2**31)
+    with pytest.raises(ParameterError) as caught:
+        check_room(3 * 2**30, N)
+    assert str(caught.value) == (
+        "num_clients = 5: what is remembered of these clients takes 3.0 GiB, this machine has 1.7 "
+        "to spare"
+    )
 
 
 def test_vectors_hold_arrays_side_by_side() -> None:
