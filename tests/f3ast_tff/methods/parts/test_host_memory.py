@@ -216,6 +216,7 @@ class InDouble(Memory):
     """Rules that return arrays of double precision."""
 
     vectors: ClassVar[Mapping[str, str]] = {"y": "model"}
+    averages: ClassVar[tuple[str, ...]] = ("y",)
     server_vectors: ClassVar[Mapping[str, str]] = {"z": "model"}
 
     def after_client(self, client: Client, update: Any, server: Any, now: Any) -> dict[str, Any]:
@@ -298,3 +299,4 @@ def test_late_updates_have_their_own_rates() -> None:
     assert_single(advanced.closed, 2 * START)
     expected = np.array([START, START, START, [2, 4, 6], [16, 32, -16]])
     assert_single(memory.state()["client_y"], expected)
+    assert_single(memory.state()["server_average_y"], P @ expected)
