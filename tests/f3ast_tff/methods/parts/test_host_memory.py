@@ -220,7 +220,7 @@ class InDouble(Memory):
     server_vectors: ClassVar[Mapping[str, str]] = {"z": "model"}
 
     def after_client(self, client: Client, update: Any, server: Any, now: Any) -> dict[str, Any]:
-        return {"y": update / np.float64(now.learning_rate)}
+        return {"y": update.astype(np.float64) / now.learning_rate}
 
     def message(self, client: Client, update: Any, losses: ClientLosses, now: Any) -> Any:
         assert client.share.dtype == np.float32
@@ -240,7 +240,7 @@ class InDouble(Memory):
         return model - server["z"].astype(np.float64)
 
     def own_model(self, kept: Any, server: Any, model: Any, xp: Any) -> Any:
-        return model + 3 * kept["y"] - server["z"].astype(np.float64)
+        return model + 3 * kept["y"] - xp.float64(server["z"])
 
 
 UPDATES = np.array([[1, 2, 3], [np.nan, 0, 0], [4, 8, -4]], np.float32)
@@ -252,8 +252,9 @@ def assert_single(found: np.ndarray, expected: Any) -> None:
 
 
 def test_rules_give_single_precision() -> None:
-    memory = HostMemory(InDouble(), P, START, 1.0)
+    memory = HostMemory(InDouble(), P, START, 0.5)
     now = memory.now(1, 0.1, START)
+    assert (now.round_number, now.server_rate, now.num_clients) == (1, 0.5, N)
     assert_single(memory.aggregated(UPDATES[0], now), UPDATES[0] + START)
     assert_single(memory.correction(now), 2 * START)
     assert_single(memory.evaluated(4 * START), 3 * START)

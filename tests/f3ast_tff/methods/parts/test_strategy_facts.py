@@ -11,6 +11,13 @@ def test_a_strategy_without_attributes_has_the_defaults() -> None:
     assert facts_of(object()) == StrategyFacts("sum", "mean", frozenset(), None)
 
 
+def test_its_own_attributes_count() -> None:
+    class Means:
+        aggregation, may_select, client_loss = "mean", ("unavailable",), "one_batch"
+
+    assert facts_of(Means()) == StrategyFacts("mean", "one_batch", ("unavailable",), None)
+
+
 def test_the_number_of_clients_is_the_length_of_an_array_p() -> None:
     class Plain:
         def __init__(self, p: object) -> None:
