@@ -268,6 +268,21 @@ def test_equal_keys_are_tried_by_id() -> None:
     assert found.tolist() == [False, True]
 
 
+def test_equal_pi_are_tried_by_id() -> None:
+    """40 clients, alpha 1/40, w Gamma' = 4; gaps 0 (clients 0 to 19), 1 (20 to 38) and 41 (39).
+
+    By lambda, client 39 is last. Before it the mean gap is 60/40, so no other exclusion pays;
+    without it, 19/39. By pi, those of gap 1 are first. After j of them, the next lowers the mean
+    gap by 20 / ((39 - j) (38 - j)) and raises the bias by 4 ((j + 2)^2 - (j + 1)^2) / 1600: it pays
+    for j = 0 (0.0135, 0.0075) and 1 (0.0142, 0.0125), not for 2 (0.0150, 0.0175).
+    """
+    gap = np.repeat([0.0, 1.0, 41.0], [20, 19, 1])
+    pi, eigenvalue = np.where(gap == 1, 0.5, 0.9), np.where(gap == 41, 0.1, 0.9)
+    error = TotalError(np.full(40, 1 / 40), gap, 1.0, 4.0)
+    found = included_clients(error, eigenvalue, pi, 0.0, strict=True)
+    assert np.flatnonzero(~found).tolist() == [20, 21, 39]
+
+
 N = 8
 EQUAL = np.full(N, 1 / N)
 

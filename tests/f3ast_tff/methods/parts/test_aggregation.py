@@ -83,6 +83,16 @@ class Halves(Aggregation):
     memory = HalfMessages()
 
 
+class StartLosses(HalfMessages):
+    start_loss = True
+
+
+@register("aggregation", "by_start_loss", about="the sum of halves, which reads losses")
+@dataclass(frozen=True)
+class ByStartLoss(Aggregation):
+    memory = StartLosses()
+
+
 @register("aggregation", "largest_clipped", about="the same with an echo_clip")
 @dataclass(frozen=True)
 class LargestClipped(Largest):
@@ -163,6 +173,11 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
             {"engine": "fused", "delivery": "late"},
             "delivery = late: must not be late on engine fused with aggregation largest",
         ),
+        (
+            ByStartLoss(),
+            {"engine": "host", "delivery": "late"},
+            "delivery = late: must not be late with aggregation by_start_loss, which reads losses",
+        ),
         (LargestClipped(), {"engine": "host"}, "no combine with an echo_clip"),
         (
             LargestClipped(),
@@ -181,6 +196,10 @@ def test_engines_that_cannot_execute_it_are_refused(
 def test_stacked_updates_may_be_late_elsewhere() -> None:
     for given in ({"engine": "host", "delivery": "late"}, {"engine": "fused"}):
         Largest().check(given)
+
+
+def test_losses_at_the_start_are_read_in_the_round() -> None:
+    ByStartLoss().check({"engine": "host", "delivery": "certain"})
 
 
 def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:

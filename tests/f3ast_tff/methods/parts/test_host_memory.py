@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,13 +13,15 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import (
+    Delivered,
     HostMemory,
+    check_room,
     flat,
     initial_tables,
     leaves_of,
     table_bytes,
 )
-from f3ast_tff.methods.parts.memory import Memory, UpdateMemory
+from f3ast_tff.methods.parts.memory import Client, ClientLosses, CohortSums, Memory, UpdateMemory
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.methods.every_memory import AMPLIFIED, EVERY, OF_CLIENTS
 
@@ -163,8 +165,9 @@ def test_a_part_of_the_model_takes_its_length_alone() -> None:
         parts = {"own": ((0, 1), (2, 3))}
 
     assert table_bytes(Parts(), N, SIZE) == 40
-    (table,) = initial_tables(Parts(), N, START).values()
+    (table,) = initial_tables(Parts(), N, START.astype(np.float64)).values()
     np.testing.assert_array_equal(table, [[1.0, 0.5]] * N)
+    assert table.dtype == np.float32
 
 
 def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +180,19 @@ def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 94)
     with pytest.raises(ParameterError, match=r"num_clients = 5: what is remembered .* takes 0.0 G"):
         HostMemory(rules, P, START, 1.0)
+
+
+def test_clients_may_take_all_that_the_host_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """85% of 2 GiB are 1.7."""
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 100)
+    check_room(85, N)
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 2**31)
+    with pytest.raises(ParameterError) as caught:
+        check_room(3 * 2**30, N)
+    assert str(caught.value) == (
+        "num_clients = 5: what is remembered of these clients takes 3.0 GiB, this machine has 1.7 "
+        "to spare"
+    )
 
 
 def test_vectors_hold_arrays_side_by_side() -> None:
@@ -194,3 +210,94 @@ def test_tables_start_at_zero_or_at_the_model() -> None:
 
     tables = {name: table.tolist() for name, table in initial_tables(Starts(), 2, START).items()}
     assert tables == {"y": [[0.0] * 3] * 2, "x": [START.tolist()] * 2, "n": [0.0] * 2}
+
+
+class InDouble(Memory):
+    """Rules that return arrays of double precision."""
+
+    vectors: ClassVar[Mapping[str, str]] = {"y": "model"}
+    averages: ClassVar[tuple[str, ...]] = ("y",)
+    server_vectors: ClassVar[Mapping[str, str]] = {"z": "model"}
+
+    def after_client(self, client: Client, update: Any, server: Any, now: Any) -> dict[str, Any]:
+        return {"y": update.astype(np.float64) / now.learning_rate}
+
+    def message(self, client: Client, update: Any, losses: ClientLosses, now: Any) -> Any:
+        assert client.share.dtype == np.float32
+        factor = client.steps * losses.trained + now.round_number
+        return np.float64(client.weight) * update + client.share, factor
+
+    def aggregated(self, delta: Any, server: Any, now: Any) -> Any:
+        return delta + server["z"].astype(np.float64)
+
+    def correction(self, server: Any, now: Any) -> Any:
+        return 2 * server["z"].astype(np.float64)
+
+    def end_round(self, server: Any, model: Any, now: Any) -> Any:
+        return server, model.astype(np.float64)
+
+    def evaluated(self, server: Any, model: Any) -> Any:
+        return model - server["z"].astype(np.float64)
+
+    def own_model(self, kept: Any, server: Any, model: Any, xp: Any) -> Any:
+        return model + 3 * kept["y"] - xp.float64(server["z"])
+
+
+UPDATES = np.array([[1, 2, 3], [np.nan, 0, 0], [4, 8, -4]], np.float32)
+
+
+def assert_single(found: np.ndarray, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_rules_give_single_precision() -> None:
+    memory = HostMemory(InDouble(), P, START, 0.5)
+    now = memory.now(1, 0.1, START)
+    assert (now.round_number, now.server_rate, now.num_clients) == (1, 0.5, N)
+    assert_single(memory.aggregated(UPDATES[0], now), UPDATES[0] + START)
+    assert_single(memory.correction(now), 2 * START)
+    assert_single(memory.evaluated(4 * START), 3 * START)
+    assert_single(memory.own_model(2, START), 3 * START)
+    assert_single(HostMemory(Memory(), P, START, 1.0).correction(now), np.zeros(SIZE))
+
+
+def test_messages_by_hand() -> None:
+    """Clients 2 and 0 of shares 0.2 and 0.1; factors 3 * 0.5 + 7 and 1 * 2 + 7."""
+    memory = HostMemory(InDouble(), P, START, 1.0)
+    losses = [ClientLosses(0.5, np.nan), ClientLosses(2.0, np.nan)]
+    vectors, factors = memory.messages(
+        ids=np.array([2, 0]),
+        steps=np.array([3, 1]),
+        weights=np.array([10, 0.5], np.float32),
+        updates=UPDATES[[0, 2]],
+        losses=losses,
+        now=memory.now(7, 0.1, START),
+    )
+    assert_single(vectors, [[10.2, 20.2, 30.2], [2.1, 4.1, -1.9]])
+    assert_single(factors, [8.5, 9])
+
+
+def test_late_updates_have_their_own_rates() -> None:
+    """Clients 3 and 4 at rates 1/2 and 1/4; client 0, between them, sends no finite update."""
+    memory = HostMemory(InDouble(), P, START, 1.0)
+    finite, steps = np.array([True, False, True]), np.array([2, 7, 4])
+    now = memory.now(1, 0.1, START)
+    now = memory.after_training(now, np.array([0.5, 9, 0.25]), steps, finite)
+    assert now.cohort == CohortSums(0.75, 2.0)
+    rates = np.array([0.5, 1.0, 0.25])
+    delivered = Delivered(
+        ids=np.array([3, 0, 4]),
+        finite=finite,
+        updates=UPDATES,
+        steps=steps,
+        delta=START,
+        model=2 * START,
+        fine=True,
+        rates=rates,
+    )
+    advanced = memory.advance(delivered, now)
+    assert_single(advanced.closed, 2 * START)
+    expected = np.array([START, START, START, [2, 4, 6], [16, 32, -16]])
+    assert_single(memory.state()["client_y"], expected)
+    assert_single(memory.state()["server_average_y"], P @ expected)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.methods.unbiased import Unbiased
+from f3ast_tff.settings import register
 from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
 from tests.f3ast_tff.methods.test_every_selection import (
     ALGORITHMS,
@@ -154,6 +157,24 @@ def test_what_cannot_start_is_told(start: Any, error: type[Exception], says: str
 def test_memory_of_fedlaavg_is_told_by_its_aggregation() -> None:
     assert LongestAbsent.start(P, 2).aggregation == "fedlaavg"
     assert AllAvailable.start(P, 2).aggregation == "sum"
+
+
+@dataclass(frozen=True)
+class BareConfig(AlgorithmConfig):
+    def build(self, world: Any) -> Any:
+        return object()
+
+
+@register("algorithm", "bare_mean", about="a strategy without attributes, for a mean")
+@dataclass(frozen=True)
+class MeanConfig(BareConfig):
+    aggregation: ClassVar[str] = "mean"
+
+
+def test_a_strategy_that_names_no_aggregation_is_meant_for_a_sum() -> None:
+    assert BareConfig.start(P, 2) is not None
+    with pytest.raises(ParameterError, match="aggregation mean of a run: object, .* meant for sum"):
+        MeanConfig.start(P, 2)
 
 
 ALONE = """
