@@ -22,6 +22,7 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.progress import warnings_counted
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
@@ -126,11 +127,12 @@ def candidates_of(methods: Sequence[str], plugins: Sequence[str] = ()) -> list[C
 def study_rates(method: Candidate, share: str) -> dict[str, float]:
     """Returns the tuned learning rates of the kept study; none of a method that it lacks."""
     study = read_studies().get(share)
-    if study is None or method.study_name not in study.settings.index:
+    if study is None or method.name not in study.settings.index:
         return {}
-    return {rate: float(study.settings[rate][method.study_name]) for rate in RATES}
+    return {rate: float(study.settings[rate][method.name]) for rate in RATES}
 
 
+@warnings_counted()
 def trial(
     masks: np.ndarray,
     k: int,
