@@ -31,7 +31,7 @@ ROUNDS = 500
 # Most clients of a run on generated data; of larger logs each draw takes a part.
 MOST_CLIENTS = 1000
 # Local steps of the kept study, whose learning rates are used.
-_LOCAL_STEPS = 5
+LOCAL_STEPS = 5
 _STUDY_TASK = "synthetic"
 
 Scores = Mapping[Pair, float]
@@ -191,7 +191,7 @@ def trial(
     tasks = tasks_of(settings)
     own = "task" in settings
     if not own:
-        common = {"local_steps": _LOCAL_STEPS, "engine": "host", **common}
+        common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
     clients = n if own else min(n, MOST_CLIENTS)
     chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]

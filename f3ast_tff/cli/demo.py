@@ -29,12 +29,8 @@ Its grid is an example: f3ast-tff example demo.toml. Given again, it goes on.
 """
 _GRID = Path(__file__).resolve().parents[1] / "examples/demo.toml"
 _WIDTH = 100
-# Methods of the picture, with their names there.
-_DRAWN = {
-    "F3AST": "F3AST",
-    "FedAvg, without replacement": "FedAvg",
-    "FedAvg over all, Mean": "plain mean",
-}
+# Methods of the picture; the first stands out.
+_DRAWN = ("F3AST", "FedAvg, without replacement", "FedAvg over all, Mean")
 _INTRODUCTION = """
 100 clients train one model, each with its own data (Synthetic(1,1), no client above 1000 examples).
 They are there as smartphones are: some often, some seldom, all by a daily wave. 10 may train in a
@@ -140,5 +136,5 @@ def _draw(campaign: Campaign, folder: Path) -> list[Path]:
 
     runs = _by_name(campaign)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {label: by_presence(runs[name]) for name, label in _DRAWN.items()}
+    drawn = {name: by_presence(runs[name]) for name in _DRAWN}
     return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")
