@@ -226,8 +226,8 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
         plain(panel)
         drawn.append((panel, traces))
     panels[-1, 0].set_xlabel("round t")
-    at = {"loc": "lower center", "ncols": 2, "frameon": False}
-    figure.legend(list(lines.values()), list(lines), title=by if equal else "$p_k$", **at)
+    legend = figure.legend([*lines.values()], [*lines], loc="lower center", ncols=2, frameon=False)
+    legend.set_title(by if equal else "$p_k$")
     seeds = sorted({found[g].pair.seed for g in groups})
     caption = (
         f"{what}: rates r_k(t) of five clients, from the largest to the smallest {by}, in the run "

@@ -6,12 +6,11 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, STATES, LogColumns, flag_of
 from f3ast_tff.availability.logs.time_units import is_since_1970
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.frame_columns import is_number
 
 # Rows that are looked at; a table of more columns is no log.
 _ROWS, _MOST_COLUMNS = 1000, 50
@@ -27,6 +26,8 @@ def refuse_columns(frame: Any, found: LogColumns, name: str, given: str = "") ->
     said = " or ".join("online" if part == "state" else part for part in lacks)
     known = ", ".join(each for part in lacks for each in KNOWN[part])
     flag = flag_of(given, {part: guess.get(part, "NAME") for part in lacks})
+    if all(map(is_number, frame.columns)):
+        raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
     raise DataError(
         f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}: say "
         f"which they are by {flag}. Names that are known: {known}"
@@ -45,10 +46,13 @@ def is_likely_log(frame: Any) -> bool:
 def likely_columns(frame: Any, found: LogColumns) -> dict[str, Any]:
     """Returns the columns of a log by part: those found, then others by their content."""
     guess = {part: column for part, column in asdict(found).items() if column is not None}
-    texts = {name: _texts(column) for name, column in frame.items() if name not in guess.values()}
+    shown = frame.iloc[:, :_MOST_COLUMNS].items()
+    texts = {name: _texts(column) for name, column in shown if name not in guess.values()}
     times = [name for name, column in texts.items() if _are_times(column)]
-    pool = [name for name, column in texts.items() if name not in times and not _counts(column)]
     kinds = {name: column.nunique() for name, column in texts.items()}
+    # A device comes again; a number of rows does not.
+    others = [name for name in texts if name not in times]
+    pool = sorted(others, key=lambda name: kinds[name] == len(texts[name]))
     states = [name for name in pool if texts[name].str.lower().isin(STATES).all()]
     wanted = [part for part in ("start", "end") if part not in guess]
     if len(wanted) < 2 or (len(times) > 1 and not states and "time" not in guess):
@@ -60,10 +64,7 @@ def likely_columns(frame: Any, found: LogColumns) -> dict[str, Any]:
         if "state" not in guess and len(pool) > ("device" not in guess):
             guess["state"] = min(states or pool, key=kinds.__getitem__)
     left = [name for name in pool if name not in guess.values()]
-    if "device" not in guess and left:
-        # A device comes again.
-        guess["device"] = next((n for n in left if 1 < kinds[n] < len(texts[n])), left[0])
-    return guess
+    return {**dict(zip(["device"], left)), **guess}
 
 
 def _texts(column: Any) -> Any:
@@ -73,8 +74,3 @@ def _texts(column: Any) -> Any:
 def _are_times(texts: Any) -> bool:
     known = texts[~texts.str.lower().isin(("", "nan", "nat", "none"))]
     return len(known) > 0 and bool(known.str.match(_DAY).mean() > 0.5 or is_since_1970(known))
-
-
-def _counts(texts: Any) -> bool:
-    """Whether a column numbers the rows."""
-    return all(texts.str.isdecimal()) and bool((np.diff(texts.astype(float)) == 1).all())

@@ -359,11 +359,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     A misspelling comes first, then the longest name whose words are all in the given one, also as
     initials (`lr` in `client_learning_rate`), then a name of its initials, then any that is alike.
-
-    Examples:
-        >>> from f3ast_tff.settings.parameter import nearest
-        >>> nearest("client_learning_rate", ["client_lr", "client_lr_decay", "server_lr"])
-        'client_lr'
     """
     names, words = sorted(known), name.split("_")
     ends = range(len(words) + 1)

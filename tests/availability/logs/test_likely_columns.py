@@ -110,6 +110,12 @@ def test_what_is_given_stays_in_what_to_type() -> None:
         log_of_frame(changes(), columns="time=ts,state=event")
 
 
+def test_a_log_without_names_of_columns(tmp_path: Path) -> None:
+    pd.DataFrame(VISITS).to_csv(tmp_path / "x.csv", header=False, index=False)
+    with pytest.raises(DataError, match="its first line must name the columns, as in device,time"):
+        read_log(tmp_path / "x.csv")
+
+
 def test_tables_of_clients_stay_tables_of_clients() -> None:
     """A wrong entry, a wrong time, or a column too many are those of masks."""
     masks = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 2], "c": [1, 1, 0]})
