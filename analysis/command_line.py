@@ -70,7 +70,11 @@ def command(
 
 def runs_flag() -> Any:
     """Declares the flag of the runs to read."""
-    return parameter(REQUIRED, "folder of runs, searched at any depth", is_path=True)
+    return parameter(
+        REQUIRED,
+        "folder of runs, searched at any depth; --runs= may be left out before it",
+        is_path=True,
+    )
 
 
 def may_differ_flag() -> Any:
@@ -128,9 +132,16 @@ def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | Non
             lines += flag_lines(p.name, _help(p))
         show("\n".join(lines))
         return None
+    if "runs" in parameters:
+        first = next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
+        words[:first] = [f"--runs={word}" for word in words[:first]]
     given = parse_flags(words, parameters)
     required = [name for name, p in parameters.items() if p.default is REQUIRED]
-    missing = [f"--{name}" for name in required if not given.get(name)]
+    missing = [
+        "a folder of runs (or --runs)" if name == "runs" else f"--{name}"
+        for name in required
+        if not given.get(name)
+    ]
     if missing:
         raise UsageError(f"{' and '.join(missing)} must be given; see --help")
     return flags(**{name: p.checked(given.get(name, p.default)) for name, p in parameters.items()})

@@ -27,7 +27,7 @@ from f3ast_tff.analysis.run_groups import (
     summarised,
     varying,
 )
-from f3ast_tff.analysis.runs import PERIODS, SCORES, without_own_aggregation
+from f3ast_tff.analysis.runs import PERIODS, SCORES, method_label, without_own_aggregation
 from f3ast_tff.analysis.score_directions import check_score
 from f3ast_tff.analysis.texts import over, scored_on
 from f3ast_tff.analysis.verdicts import (
@@ -97,8 +97,7 @@ def methods_of(groups: Sequence[RunGroup], may_differ: Sequence[str] = ()) -> Me
     for group in ordered:
         said = {n: v for n, v in told[group].items() if n in group.method_settings}
         said = without_own_aggregation(said, group.algorithm)
-        text = describe(said, said)
-        labels[group] = f"{group.display} ({text})" if text else group.display
+        labels[group] = method_label(group.display, said)
     conditions = [name for name in names if name not in own]
 
     def place(group: RunGroup) -> list[tuple[int, float, str]]:

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from f3ast_tff.analysis.run_groups import RunGroup, describe, sortable
+from f3ast_tff.analysis.runs import method_label
 
 # Colour, dashes and marker. The colours are Okabe and Ito's, which the colour-blind can
 # distinguish; dashes and markers differ also in grey.
@@ -106,5 +107,7 @@ def literal(text: str) -> str:
 
 
 def labelled(group: RunGroup, told: Mapping[str, Any]) -> str:
-    """Returns the name of a method with its distinguishing settings."""
-    return ", ".join(filter(None, (group.display, describe(told, told))))
+    """Returns the name of a method with its distinguishing settings, its own first."""
+    own = {name: value for name, value in told.items() if name in group.method_settings}
+    world = [name for name in told if name not in own]
+    return ", ".join(filter(None, (method_label(group.display, own), describe(told, world))))

@@ -210,6 +210,24 @@ def takes_mean(run: Run) -> bool:
     return bool(config(**{n: run.settings[n] for n in names}).build().normalise)
 
 
+def method_label(name: str, settings: Mapping[str, Any]) -> str:
+    """Returns a method in few words: its name, then settings that tell it apart.
+
+    A text needs no setting's name: `FedAvg, without replacement`, `FedAvg over all, Mean`.
+    """
+    parts = [name]
+    for setting, value in settings.items():
+        word = str(value).replace("_", " ")
+        if setting == "aggregation":
+            parts.append(display_of("aggregation", str(value)))
+        elif setting == "clients_per_round":
+            parts.append(f"K = {word}")
+        else:
+            plain = isinstance(value, str) and value[:1].isalpha()
+            parts.append(word if plain else f"{setting} {word}")
+    return ", ".join(parts)
+
+
 def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
     """Returns settings without the aggregation if it is the algorithm's own."""
     own = own_aggregation(algorithm)

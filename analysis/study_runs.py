@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.runs import RunsError, order_of
+from f3ast_tff.analysis.runs import RunsError, display_of, method_label, order_of
 from f3ast_tff.analysis.tidy_scores import (
     final_scores,
     kept_groups,
@@ -41,20 +41,13 @@ _PLAIN = ("sum", "mean")
 def method_name(task: str, method: Method) -> str:
     """Returns a method in few words: its name, then settings that differ from task defaults."""
     algorithm, aggregation = _components(method)
-    components = builtin_registry().components
-    found = components["algorithm"].get(algorithm)
-    parts = [algorithm if found is None else found.display]
-    if aggregation != config_of(method).aggregation:
-        correction = components["aggregation"].get(aggregation)
-        parts.append(aggregation if correction is None else correction.display)
-    for setting in _not_default(task, method):
-        word = method[setting].replace("_", " ")
-        # A value that is a word needs no setting's name.
-        if setting == "clients_per_round":
-            parts.append(f"K = {word}")
-        else:
-            parts.append(word if word[0].isalpha() else f"{setting} {word}")
-    return ", ".join(parts)
+    told = {
+        "aggregation": aggregation,
+        **{name: method[name] for name in _not_default(task, method)},
+    }
+    if aggregation == config_of(method).aggregation:
+        del told["aggregation"]
+    return method_label(display_of("algorithm", algorithm), told)
 
 
 def config_of(method: Method) -> type[AlgorithmConfig]:

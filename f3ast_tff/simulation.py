@@ -16,6 +16,7 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.files.progress import warnings_counted
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.records.metrics import Row, shown_scores
@@ -265,12 +266,13 @@ def simulate(
         common.update(on_round=on_round, on_evaluation=on_evaluation)
         draws = "data_seed" not in settings and not isinstance(task, FederatedData)
         found = []
-        for seed in seeds:
-            drawn = {"data_seed": seed} if draws else {}
-            place = None if folder is None else Path(folder) / str(seed)
-            given = {"task": task, "algorithm": algorithm, **drawn, **common}
-            run = simulate(availability=availability, folder=place, seed=seed, **given)
-            found.append(run)
+        with warnings_counted():
+            for seed in seeds:
+                drawn = {"data_seed": seed} if draws else {}
+                place = None if folder is None else Path(folder) / str(seed)
+                given = {"task": task, "algorithm": algorithm, **drawn, **common}
+                run = simulate(availability=availability, folder=place, seed=seed, **given)
+                found.append(run)
         return _results({"": found})
     if not isinstance(private := settings.get("private"), (str, type(None))):
         settings["private"] = ",".join(texts_of("private", private)) or None

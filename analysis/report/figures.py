@@ -43,15 +43,17 @@ def new_figure(
     legend_rows: int = 1,
     sharex: bool = False,
     sharey: bool = False,
+    title_lines: int = 1,
 ) -> tuple[Figure, np.ndarray]:
     """Returns a figure and its panels, placed by hand: automatic layout takes seconds.
 
-    A panel's width and height are in inches; `legend_rows` is the space for a legend below. Panels
-    that share an axis have no labels in between.
+    A panel's width and height are in inches; `legend_rows` is the space for a legend below,
+    `title_lines` for a panel's title. Panels that share an axis have no labels in between.
     """
-    left, right, top, bottom = 0.8, 0.15, 0.35, 0.6 + 0.3 * legend_rows
+    titles = 0.13 * (title_lines - 1)
+    left, right, top, bottom = 0.8, 0.15, 0.35 + titles, 0.6 + 0.3 * legend_rows
     gap_x = 0.2 if sharey else 0.8
-    gap_y = 0.4 if sharex else 0.8
+    gap_y = titles + (0.4 if sharex else 0.8)
     width = left + columns * panel[0] + (columns - 1) * gap_x + right
     height = top + rows * panel[1] + (rows - 1) * gap_y + bottom
     figure = Figure((width, height), dpi=DPI)

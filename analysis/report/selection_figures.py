@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,14 +97,20 @@ _RATE_STYLES = (
 def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Picture:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
+    If all clients have the same share, they are drawn by the share of rounds, from the lowest.
     There is a panel for each group of one task; `what` is the subject of the caption.
     """
     groups = list(found)[:_MAX_PANELS]
     rows = -(-len(groups) // _COLUMNS)
+    told, equal = told_apart(groups), _equal(found[group] for group in groups)
+    titles = {
+        g: textwrap.fill(f"{labelled(g, told[g])}, {g.first.display('availability')}", _TITLE_WIDTH)
+        for g in groups
+    }
+    lines = 1 + max(title.count("\n") for title in titles.values())
     figure, panels = new_figure(
-        rows, columns=_COLUMNS, panel=(1.25, 1.35), legend_rows=0, sharey=True
+        rows, columns=_COLUMNS, panel=(1.25, 1.35), legend_rows=0, sharey=True, title_lines=lines
     )
-    told = told_apart(groups)
     styles = styles_of(group.algorithm for group in groups)
     # Thousands of separate markers would make a large file.
     many = sum(len(found[g].picked) for g in groups) > _MAX_POINTS
@@ -112,32 +118,40 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
         panel.set_visible(False)
     for panel, group in zip(panels.flat, groups):
         plain(panel)
-        title = f"{labelled(group, told[group])}, {group.first.display('availability')}"
-        panel.set_title(literal(textwrap.fill(title, _TITLE_WIDTH)), fontsize="x-small", y=1.0)
+        panel.set_title(literal(titles[group]), fontsize="x-small", y=1.0)
         color, _, marker = styles[group.algorithm]
-        p = found[group].shares
+        p, share = found[group].shares, found[group].picked
+        x, y = (np.arange(len(p)) + 1, np.sort(share)) if equal else (p, share)
         style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
-        panel.plot(p, found[group].picked, linestyle="none", **style)
-        # Clients without training data cannot be on a log scale.
-        panel.set_xscale("log", nonpositive="mask")
-        if p[p > 0].min() == p.max():
-            panel.set_xlim(p.max() / 2, 2 * p.max())
-        panel.xaxis.set_minor_locator(NullLocator())
+        panel.plot(x, y, linestyle="none", **style)
+        if not equal:
+            # Clients without training data cannot be on a log scale.
+            panel.set_xscale("log", nonpositive="mask")
+            if p[p > 0].min() == p.max():
+                panel.set_xlim(p.max() / 2, 2 * p.max())
+            panel.xaxis.set_minor_locator(NullLocator())
         k = group.setting("clients_per_round")
         if k is not None:
             line = np.geomspace(float(p[p > 0].min()), float(p.max()), 50)
-            panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
+            at = np.linspace(1, len(p), 50) if equal else line
+            panel.plot(at, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line may leave the panel.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
     for row in panels:
         row[0].set_ylabel("share of rounds", fontsize="small")
     for panel in panels[-1]:
-        panel.set_xlabel(r"$p_k$")
+        panel.set_xlabel("clients, sorted" if equal else r"$p_k$")
+    against = "from the lowest, all p_k being equal" if equal else "against its share p_k"
     caption = (
-        f"{what}: share of rounds in which each client was picked, against its share p_k, on "
+        f"{what}: share of rounds in which each client was picked, {against}, on "
         f"{_draws(groups, found)}; the line is min(1, K p_k){_left_out(found)}."
     )
     return Picture(name, caption, figure)
+
+
+def _equal(found: Iterable[Selections]) -> bool:
+    """Whether clients all have the same share of the data, up to rounding."""
+    return all(np.allclose(each.shares, each.shares[0]) for each in found)
 
 
 def _left_out(found: Collection[RunGroup]) -> str:
@@ -156,6 +170,8 @@ def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> 
 def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Block]:
     """Draws the rates r_k(t) of five clients, from the largest to the smallest p_k.
 
+    If all p_k are equal, they are from the client picked most often to the one picked least.
+
     Returns:
         The figure, if any run has rates; and a line on the runs of F3AST without rates.
     """
@@ -169,9 +185,10 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
     groups = list(kept)[:_MAX_PANELS]
     if not groups:
         return blocks
-    told = told_apart(groups)
+    told, equal = told_apart(groups), _equal(found[group] for group in groups)
+    by = "share of rounds" if equal else "p_k"
     figure, panels = new_figure(
-        len(groups), columns=1, panel=(4.0, 2.1), legend_rows=3, sharex=True, sharey=True
+        len(groups), columns=1, panel=(4.0, 2.1), legend_rows=4, sharex=True, sharey=True
     )
     lines: dict[str, Line2D] = {}
     drawn: list[tuple[Axes, list[Trace]]] = []
@@ -179,7 +196,7 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
     largest = max(each.max() / each.min() for each in shown.values())
     for panel, group in zip(panels.flat, groups):
         shares, rounds = found[group].shares, kept[group].index.to_numpy()
-        order = np.argsort(-shares, kind="stable")
+        order = np.argsort(-(found[group].picked if equal else shares), kind="stable")
         ranks = np.unique(np.linspace(0, len(order) - 1, _CLIENTS).round().astype(int))
         traces = []
         for number, (rank, style) in enumerate(zip(ranks, _RATE_STYLES)):
@@ -196,7 +213,7 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
                 linewidth=1.5,
             )
             full = len(ranks) == _CLIENTS
-            lines.setdefault(rf"{_RANKS[number]} $p_k$" if full else str(number), line)
+            lines.setdefault(_RANKS[number] if full else str(number), line)
             said = f"client {client}, p_k = {shares[client]:.3g}"
             path = group.runs[found[group].pair].path.name
             traces.append(Trace(said, path, rounds, shown[group][:, client]))
@@ -209,10 +226,11 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
         plain(panel)
         drawn.append((panel, traces))
     panels[-1, 0].set_xlabel("round t")
-    figure.legend(list(lines.values()), list(lines), loc="lower center", ncols=2, frameon=False)
+    legend = figure.legend([*lines.values()], [*lines], loc="lower center", ncols=2, frameon=False)
+    legend.set_title(by if equal else "$p_k$")
     seeds = sorted({found[g].pair.seed for g in groups})
     caption = (
-        f"{what}: rates r_k(t) of five clients, from the largest to the smallest p_k, in the run "
+        f"{what}: rates r_k(t) of five clients, from the largest to the smallest {by}, in the run "
         f"with seed {', '.join(map(str, seeds))} on {_draws(groups, found)}{_left_out(kept)}."
     )
     # Panels share their limits, which are final only after the last panel.

@@ -58,6 +58,7 @@ def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
 
 
 _CELL = ("algorithm", "task", "availability")
+_RATES = ("client_lr", "server_lr")
 
 
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
@@ -90,6 +91,11 @@ def _differing(groups: Sequence[RunGroup]) -> list[str]:
         if len({repr([g.setting(n) for n in differing]) for g in members}) < len(members):
             # A setting that only some groups have.
             differing = varying(members)
+        # Learning rates that only follow from another setting tell nothing apart.
+        for rate in _RATES:
+            fewer = [name for name in differing if name != rate]
+            if len(partition(members, fewer)) == len(partition(members, differing)):
+                differing = fewer
         names.update(dict.fromkeys(differing))
     return sorted(names, key=lambda name: any(name in group.own for group in groups))
 

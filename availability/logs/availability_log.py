@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY, MAX_STATES, DeviceTraces
-from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, LogColumns, columns_of
+from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
+from f3ast_tff.availability.logs.log_columns import LOG_FORMS, columns_of, given_columns
 from f3ast_tff.availability.logs.log_entries import (
     Entries,
     entries_of_events,
@@ -47,7 +48,7 @@ from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_ma
 from f3ast_tff.availability.logs.split_times import with_joined_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
-from f3ast_tff.core.client_names import client_names, listed
+from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import is_number
 from f3ast_tff.files.data_files import first_twice
@@ -236,7 +237,8 @@ def log_of_frame(
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         name: Name in messages.
         columns: Columns with other than the usual names, `device=imei,time=ts,state=event`; of
-            spans `start` and `end`, of masks `time` alone.
+            spans `start` and `end`, of masks `time` alone. Also words for states,
+            `on=plugged,off=idle/full`.
         time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
         max_visit: Longest time online without a further event, and longest span, seconds; `None`
             for no limit.
@@ -256,14 +258,19 @@ def log_of_frame(
     if not len(frame):
         raise DataError(f"{name}: it has no rows")
     frame = _with_index(frame, columns)
-    if not columns:
+    if not given_columns(columns):
         frame = with_joined_times(frame)
-    found = columns_of(frame, "" if columns.replace(" ", "").startswith("time=") else columns)
-    if found.device is None:
+    found = columns_of(frame, of_log := _of_log(columns))
+    if found.device is None and not of_log:
         if max_visit is not None:
             allowed = "only applies to events and spans: the log has no column of devices"
             raise ParameterError("table_max_visit", max_visit, allowed)
-        masks, clients, clock = masks_of_frame(frame, name, columns, time_unit)
+        try:
+            masks, clients, clock = masks_of_frame(frame, name, columns, time_unit)
+        except DataError:
+            if is_likely_log(frame):
+                refuse_columns(frame, found, name, columns)
+            raise
         log = AvailabilityLog(masks, clients)
         if clock is None:
             return replace(log, read_as=_of_masks_text(masks, "no times"))
@@ -278,12 +285,19 @@ def log_of_frame(
         )
     found = columns_of(frame, columns)
     of_spans = found.start is not None and found.end is not None
-    if not of_spans and (found.time is None or found.state is None):
-        _refuse_columns(frame, found, name)
-    entries_of = entries_of_spans if of_spans else entries_of_events
-    entries = entries_of(frame, found, name, time_unit, max_visit)
-    kind = "spans" if of_spans else "events"
+    if found.device is None or not of_spans and (found.time is None or found.state is None):
+        refuse_columns(frame, found, name, columns)
+    if of_spans:
+        entries, kind = entries_of_spans(frame, found, name, time_unit, max_visit), "spans"
+    else:
+        entries = entries_of_events(frame, found, name, time_unit, max_visit, columns)
+        kind = "events"
     return replace(_resampled(entries, round_seconds, name, kind), events=len(frame))
+
+
+def _of_log(columns: str) -> str:
+    """The columns given for a log; `""` if they may be those of masks, which have times alone."""
+    return columns if given_columns(columns).keys() - {"time"} else ""
 
 
 def _of_masks_text(masks: PackedMasks, times: str) -> str:
@@ -305,21 +319,7 @@ def _with_index(frame: Any, columns: str) -> Any:
     if not added:
         return frame
     moved = frame.set_axis(index).reset_index(added)
-    given = "" if columns.replace(" ", "").startswith("time=") else columns
-    return moved if columns_of(moved, given).device is not None else frame
-
-
-def _refuse_columns(frame: Any, found: LogColumns, name: str) -> None:
-    wanted = {"start": found.start, "end": found.end}
-    if found.start is None and found.end is None:
-        wanted = {"time": found.time, "state": found.state}
-    lacks = [part for part, column in wanted.items() if column is None]
-    said = " or ".join("online" if part == "state" else part for part in lacks)
-    known = ", ".join(each for part in lacks for each in KNOWN[part])
-    raise DataError(
-        f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}. Names "
-        f"that are known: {known}. Others by --columns={','.join(f'{part}=NAME' for part in lacks)}"
-    )
+    return moved if columns_of(moved, _of_log(columns)).device is not None else frame
 
 
 def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> AvailabilityLog:

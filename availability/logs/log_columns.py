@@ -1,7 +1,9 @@
-"""Columns of logs: their usual names, names given by the user, states in words, device names."""
+"""Columns of logs: their usual names, those given by the user, words for states, device names."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,8 @@ KNOWN = {
     "start": ("start", "start_time", "begin", "from", "online_from", "connected_at", "login"),
     "end": ("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout"),
 }
+# What words of states mean, given beside the columns.
+WORDS = ("on", "off")
 _SAME = {"client": "device", "online": "state"}
 LOG_FORMS = "device,time,online or device,start,end"
 _YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
@@ -45,7 +49,7 @@ def columns_of(frame: Any, given: str) -> LogColumns:
 
     Args:
         frame: The table.
-        given: Pairs such as `device=imei,time=ts,state=event`; the known names count for others.
+        given: See `given_columns`; the known names count for others.
 
     Raises:
         ParameterError: If the pairs are no pairs, or name no column.
@@ -66,17 +70,37 @@ def columns_of(frame: Any, given: str) -> LogColumns:
 def given_columns(given: str) -> dict[str, str]:
     """Returns the column that the user gives for each part.
 
+    Args:
+        given: Pairs such as `device=imei,time=ts,state=event`, and words as in `given_states`.
+
     Raises:
         ParameterError: If a pair has no `=`, or names an unknown part.
     """
+    return {part: column for part, column in _pairs(given).items() if part in KNOWN}
+
+
+def given_states(given: str) -> dict[str, bool]:
+    """Returns what words mean as states: `STATES`, and those given, `on=plugged,off=idle/full`.
+
+    Raises:
+        ParameterError: See `given_columns`.
+    """
+    pairs = _pairs(given)
+    words = {part: pairs.get(part, "").lower().split("/") for part in WORDS}
+    own = {word.strip(): part == "on" for part, many in words.items() for word in many}
+    return {**STATES, **{word: is_on for word, is_on in own.items() if word}}
+
+
+def _pairs(given: str) -> dict[str, str]:
     found = {}
     for pair in filter(None, (each.strip() for each in given.split(","))):
-        part, equals, column = (each.strip() for each in pair.partition("="))
+        part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)
-        if not equals or part not in KNOWN or not column or part in found:
-            allowed = f"must be such as device=imei,time=ts,state=event, of {', '.join(KNOWN)}"
+        if not equals or part not in (*KNOWN, *WORDS) or not value or part in found:
+            parts = ", ".join([*KNOWN, *WORDS])
+            allowed = f"must be such as device=imei,time=ts,state=event,on=charging, of {parts}"
             raise ParameterError("table_columns", given, allowed)
-        found[part] = column
+        found[part] = value
     return found
 
 
@@ -95,24 +119,51 @@ def coded(values: Any, what: str) -> tuple[np.ndarray, list[Any]]:
     return codes, list(distinct.tolist())
 
 
-def states_of(column: Any, name: str) -> np.ndarray:
+def states_of(column: Any, name: str, given: str = "") -> np.ndarray:
     """Returns states as booleans, `bool [n]`.
+
+    Args:
+        column: The Series of states.
+        name: Name in messages.
+        given: See `given_states`.
 
     Raises:
         DataError: If an entry is no state; names column and row.
     """
     codes, words = coded(column, f"{name}: column {column.name!r}")
-    known = [STATES.get(str(word).strip().lower()) for word in words]
+    states = given_states(given)
+    known = [states.get(str(word).strip().lower()) for word in words]
     meaning = np.array([word is True for word in known] + [False])
     wrong = np.array([word is None for word in known] + [True])[codes]
     if wrong.any():
         row = int(np.argmax(wrong))
         said = repr(str(column.iloc[row])[:80])
-        allowed = "must be 0 or 1, true or false, online or offline"
+        words = [str(word).strip() for word in words]
+        odd = [word for word, state in zip(words, known) if word and state is None]
         raise DataError(
-            f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: {allowed}"
+            f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: must be a state, "
+            f"{_states_said(odd, words, given)}"
         )
     return np.asarray(meaning[codes])
+
+
+def _states_said(odd: list[str], words: list[str], given: str) -> str:
+    """The words that are known, and how to say what the others of a column mean."""
+    on, off = (", ".join(w for w in STATES if STATES[w] == is_on) for is_on in (True, False))
+    if not odd:
+        return f"on: {on}; or off: {off}"
+    # A device comes before it goes: of two words the first is likely to be the one for online.
+    shown = dict(zip(WORDS, words if len(words) == 2 else odd))
+    if len(odd) > 2:
+        shown["off"] += f"/{odd[2]}"
+    flag = flag_of(given, shown)
+    return f"on: {on}; or off: {off}. It has {listed(odd)}: say what they mean, as by {flag}"
+
+
+def flag_of(given: str, more: Mapping[str, Any]) -> str:
+    """Returns the flag that gives further pairs, as one types it."""
+    pairs = ",".join(f"{part}={value}" for part, value in {**more, **_pairs(given)}.items())
+    return f"{shlex.quote(f'--columns={pairs}')} (of a run --table_columns)"
 
 
 def devices_of(column: Any, name: str) -> tuple[tuple[str, ...], np.ndarray]:

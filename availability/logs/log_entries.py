@@ -68,11 +68,14 @@ class Entries:
 
 
 def entries_of_events(
-    frame: Any, columns: LogColumns, name: str, unit: str, max_visit: float | None
+    frame: Any, columns: LogColumns, name: str, unit: str, max_visit: float | None, given: str = ""
 ) -> Entries:
-    """Returns the entries of a table of events: a device is offline before its first event."""
+    """Returns the entries of a table of events: a device is offline before its first event.
+
+    `given` may say what words for states mean, see `log_columns.given_states`.
+    """
     read = read_times([frame[columns.time]], name, unit)
-    online = states_of(frame[columns.state], name)
+    online = states_of(frame[columns.state], name, given)
     names, place = devices_of(frame[columns.device], name)
     entries = _sorted(Entries(names, place, read.seconds[0], online, read))
     times, place, online, follows = entries.times, entries.place, entries.online, entries.follows

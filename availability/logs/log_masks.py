@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
-from f3ast_tff.availability.logs.log_columns import KNOWN, STATES, coded, given_columns
+from f3ast_tff.availability.logs.log_columns import (
+    KNOWN,
+    STATES,
+    coded,
+    given_columns,
+    given_states,
+)
 from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times, row_of
 from f3ast_tff.availability.logs.mask_files import PackedMasks
 from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
@@ -50,7 +56,8 @@ def masks_of_frame(
     Args:
         frame: The table, of zeros and ones, booleans or words.
         name: Name in messages.
-        columns: `time=NAME`, or empty to look at the first column's content.
+        columns: `time=NAME`, else the first column's content decides; and words for states, see
+            `log_columns.given_states`.
         unit: See `read_times`.
 
     Raises:
@@ -69,7 +76,7 @@ def masks_of_frame(
     if dated > 1 and dated == len(clients[:10]):
         allowed = "must have a row per round and a column per client"
         raise DataError(f"{name}: its columns are times, such as {clients[0]}: {allowed}")
-    table = _states(frame, name)
+    table = _states(frame, name, given_states(columns))
     _say_odd(table, clients, name)
     if clock is not None and clock.round_seconds > DAY:
         _LOGGER.warning(
@@ -185,7 +192,7 @@ def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
     return None
 
 
-def _states(frame: Any, name: str) -> np.ndarray:
+def _states(frame: Any, name: str, states: dict[str, bool]) -> np.ndarray:
     """The table as booleans, `bool [T, N]`."""
     if 0 in frame.shape:
         raise DataError(f"{name}: has shape {frame.shape}, must be [rounds, clients], neither 0")
@@ -193,7 +200,7 @@ def _states(frame: Any, name: str) -> np.ndarray:
         return np.asarray(frame.to_numpy(bool))
     cells = frame.to_numpy(object)
     codes, words = coded(cells.ravel(), name)
-    known = [STATES.get(str(word).strip().lower()) for word in words]
+    known = [states.get(str(word).strip().lower()) for word in words]
     wrong = np.array([word is None for word in known] + [True])
     if wrong[:-1].any() or (codes < 0).any():
         places = wrong[codes].reshape(cells.shape)

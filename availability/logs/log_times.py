@@ -188,7 +188,7 @@ def _of_texts(column: Any, ends: bool, name: str) -> _Column:
     values = pd.to_numeric(texts.where(~is_open), errors="coerce").to_numpy(float)
     odd = ~np.isfinite(values) & ~is_open
     if 2 * odd.sum() <= (~is_open).sum():
-        _refuse(column, odd, "must be a number, as other rows are", name)
+        _refuse(column, odd, "must be a time: a number, as other rows are", name)
         return _Column(column, ends, values, is_open, "numbers")
     # Other forms say neither which number is the month nor, as 08:00, which day it is.
     dates = pd.to_datetime(texts.where(~is_open), errors="coerce", utc=True, format="ISO8601")
@@ -197,15 +197,15 @@ def _of_texts(column: Any, ends: bool, name: str) -> _Column:
         texts[failed] = texts[failed].str.replace(_NAMED_UTC, "Z", regex=True)
         again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
         dates[failed] = again
-    zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
-    if zoned.any():
-        _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
     since = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
     values = since.to_numpy(float, copy=True)
     # Years that pandas 2 does not read, and pandas 3 does.
     values[np.abs(values) > _FARTHEST] = np.nan
-    allowed = "must be a number, or a date as 2024-06-01T18:00:00Z"
+    allowed = "must be a time: a number, or a date as 2024-06-01T18:00:00Z"
     _refuse(column, np.isnan(values) & ~is_open, allowed, name)
+    zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
+    if zoned.any():
+        _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
 
 

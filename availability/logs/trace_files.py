@@ -57,6 +57,7 @@ _PICKLE_BYTES = 2**26
 _OPCODES = 2**24
 # Limit on events, because a pickle can name one list many times.
 _MAX_EVENTS = 2**25
+_ALLOWED = "must be an object whose `devices` is an object, or a list with an object per row"
 _FLASH_ZERO = datetime(2020, 1, 2)
 # States in which FLASH trains on a device, by the names used here.
 FLASH_READY = frozenset({"charging", "locked", "wifi"})
@@ -284,9 +285,9 @@ def _of_json(content: Any, states: str) -> dict[str, _Trace]:
     # Without `devices` the object may be that of the devices.
     bare = isinstance(content, Mapping) and "devices" not in content
     if not isinstance(devices, Mapping) or (bare and not devices):
-        raise DataError("must be an object whose `devices` is an object")
+        raise DataError(_ALLOWED)
     if bare and not all(isinstance(trace, list) for trace in devices.values()):
-        raise DataError("must be an object whose `devices` is an object")
+        raise DataError(_ALLOWED)
     return {name: _Trace(_device(name, trace, states)) for name, trace in devices.items()}
 
 

@@ -56,13 +56,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Name in words."""
-        plain = self.settings == {"algorithm": "fedavg_all", "aggregation": "mean"}
-        return "plain mean" if plain else self.study_name
-
-    @property
-    def study_name(self) -> str:
-        """Name in the kept study."""
+        """Name in words, as in tables of studies and of runs."""
         texts = {name: str(value) for name, value in self.settings.items()}
         return method_name("synthetic", texts)
 

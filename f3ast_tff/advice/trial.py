@@ -22,6 +22,7 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.progress import warnings_counted
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
@@ -30,7 +31,7 @@ ROUNDS = 500
 # Most clients of a run on generated data; of larger logs each draw takes a part.
 MOST_CLIENTS = 1000
 # Local steps of the kept study, whose learning rates are used.
-_LOCAL_STEPS = 5
+LOCAL_STEPS = 5
 _STUDY_TASK = "synthetic"
 
 Scores = Mapping[Pair, float]
@@ -126,11 +127,12 @@ def candidates_of(methods: Sequence[str], plugins: Sequence[str] = ()) -> list[C
 def study_rates(method: Candidate, share: str) -> dict[str, float]:
     """Returns the tuned learning rates of the kept study; none of a method that it lacks."""
     study = read_studies().get(share)
-    if study is None or method.study_name not in study.settings.index:
+    if study is None or method.name not in study.settings.index:
         return {}
-    return {rate: float(study.settings[rate][method.study_name]) for rate in RATES}
+    return {rate: float(study.settings[rate][method.name]) for rate in RATES}
 
 
+@warnings_counted()
 def trial(
     masks: np.ndarray,
     k: int,
@@ -189,7 +191,7 @@ def trial(
     tasks = tasks_of(settings)
     own = "task" in settings
     if not own:
-        common = {"local_steps": _LOCAL_STEPS, "engine": "host", **common}
+        common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
     clients = n if own else min(n, MOST_CLIENTS)
     chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]

@@ -238,7 +238,7 @@ def _command(
         # A table reads only a trace's usual states.
         return ["Flags of a run", f"  {found.flags}"]
     task = {name: value for name, value in given.items() if name not in ("rounds", "client_share")}
-    flags = {"availability": "table", "table_file": path, **task}
+    flags = {"availability": "table", "table_file": path, **task, **_rates(found, task, plugins)}
     if of_times and options.round_seconds not in (None, ROUND_SECONDS):
         flags["table_round_seconds"] = options.round_seconds
     for name in ("columns", "time_unit", "max_visit"):
@@ -253,6 +253,21 @@ def _command(
     if options.shares:
         lines.append("  it takes p from its data, not from --shares: give your data by --task=file")
     return lines
+
+
+def _rates(found: Advice, given: Mapping[str, Any], plugins: Sequence[str]) -> dict[str, Any]:
+    """Learning rates of the command: those given, those of the trial, else the defaults."""
+    from f3ast_tff.advice.trial import LOCAL_STEPS, study_rates
+    from f3ast_tff.analysis.study_runs import RATES
+    from f3ast_tff.settings.resolve import resolve
+
+    tuned: dict[str, Any] = {}
+    if not {"task", "model"} & given.keys() and (tuned := study_rates(found.method, found.share)):
+        tuned["local_steps"] = LOCAL_STEPS
+    tuned |= given
+    settings = {**found.method.settings, **tuned, "availability": "always"}
+    known = resolve(settings, registry_with(plugins)).settings
+    return {name: known[name] for name in (*RATES, *tuned) if name in known}
 
 
 def _trial(

@@ -41,6 +41,7 @@ Shows who is available when, and how often.
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --plot=out.png
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --write=masks.npz
 f3ast-tff availability --availability=uneven --task=synthetic --data_seed=3 --seed=3 --rounds=1000
+f3ast-tff availability LOG.csv  # short for --availability=table --table_file=LOG.csv
 """
 _KIND = "availability"
 _KINDS = (_KIND, "constraint")
@@ -81,6 +82,8 @@ class Options:
 def main(argv: Sequence[str]) -> int:
     """Parses the command line and shows the process; returns the exit code."""
     words = list(argv[1:])
+    if words and not words[0].startswith("-") and Path(words[0]).suffix:
+        words[:1] = ["--availability=table", f"--table_file={words[0]}"]
     try:
         registry = registry_with(plugins_given(words))
         if wants_help(words):

@@ -1,6 +1,7 @@
 """Compares the methods of a folder of runs: a table, verdicts, and a picture of the curves.
 
-f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --baseline fedavg
+f3ast-tff compare runs/demo
+f3ast-tff compare runs/demo --out=accuracy.png --baseline=fedavg
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from f3ast_tff.analysis.score_directions import own_scores_said, score_of_object
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
-from f3ast_tff.settings import REQUIRED, parameter
+from f3ast_tff.settings import parameter
 
 _WIDTH = 100
 
@@ -40,9 +41,9 @@ class Flags:
     """Flags of this command."""
 
     runs: str = runs_flag()
-    out: str = parameter(
-        REQUIRED,
-        "picture to write or replace, .png, .svg or .pdf; its folder must exist",
+    out: str | None = parameter(
+        None,
+        "picture of the curves to write or replace, .png, .svg or .pdf; its folder must exist",
         is_path=True,
     )
     colour: str | None = parameter(
@@ -79,7 +80,8 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the table and draws the curves."""
-    require_ending("out", flags.out, ".png", ".svg", ".pdf")
+    if flags.out is not None:
+        require_ending("out", flags.out, ".png", ".svg", ".pdf")
     collected = collect(flags.runs)
     if not collected.groups:
         lines = [*collected.damaged, *collected.unfinished]
@@ -119,16 +121,16 @@ def main(flags: Flags) -> None:
         show(f"\n{textwrap.fill(said, _WIDTH)}\n")
     if versions := several_versions(collected.groups):
         show(textwrap.fill(versions, _WIDTH))
-    out, left_out = Path(flags.out), len(collected.unfinished)
-    draw_curves(
-        methods.groups,
-        names=methods.conditions,
-        path=out,
-        looks=looks,
-        num_unfinished=left_out,
-        x=flags.x if at is None else CLOCK,
-        score=flags.score,
-    )
+    if flags.out is not None:
+        draw_curves(
+            methods.groups,
+            names=methods.conditions,
+            path=Path(flags.out),
+            looks=looks,
+            num_unfinished=len(collected.unfinished),
+            x=flags.x if at is None else CLOCK,
+            score=flags.score,
+        )
     if flags.csv is not None:
         try:
             write_csv(table, flags.csv)
@@ -136,7 +138,8 @@ def main(flags: Flags) -> None:
             allowed = f"cannot write: {error.strerror or error}"
             raise ParameterError("csv", flags.csv, allowed) from error
         show(f"table: {flags.csv}")
-    show(f"curves: {flags.out}")
+    if flags.out is not None:
+        show(f"curves: {flags.out}")
 
 
 def _at_seconds(flags: Flags) -> AtSeconds | None:

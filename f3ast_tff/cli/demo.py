@@ -29,15 +29,8 @@ Its grid is an example: f3ast-tff example demo.toml. Given again, it goes on.
 """
 _GRID = Path(__file__).resolve().parents[1] / "examples/demo.toml"
 _WIDTH = 100
-# Names of the methods, by algorithm and sampling.
-_NAMES = {
-    ("f3ast", None): "F3AST",
-    ("fedavg", "without_replacement"): "FedAvg without replacement",
-    ("fedavg", "with_replacement"): "FedAvg with replacement",
-    ("fedavg_all", None): "Plain mean",
-}
-# Methods of the picture, with their names there.
-_DRAWN = {"F3AST": "F3AST", "FedAvg without replacement": "FedAvg", "Plain mean": "plain mean"}
+# Methods of the picture; the first stands out.
+_DRAWN = ("F3AST", "FedAvg, without replacement", "FedAvg over all, Mean")
 _INTRODUCTION = """
 100 clients train one model, each with its own data (Synthetic(1,1), no client above 1000 examples).
 They are there as smartphones are: some often, some seldom, all by a daily wave. 10 may train in a
@@ -109,11 +102,16 @@ def _demo(options: Options, signals: Signals) -> int:
 
 
 def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
-    """Folders of the runs of each method, in the order of `_NAMES`."""
-    found: dict[str, list[Path]] = {name: [] for name in _NAMES.values()}
+    """Folders of the runs of each method."""
+    from f3ast_tff.analysis.runs import display_of, method_label, without_own_aggregation
+
+    found: dict[str, list[Path]] = {}
     for run in campaign.runs:
-        key = run.settings["algorithm"], run.settings.get("baseline_sampling")
-        found[_NAMES[key]].append(run.folder)
+        algorithm = run.settings["algorithm"]
+        told = {n: v for n in ("aggregation", "baseline_sampling") if (v := run.settings.get(n))}
+        told = without_own_aggregation(told, algorithm)
+        name = method_label(display_of("algorithm", algorithm), told)
+        found.setdefault(name, []).append(run.folder)
     return found
 
 
@@ -138,5 +136,5 @@ def _draw(campaign: Campaign, folder: Path) -> list[Path]:
 
     runs = _by_name(campaign)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {label: by_presence(runs[name]) for name, label in _DRAWN.items()}
+    drawn = {name: by_presence(runs[name]) for name in _DRAWN}
     return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")

@@ -1,6 +1,6 @@
 """Tells which methods are better: differences with verdicts, curves, and the papers' tables.
 
-f3ast-tff report --runs runs --out report --format pdf,svg
+f3ast-tff report runs --out=report --format=pdf,svg
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from f3ast_tff.analysis.run_groups import Collected, collect
 from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
-from f3ast_tff.settings import REQUIRED, parameter
+from f3ast_tff.settings import parameter
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Flags:
 
     runs: str = runs_flag()
     out: str = parameter(
-        REQUIRED, "folder to write the report into; made if it is not there", is_path=True
+        "report", "folder to write the report into; made if it is not there", is_path=True
     )
     may_differ: str = may_differ_flag()
     baseline: str | None = parameter(

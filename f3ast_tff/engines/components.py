@@ -194,6 +194,11 @@ class TffConfig(BuiltinEngineConfig):
             raise ParameterError("device", "gpu", allowed)
 
     def build(self, parts: EngineParts) -> TffEngine:
+        from f3ast_tff.models import PureModel, TrainingFunction
+
+        if isinstance(parts.model, (PureModel, TrainingFunction)):
+            # It refuses, before TensorFlow is imported, which takes long.
+            parts.model.keras_model()
         from f3ast_tff.engines.tff.choosing import tff_engine
         from f3ast_tff.engines.tff.composition import TffTrainer
 

@@ -12,7 +12,7 @@ from absl import flags
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import first_twice
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.parameter import Parameter
+from f3ast_tff.settings.parameter import Parameter, nearest
 from f3ast_tff.settings.text_values import ValueRefused, integer_in, integer_range, number_in
 
 PLUGIN = "plugin"
@@ -61,6 +61,10 @@ def parse_flags(
         flags.DEFINE_multi_string(PLUGIN, [], PLUGIN_HELP, flag_values=values)
     try:
         rest = values(["", *words])[1:]
+    except flags.UnrecognizedFlagError as error:
+        near = nearest(error.flagname, parameters)
+        hint = f"; did you mean --{near}?" if near else ""
+        raise UsageError(f"Unknown command line flag {error.flagname!r}{hint}") from error
     except (flags.Error, UnicodeDecodeError) as error:
         if isinstance(error.__context__, (ParameterError, UsageError)):
             # Of `list_of`; absl would name the whole list.

@@ -10,7 +10,7 @@ import math
 import os
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Protocol, Union
@@ -349,9 +349,28 @@ def one_of(name: str, value: str, allowed: Sequence[str], beside: str = "") -> s
     found = by_lower.get(value.strip().lower())
     if found is not None:
         return found
-    nearest = difflib.get_close_matches(value.lower(), by_lower, 1)
-    hint = f"did you mean {by_lower[nearest[0]]}? It " if nearest else ""
+    near = nearest(value.lower(), by_lower)
+    hint = f"did you mean {by_lower[near]}? It " if near else ""
     raise ParameterError(name, value, f"{hint}must be one of {', '.join(allowed)}{beside}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Returns the known name that was meant, if any is near.
+
+    A misspelling comes first, then the longest name whose words are all in the given one, also as
+    initials (`lr` in `client_learning_rate`), then a name of its initials, then any that is alike.
+    """
+    names, words = sorted(known), name.split("_")
+    ends = range(len(words) + 1)
+    initials = {"".join(w[:1] for w in words[i:j]) for i in ends for j in ends[i + 2 :]}
+    within = [each for each in names if {*each.split("_")} <= {*words, *initials}]
+    found = (
+        difflib.get_close_matches(name, names, 1, cutoff=0.9)
+        or sorted(within, key=lambda each: (-each.count("_"), -len(each)))
+        or [each for each in names if each.rpartition("_")[2] in initials]
+        or difflib.get_close_matches(name, names, 1)
+    )
+    return found[0] if found else None
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,6 @@ It makes the `Config` of each component; run/build.py calls their `build`.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.logger_names import logger_names
-from f3ast_tff.settings.parameter import REQUIRED
+from f3ast_tff.settings.parameter import REQUIRED, nearest
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.run_names import name_part, path_part, run_name
 
@@ -263,8 +262,8 @@ class _Resolver:
         known = {*KINDS, *_declared(()), *self._registry.parameter_names}
         for name, value in self._given.items():
             if name not in known:
-                nearest = difflib.get_close_matches(name, sorted(known), 1)
-                hint = f"; did you mean {nearest[0]}?" if nearest else ""
+                near = nearest(name, known)
+                hint = f"; did you mean {near}?" if near else ""
                 raise ParameterError(name, value, f"there is no such setting{hint}")
 
     def _refuse_unread_published(self) -> None:

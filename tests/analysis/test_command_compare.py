@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.analysis.differences import methods_of
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import to_markdown
 from f3ast_tff.analysis.run_groups import collect
@@ -74,7 +75,7 @@ def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Pa
     code, stdout, _ = compare(f"--runs={tmp_path}", f"--out={tmp_path}/x.png", "--colour=rate_beta")
     names = [line.split("  ")[0] for line in stdout.split("\n\n")[1].splitlines()[1:]]
     assert code == 0
-    assert sorted(names) == ["F3AST (rate_beta 0.01)", "F3AST (rate_beta 0.1)", "FedAvg"]
+    assert sorted(names) == ["F3AST, rate_beta 0.01", "F3AST, rate_beta 0.1", "FedAvg"]
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -89,6 +90,31 @@ def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Pa
     assert "\nF3AST is better than FedAvg by .100 [.100, .100] over 5 draws.\n" in stdout
     code, _, stderr = compare(*flags, "--baseline=fedprox")
     assert (code, "--baseline=fedprox: must be a method of the runs: f" in stderr) == (2, True)
+
+
+def test_a_folder_alone_is_compared_without_a_picture(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    make_run("a", 0.4, algorithm="fedavg")
+    code, stdout, _ = compare(tmp_path)
+    assert code == 0 and "FedAvg" in stdout and "curves:" not in stdout
+
+
+def test_a_name_has_what_tells_a_method_apart_and_no_more(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    """Each form ran with the rate tuned for it; two rates of one form are told apart by them."""
+    for sampling, rate in (("with_replacement", 0.1), ("without_replacement", 0.3)):
+        own = {"baseline_sampling": sampling, "client_lr": rate}
+        make_run(f"a{rate}", algorithm="fedavg", **own)
+    make_run("mean", algorithm="fedavg_all", aggregation="mean")
+    names = {"FedAvg, with replacement", "FedAvg, without replacement", "FedAvg over all, Mean"}
+    assert set(methods_of(collect(tmp_path).groups).labels.values()) == names
+    code, stdout, _ = compare(tmp_path, "--baseline=FedAvg, with replacement")
+    assert code == 0 and "client_lr" not in stdout.partition("Differences")[0].partition("final")[2]
+    make_run("b", algorithm="fedavg", baseline_sampling="with_replacement", client_lr=0.3)
+    labels = set(methods_of(collect(tmp_path).groups).labels.values())
+    assert "FedAvg, client_lr 0.1, with replacement" in labels
 
 
 def test_a_colour_does_not_make_conditions_equal(

@@ -133,10 +133,10 @@ def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -
     make(make_run, "c", HIGH, algorithm="f3ast", clients_per_round=3, client_share="examples")
     make(make_run, "d", HIGH, algorithm="poc", availability="scarce", client_share="examples")
     make(make_run, "e", HIGH, algorithm="fedavg", client_lr=0.5, client_share="examples")
-    rows = found(tmp_path, baseline="FedAvg (client_lr 0.1)")
+    rows = found(tmp_path, baseline="FedAvg, client_lr 0.1")
     pairs = set(zip(rows["a"], rows["b"]))
-    base = "FedAvg (client_lr 0.1)"
-    assert pairs == {("FedAvg (client_lr 0.5)", base)}
+    base = "FedAvg, client_lr 0.1"
+    assert pairs == {("FedAvg, client_lr 0.5", base)}
     methods = methods_of(collect(tmp_path).groups)
     said = heading(methods, rows, "sample_accuracy", "final")
     assert "Not compared: " in said
@@ -145,7 +145,7 @@ def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -
         ("MIFA", "client_share (equal, examples) [--may_differ=client_share compares them]"),
         ("Power-of-Choice", "availability (Scarce, Always) [--may_differ=availability compares"),
     ):
-        assert f"{alone} with FedAvg (client_lr 0.1), they differ in {values}" in said
+        assert f"{alone} with FedAvg, client_lr 0.1, they differ in {values}" in said
     with_two = methods_of([g for g in collect(tmp_path).groups if g.algorithm in ("mifa", "poc")])
     nothing = differences(with_two)
     assert nothing.empty and list(nothing) == list(COLUMNS)

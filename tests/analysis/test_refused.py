@@ -20,7 +20,9 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
 @pytest.mark.parametrize(
     ("main", "flags", "says"),
     [
-        (compare.main, [], "--runs and --out must be given"),
+        (compare.main, [], "a folder of runs (or --runs) must be given"),
+        (compare.main, ["{tmp}/no"], "is not a folder"),
+        (compare.main, ["{tmp}/runs/a", "{tmp}/runs/b"], "--runs is given more than once"),
         (compare.main, ["--runs"], "runs"),
         (compare.main, [RUNS, OUT, "rest"], "'rest' is not a flag"),
         (compare.main, ["--runs={tmp}/empty", OUT], "config.json"),
@@ -31,7 +33,7 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
         (compare.main, [RUNS, "--out={tmp}/out.gif"], "must end in .png or .svg or .pdf"),
         (compare.main, [RUNS, "--out={tmp}/folder.png"], "cannot write"),
         (compare.main, [RUNS, OUT, "--csv={tmp}/no/x.csv"], "x.csv: cannot write"),
-        (report.main, [], "--runs and --out must be given"),
+        (report.main, [], "a folder of runs (or --runs) must be given"),
         (report.main, ["--runs={tmp}/no", "--out={tmp}/out"], "is not a folder"),
         (report.main, [RUNS, "--out={tmp}/file"], "cannot write"),
         (report.main, [RUNS, "--out={tmp}/out", "--period=first"], "period"),

@@ -24,6 +24,7 @@ F3AST = {"algorithm": "f3ast", "aggregation": "sum"}
         (REPLACED, "FedAvg"),
         (UNIFORM, "FedAvg, uniform"),
         (F3AST, "F3AST"),
+        ({"algorithm": "fedavg_all", "aggregation": "mean"}, "FedAvg over all, Mean"),
         ({"algorithm": "f3ast"}, "F3AST"),
         (
             {"algorithm": "f3ast", "aggregation": "scaffold", "cohort_weights": "sum"},

@@ -374,3 +374,18 @@ def test_reprs_are_short() -> None:
     # Without colours of their own they take those of a light or a dark notebook.
     shown = result._repr_html_() + data()._repr_html_()
     assert not any(word in shown for word in ("style", "color", "class="))
+
+
+def test_what_several_runs_warn_of_is_said_once_with_their_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nobody is ever available; every run has empty rounds, and a loss no better than a guess's."""
+    scarce = {"availability": "scarce", "scarce_q": 1e-9, "num_clients": 20, "rounds": 3}
+    found = simulate(algorithm="f3ast", seeds=[0, 1, 2], eval_every=1, **scarce)
+    lines = [record.getMessage() for record in caplog.records]
+    empty = [line for line in lines if "no client available" in line]
+    first = "round 1: no client available, model left alone (said once; the summary counts them)"
+    assert empty == [first, f"in 3 runs, each: {first}"]
+    assert sum("no better than that of a guess" in line for line in lines) == 2
+    # The metrics have every round.
+    assert found["num_available"].tolist() == [0] * 9

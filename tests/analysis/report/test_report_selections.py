@@ -108,3 +108,28 @@ def test_a_run_in_which_nobody_was_ever_selected_is_drawn(
     (drawn,) = rates("rates", "Synthetic", found)
     assert isinstance(drawn, Picture)
     assert isinstance(picked("picked", "Synthetic", found), Picture)
+
+
+def test_clients_of_equal_shares_are_told_apart_by_how_often_they_were_picked(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Client 2 is picked in both rounds, 0 and 1 in one, 3 never; titles stay inside the figure."""
+    trace = {"initial_rates": np.full(4, 0.5), "rate_rounds": [2], "rates": [[0.3, 0.2, 0.9, 0.1]]}
+    for algorithm, more in (("f3ast", trace), ("fedavg_all", {})):
+        folder = make_run(algorithm, algorithm=algorithm, num_clients=4, aggregation="mean")
+        np.savez(folder / "selection.npz", selected=[[0, 2], [1, 2]], p=np.full(4, 0.25), **more)
+    found = {group: selections_of(group) for group in collect(tmp_path).groups}
+    drawn = picked("picked", "Synthetic", found)
+    assert "picked, from the lowest, all p_k being equal, on data draw" in drawn.caption
+    for panel in drawn.figure.axes[:2]:
+        assert panel.lines[0].get_xdata().tolist() == [1, 2, 3, 4]
+        assert panel.lines[0].get_ydata().tolist() == [0, 0.5, 0.5, 1]
+        assert panel.get_xscale() == "linear" and panel.get_xlabel() == "clients, sorted"
+        assert panel.title.get_window_extent().y1 <= drawn.figure.bbox.y1
+    (lines,) = rates("rates", "Synthetic", found)
+    assert isinstance(lines, Picture) and "p_k" not in lines.caption
+    assert "from the largest to the smallest share of rounds, in the run" in lines.caption
+    ends = [line.get_ydata()[-1] for line in lines.figure.axes[0].lines]
+    np.testing.assert_allclose(ends, [0.9, 0.3, 0.2, 0.1])
+    (legend,) = lines.figure.legends
+    assert legend.get_title().get_text() == "share of rounds"

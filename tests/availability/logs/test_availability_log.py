@@ -106,7 +106,7 @@ REFUSED = {
     "no end": ("device,start\na,1\n", "has no column end, as in"),
     "a time": (
         "device,time,online\na,1,1\nb,x,0\n",
-        "column 'time', line 3 is 'x': must be a number, as other rows are",
+        "column 'time', line 3 is 'x': must be a time: a number, as other rows are",
     ),
     "two units": (
         "device,time,online\na,1700000000,1\nb,1700000000000,0\nb,1700003600,1\n",
@@ -114,10 +114,13 @@ REFUSED = {
     ),
     "a date": (
         "device,time,online\na,1,1\nb,2024-06-01T18:00:00Z,0\n",
-        "column 'time', line 3 is '2024-06-01T18:00:00Z': must be a number, as other rows are",
+        "column 'time', line 3 is '2024-06-01T18:00:00Z': must be a time: a number, as other rows",
     ),
     "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', line 2 is '': must be a time"),
-    "a state": ("device,time,online\na,1,maybe\n", "column 'online', line 2 is 'maybe': must be 0"),
+    "a state": (
+        "device,time,online\na,1,maybe\n",
+        "column 'online', line 2 is 'maybe': must be a state, on: 1",
+    ),
     "an order": ("device,start,end\na,5,3\n", "column 'end', line 2: is before its start"),
     "a length": (
         "device,start,end\na,5,\nb,5,\n",
@@ -181,7 +184,7 @@ def test_a_time_that_could_be_another_is_refused(written: str) -> None:
     """No day, an order of day and month that is not known, a zone without a number."""
     events = {"device": ["ann"], "time": [written], "online": [1]}
     with pytest.raises(
-        DataError, match=r"'time', row 0 is '.*': must be a number, or a date as 2024"
+        DataError, match=r"'time', row 0 is '.*': must be a time: a number, or a date as 2024"
     ):
         log_of_frame(pd.DataFrame(events))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.advice.trial import candidates_of, study_rates
 from f3ast_tff.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
@@ -135,6 +136,10 @@ def test_the_command_that_the_page_ends_with_runs(
     printed = capsys.readouterr().out.partition("Simulate it\n")[2].partition("\n\n")[0]
     words = shlex.split(printed.replace("\\\n", " "))
     assert words[:2] == ["f3ast-tff", "run"] and f"--table_file={log}" in words
+    # F3AST's rates of the trial, with its local work.
+    rates = study_rates(candidates_of(["f3ast", "fedavg"])[0], "equal")
+    assert {f"--{name}={value}" for name, value in rates.items()} < {*words}
+    assert "--local_steps=5" in words and len(rates) == 2
     assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
     trace = tmp_path / "trace.json"
     trace.write_text('{"devices": {"a": [[0, "UN_AVL"], [3600, "AVL_EVAL"], [7200, "UN_AVL"]]}}')

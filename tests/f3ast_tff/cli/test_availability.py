@@ -35,6 +35,15 @@ def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_log_may_be_named_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("device,start,end\nann,0,7200\nbob,3600,7200\n")
+    assert main(["availability", str(log), "--rounds=4"]) == 0
+    assert capsys.readouterr().out.startswith("table, 2 clients, 4 rounds, seed 0\n")
+    assert main(["availability", "smartphones"]) == BAD_INPUT
+    assert "'smartphones' is not a flag" in capsys.readouterr().err
+
+
 def test_parameters_and_the_seed_change_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     outputs = []
     for arguments in (

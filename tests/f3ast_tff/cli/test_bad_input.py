@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BAD = {
     "unknown_flag": (["--foo=1"], ["foo"]),
     "misspelt_flag": (["--algoritm=poc"], ["algoritm", "algorithm"]),
+    "flag_in_other_words": (["--client_learning_rate=1"], ["did you mean --client_lr?"]),
     "not_a_command": (["f3ast"], ["'f3ast'", "run, campaign"]),
     "not_a_flag": (["run", "--rounds=1", "f3ast"], ["'f3ast' is not a flag", "--help"]),
     "no_value": (["--rounds"], ["--rounds"]),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.analysis.differences import methods_of
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.cli import demo
@@ -17,7 +19,7 @@ def test_its_draws_are_enough_for_a_verdict_and_each_method_has_a_name() -> None
     campaign = plan(demo._GRID, {})
     runs = demo._by_name(campaign)
     assert {len(each) for each in runs.values()} == {8} and FEWEST_DRAWS <= 8
-    assert demo._DRAWN.keys() <= runs.keys()
+    assert set(demo._DRAWN) <= runs.keys()
 
 
 def test_from_nothing_to_a_picture_and_finished_at_once(
@@ -37,6 +39,9 @@ def test_from_nothing_to_a_picture_and_finished_at_once(
         out = capsys.readouterr().out
         assert f"8 of 8 runs finished ({before} of them before)" in out
         said.append(out.partition("manifest.json")[2])
+        # Its names are those of every page.
+        labels = methods_of(collect(tmp_path / "runs/demo").groups).labels.values()
+        assert set(labels) == set(demo._by_name(plan(grid, {})))
         shutil.rmtree(next((tmp_path / "runs/demo/runs").iterdir()))
     assert said[0] == said[1]
     # A sentence for each of 6 pairs; two draws are too few.

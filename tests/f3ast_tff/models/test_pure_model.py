@@ -6,12 +6,14 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.engines.components import TffConfig
 from f3ast_tff.models import PureModel, SoftmaxRegression
 from tests.f3ast_tff.models.compiling import run
 
@@ -128,6 +130,13 @@ def test_no_weights_at_all_are_refused() -> None:
 def test_there_is_no_keras_model() -> None:
     with pytest.raises(ParameterError, match="engine = tff: must be fused.*runs on fused only"):
         MODEL.keras_model()
+
+
+def test_tff_refuses_it_before_tensorflow_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "f3ast_tff.engines.tff.choosing", None)
+    parts: Any = SimpleNamespace(model=MODEL)
+    with pytest.raises(ParameterError, match="engine = tff: must be fused"):
+        TffConfig().build(parts)
 
 
 def test_leaves_of_any_floating_type() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, parameter, parameters_of
-from f3ast_tff.settings.parameter import one_of
+from f3ast_tff.settings.parameter import nearest, one_of
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,23 @@ def test_minus_zero_is_zero() -> None:
 def test_a_name_far_from_all_gets_no_suggestion() -> None:
     with pytest.raises(ParameterError, match="must be one of f3ast, fedavg$"):
         one_of("algorithm", "zzz", ("f3ast", "fedavg"))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("client_learning_rate", "client_lr"),
+        ("learning_rate", "client_lr"),
+        ("client_lr_deca", "client_lr_decay"),
+        ("num_clients_per_round", "clients_per_round"),
+        ("number_of_rounds", "rounds"),
+        ("seeds", "seed"),
+        ("x", None),
+    ],
+)
+def test_the_nearest_name_has_the_words_or_their_initials(name: str, meant: str | None) -> None:
+    known = "client_lr client_lr_decay clients_per_round in_time_rounds num_clients rounds seed"
+    assert nearest(name, known.split()) == meant
 
 
 def test_defaults_that_are_not_one_value() -> None:

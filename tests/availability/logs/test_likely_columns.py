@@ -1,0 +1,169 @@
+"""Logs with other than the usual columns: the refusal says what to type, and that is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs.availability_log import log_of_frame, read_log
+from f3ast_tff.core.errors import DataError
+
+# Two devices, each there twice: seconds since 1970, on 2024-06-01.
+START = 1_717_200_000
+VISITS = [(k, START + 9000 * j + 1000 * k, START + 9000 * j + 8500) for j in (0, 1) for k in (7, 2)]
+CHANGES = sorted((t, k, on) for k, begin, end in VISITS for t, on in ((begin, 1), (end, 0)))
+
+# Shares of the 16 rounds of 1000 s, from 2000 to 17,000 s, in which the clients 2 and 7 are there:
+# at 2000 to 8000 and 11,000 to 17,000 s, and at 7000, 8000, 16,000 and 17,000 s.
+SHARES = [0.88, 0.25]
+
+
+def texts(seconds: object, form: str) -> pd.Series:
+    return pd.to_datetime(pd.Series(seconds), unit="s").dt.strftime(form)
+
+
+def visits(device: str = "handset", begin: str = "plugged_at", end: str = "unplugged_at"):
+    frame = pd.DataFrame(VISITS, columns=["k", "a", "b"])
+    iso = "%Y-%m-%dT%H:%M:%SZ"
+    return pd.DataFrame({device: frame.k, begin: texts(frame.a, iso), end: texts(frame.b, iso)})
+
+
+def changes(on: object = 1, off: object = 0) -> pd.DataFrame:
+    frame = pd.DataFrame(CHANGES, columns=["ts", "imei", "event"])
+    frame["ts"] = texts(frame.ts, "%Y-%m-%d %H:%M:%S")
+    return frame.assign(event=frame.event.map({1: on, 0: off}))
+
+
+def uuids(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(handset=[f"0000{k}000-1d8d-4a6e-0f7c-a02c2ab1" for k in frame.handset])
+
+
+VISIT = "device=handset,start=plugged_at,end=unplugged_at"
+CHANGE = "device=imei,time=ts,state=event"
+LOGS = {
+    "visits": (visits(), VISIT),
+    "numbers": (visits().assign(handset=[7.0, 2.0] * 2), VISIT),
+    "uuids": (uuids(visits()), VISIT),
+    "ends first": (visits()[["unplugged_at", "handset", "plugged_at"]], VISIT),
+    "seconds": (pd.DataFrame(VISITS, columns=visits().columns), VISIT),
+    "another language": (visits("Gerät", "Beginn", "Ende"), "device=Gerät,start=Beginn,end=Ende"),
+    "an index": (visits().reset_index(names="nr"), VISIT),
+    "beside others": (visits().assign(battery=[5, 5, 9, 9]), VISIT),
+    "changes": (changes(), CHANGE),
+    "words": (changes("CONNECTED", "DISCONNECTED"), CHANGE),
+    "a known device": (changes().rename(columns={"imei": "device"}), "time=ts,state=event"),
+    "blanks": (
+        visits(begin="came at").rename(columns={"handset": "device"}),
+        "start=came at,end=unplugged_at",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "semicolons", "tsv", "jsonl", "json", "parquet", "frame"])
+@pytest.mark.parametrize("case", LOGS)
+def test_the_refusal_names_the_columns_and_what_to_type(
+    case: str, form: str, tmp_path: Path
+) -> None:
+    frame, wanted = LOGS[case]
+    path = tmp_path / f"x.{'csv' if form == 'semicolons' else form}"
+    if form in ("csv", "tsv", "semicolons"):
+        frame.to_csv(path, sep={"csv": ",", "tsv": "\t"}.get(form, ";"), index=False)
+    elif form in ("json", "jsonl"):
+        frame.to_json(path, orient="records", lines=form == "jsonl", force_ascii=False)
+    elif form == "parquet":
+        frame.to_parquet(path)
+
+    def read(columns: str):
+        return (
+            log_of_frame(frame, 1000, columns=columns)
+            if form == "frame"
+            else read_log(path, 1000, columns=columns)
+        )
+
+    with pytest.raises(DataError) as raised:
+        read("")
+    said = str(raised.value)
+    assert f"it has {', '.join(frame.columns)}: say which they are by" in said
+    given = re.search(r"by '?--columns=(.*?)'? \(of a run --table_columns\)", said)
+    assert given and given[1] == wanted
+    log = read(given[1])
+    assert len(log.clients) == 2 and log.masks.mean().round(2).tolist() == SHARES
+
+
+def test_days_in_other_forms_are_times_all_the_same() -> None:
+    for form in ("%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"):
+        begin, end = (texts([v[place] for v in VISITS], form) for place in (1, 2))
+        frame = pd.DataFrame({"who": [v[0] for v in VISITS], "in": begin, "out": end})
+        with pytest.raises(DataError, match="--columns=device=who,start=in,end=out "):
+            log_of_frame(frame)
+        with pytest.raises(DataError, match="must be a time: a number, or a date as 2024-06"):
+            log_of_frame(frame, columns="device=who,start=in,end=out")
+
+
+def test_what_is_given_stays_in_what_to_type() -> None:
+    with pytest.raises(DataError, match="--columns=time=NAME,state=event,device=imei "):
+        log_of_frame(changes().drop(columns="ts"), columns="state=event,device=imei")
+    with pytest.raises(DataError, match="--columns=device=imei,time=ts,state=event "):
+        log_of_frame(changes(), columns="time=ts,state=event")
+
+
+def test_a_log_without_names_of_columns(tmp_path: Path) -> None:
+    pd.DataFrame(VISITS).to_csv(tmp_path / "x.csv", header=False, index=False)
+    with pytest.raises(DataError, match="its first line must name the columns, as in device,time"):
+        read_log(tmp_path / "x.csv")
+
+
+def test_tables_of_clients_stay_tables_of_clients() -> None:
+    """A wrong entry, a wrong time, or a column too many are those of masks."""
+    masks = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 2], "c": [1, 1, 0]})
+    for frame in (masks, masks.assign(c=["x", "y", "y"]), masks.assign(total=[5, 6, 5])):
+        with pytest.raises(DataError, match="must be 0 or 1, true or false, online or offline"):
+            log_of_frame(frame)
+    late = masks.assign(time=["2024-06-01", "2024-06-03", "2024-06-04"])[["time", "a", "c"]]
+    with pytest.raises(DataError, match="must be the row before plus"):
+        log_of_frame(late)
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "given"),
+    [
+        ("plugged", "unplugged", "on=plugged,off=unplugged"),
+        ("charging", "idle", "on=charging,off=idle"),
+        (2, 1, "on=2,off=1"),
+        ("online", "gone", "on=online,off=gone"),
+    ],
+)
+def test_words_for_states_are_given_as_columns_are(on: object, off: object, given: str) -> None:
+    plain = log_of_frame(changes(), 1000, columns=CHANGE)
+    frame = changes(on, off)
+    with pytest.raises(DataError) as raised:
+        log_of_frame(frame, 1000, columns=CHANGE)
+    said = str(raised.value)
+    assert "must be a state, on: 1, 1.0, true" in said and "or off: 0, 0.0, false" in said
+    written = re.search(r"by --columns=(\S+) \(of a run", said)
+    assert written and sorted(written[1].split(",")) == sorted(
+        [*CHANGE.split(","), *given.split(",")]
+    )
+    log = log_of_frame(frame, 1000, columns=written[1])
+    assert log.masks.table().tolist() == plain.masks.table().tolist()
+
+
+def test_several_words_for_a_state() -> None:
+    frame = changes("plugged", "unplugged")
+    frame.loc[1, "event"] = "Full"
+    with pytest.raises(DataError, match="It has plugged, Full, unplugged: say what they mean"):
+        log_of_frame(frame, columns=CHANGE)
+    log = log_of_frame(frame, 1000, columns=f"{CHANGE},on=plugged/full,off=unplugged")
+    assert log.masks.mean().round(2).tolist() == SHARES
+    frame.loc[1, "event"] = None
+    with pytest.raises(DataError, match="must be a state, on: .*un_avl$"):
+        log_of_frame(frame, columns=f"{CHANGE},on=plugged,off=unplugged")
+
+
+def test_words_in_a_table_of_clients() -> None:
+    frame = pd.DataFrame({"ann": ["here", "away"], "bob": ["away", "here"]})
+    log = log_of_frame(frame, columns="on=here,off=away")
+    assert log.masks.table().tolist() == [[True, False], [False, True]]
