@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -12,6 +12,7 @@ from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.joint_availability import JointAvailability
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.text_values import number_in
 
 
@@ -160,7 +161,7 @@ class AvailabilityConfig:
         """
         return False
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""
 
 

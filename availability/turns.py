@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProce
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.all_settings import Settings
 
 
 class Turns:
@@ -150,7 +150,7 @@ class AlternatingConfig(AvailabilityConfig):
         turns = Turns(np.array([0, first]), np.array([first, second]), first + second)
         return Grouped(turns, np.arange(len(p)) >= (len(p) + 1) // 2)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self._second_turn() < 1:
             allowed = f"must, times alternating_period, {self.alternating_period}, be 1 or more"
             raise ParameterError("alternating_ratio", self.alternating_ratio, allowed)

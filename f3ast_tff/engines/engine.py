@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class EngineConfig:
     keeps_late: ClassVar[bool] = False
     takes_scoring: ClassVar[bool] = False
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""
 
     def check_installed(self) -> None:

@@ -22,6 +22,7 @@ from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, parameter, register
+from f3ast_tff.settings.all_settings import Settings
 
 
 @dataclass
@@ -212,9 +213,8 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
         then = LongestAbsent(world.p, self.ties == "random", world.seed)
         return Switching(super().build(world), then, self.switch_round)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses another memory, which would step along it from the first round."""
         super().check(settings)
-        # In a server of one's own there is no such setting.
-        if "aggregation" in settings:
-            require(settings, "aggregation", "fedlaavg", "with algorithm fedavg_then_fedlaavg")
+        when = "with algorithm fedavg_then_fedlaavg"
+        require("aggregation", settings.aggregation, "fedlaavg", when)

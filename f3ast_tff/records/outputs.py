@@ -135,9 +135,9 @@ def not_added(path: Path, configuration: Configuration, recorded: Mapping[str, A
     `recorded` are the settings in its `config.json`, from its first start. The outputs are flags
     without dashes, such as `"logger=tensorboard"`.
     """
-    before, run = {**configuration.settings, **recorded}, configuration.run
+    before, run = {**configuration.settings, **recorded}, configuration.settings.run
     found = []
-    if run.client_scores and not scores_file(path, configuration.training.rounds).exists():
+    if run.client_scores and not scores_file(path, configuration.settings.training.rounds).exists():
         found.append("client_scores")
     known = ("csv", *listed(before["logger"]))
     found += [f"logger={name}" for name in listed(run.logger) if name not in known]

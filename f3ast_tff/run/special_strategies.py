@@ -11,10 +11,11 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.groups import SelectionConfig
 
 
-def check_own(strategy: Strategy, configs: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+def check_own(strategy: Strategy, configs: Mapping[str, Any], settings: Settings) -> None:
     """Refuses a user's strategy that expects another aggregation or loss than the run's.
 
     Raises:
@@ -27,11 +28,11 @@ def check_own(strategy: Strategy, configs: Mapping[str, Any], settings: Mapping[
             f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
             "or name it in the Config"
         )
-        raise ParameterError("aggregation", settings["aggregation"], allowed)
+        raise ParameterError("aggregation", settings.aggregation, allowed)
     loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
     if asked not in (None, loss):
         allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-        raise ParameterError("algorithm", settings["algorithm"], allowed)
+        raise ParameterError("algorithm", settings.algorithm, allowed)
 
 
 def wrapped(
@@ -39,7 +40,7 @@ def wrapped(
     limits: SelectionConfig,
     world: StrategyContext,
     aggregation: Aggregation,
-    settings: Mapping[str, Any],
+    settings: Settings,
 ) -> Strategy:
     """Returns a strategy wrapped for `client_share_of` and `selection_separation`.
 
@@ -55,12 +56,12 @@ def wrapped(
 
 
 def _changing_population(
-    world: StrategyContext, aggregation: Aggregation, settings: Mapping[str, Any]
+    world: StrategyContext, aggregation: Aggregation, settings: Settings
 ) -> Population:
-    name, who, population = "client_share_of", settings["availability"], world.availability
+    name, who, population = "client_share_of", settings.availability, world.availability
     if not isinstance(population, Population):
         raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
     if aggregation.memory is not None:
-        allowed = f"aggregation {settings['aggregation']} remembers clients that have left"
+        allowed = f"aggregation {settings.aggregation} remembers clients that have left"
         raise ParameterError(name, "present", allowed)
     return population

@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import hash_of
+from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import Component, component_of, parts_of
-from f3ast_tff.settings.groups import (
-    GROUPS,
-    ReadingConfig,
-    RunConfig,
-    SelectionConfig,
-    TrainingConfig,
-)
+from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, parameters_of
 from f3ast_tff.settings.registry import Plugin, Registry
@@ -27,7 +22,6 @@ from f3ast_tff.settings.registry import Plugin, Registry
 _RUN = "initial_weights"
 # Start of a setting that stands for arrays given in Python; their SHA-256 follows.
 GIVEN_ARRAYS = "sha256:"
-_Group = TypeVar("_Group")
 
 
 @dataclass(frozen=True)
@@ -36,13 +30,13 @@ class Configuration:
 
     Attributes:
         configs: `Config` of the chosen component, by kind.
-        settings: All settings by name, including kinds (whose values are names); JSON values.
+        settings: All settings, including kinds (whose values are names); JSON values.
         registry: Registry of the components.
         given: Names of the given settings; all others have their defaults.
     """
 
     configs: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    settings: Settings
     registry: Registry
     given: frozenset[str] = frozenset()
 
@@ -51,33 +45,10 @@ class Configuration:
         """The chosen components by kind."""
         return {kind: component_of(config) for kind, config in self.configs.items()}
 
-    @cached_property
-    def training(self) -> TrainingConfig:
-        """Local training and the number of rounds."""
-        return self._group(TrainingConfig)
-
-    @cached_property
-    def selection(self) -> SelectionConfig:
-        """Limits on selection."""
-        return self._group(SelectionConfig)
-
-    @cached_property
-    def readings(self) -> ReadingConfig:
-        """The reading of the papers."""
-        return self._group(ReadingConfig)
-
-    @cached_property
-    def run(self) -> RunConfig:
-        """Seed, folder and files of the run."""
-        return self._group(RunConfig)
-
-    def _group(self, group: type[_Group]) -> _Group:
-        return group(**{p.name: self.settings[p.name] for p in parameters_of(group)})
-
     @property
     def folder(self) -> Path:
         """The run's folder, `<output_dir>/<run_name>`."""
-        return Path(self.run.output_dir) / self.run.run_name
+        return Path(self.settings.run.output_dir) / self.settings.run.run_name
 
     @property
     def identity(self) -> dict[str, Any]:

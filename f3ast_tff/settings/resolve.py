@@ -16,6 +16,7 @@ from typing import Any
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
+from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.groups import GROUPS
@@ -140,17 +141,16 @@ class _Resolver:
             self[name]
         values = {name: self[name] for name in self.declared}
         configs = {kind: self._chosen(kind) for kind in KINDS}
-        settings = MappingProxyType({**kinds, **values})
-        checked = {**settings, "is_late": configs["delivery"].is_late}
+        settings = Settings.of({**kinds, **values}, is_late=configs["delivery"].is_late)
         for config in configs.values():
             for part in (config, *parts_of(config)):
-                part.check(checked)
+                part.check(settings)
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
-        found.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
+        settings.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
         _check_weights(configs["algorithm"], configs["aggregation"])
-        _check_run_name(found.run.run_name)
-        logger_names(found.run.logger)
+        _check_run_name(settings.run.run_name)
+        logger_names(settings.run.logger)
         return found
 
     def run_name(self) -> str:
