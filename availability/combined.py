@@ -20,7 +20,7 @@ from f3ast_tff.availability.round_clients import Population
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import REQUIRED, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.parameter import one_of
 
 _PARTS = "availability_parts"

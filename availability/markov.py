@@ -14,7 +14,7 @@ from f3ast_tff.availability.turns import Grouped, blocks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import Reading, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 ORDERS = ("shuffled", "blocks")
 CLASSES = ("four", "three")

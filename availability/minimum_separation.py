@@ -11,7 +11,7 @@ from f3ast_tff.availability.process import AvailabilityConfig, probabilities_che
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 class MinimumSeparation:

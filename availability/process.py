@@ -12,7 +12,7 @@ from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.joint_availability import JointAvailability
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.text_values import number_in
 
 

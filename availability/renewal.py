@@ -12,7 +12,7 @@ from f3ast_tff.availability.spell_laws import SpellLaw, Weibull, read_law
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 # Weibull fits of up and down spells, hours: Javadi, Kondo, Iosup and Epema, "The Failure Trace
 # Archive", J. Parallel Distrib. Comput. 73 (2013), by way of OpenDC (MIT license).

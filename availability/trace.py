@@ -21,7 +21,7 @@ from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.files.data_files import file_state, read_json
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")

@@ -19,7 +19,7 @@ from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.files.data_files import open_regular
 from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 _PARQUET = (".parquet", ".pq")

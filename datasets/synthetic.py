@@ -14,7 +14,7 @@ from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.settings import Published, Reading, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 NUM_FEATURES = 60
 NUM_CLASSES = 10

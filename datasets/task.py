@@ -17,8 +17,8 @@ from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.settings import Derived, Published, parameter
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 from .source import SourceFile, default_data_dir
 

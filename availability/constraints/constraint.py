@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 _Config = TypeVar("_Config", bound="ConstraintConfig")
 

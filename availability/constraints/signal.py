@@ -13,7 +13,7 @@ from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import REQUIRED, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 from .counts import FixedK
 

@@ -17,9 +17,8 @@ from f3ast_tff.records.results import DamagedResult, sound_summary
 from f3ast_tff.records.run_folder import is_without_rounds, read_config, refuse_other_run
 from f3ast_tff.run.extension import shorter_run
 from f3ast_tff.settings import parameters_of
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.text_values import conditions, number_in
 

@@ -14,7 +14,7 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.late import LateConfig
 from f3ast_tff.settings import Derived, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 STARTS = ("at_once", "with_model")
 LEAVERS = ("stay", "late", "lost")

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
 from f3ast_tff.core.errors import ComponentError
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)

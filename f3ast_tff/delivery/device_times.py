@@ -14,7 +14,7 @@ from f3ast_tff.core.randomness import normals
 from f3ast_tff.delivery.delivery import DeliveryConfig
 from f3ast_tff.delivery.device_speeds import read_speeds
 from f3ast_tff.settings import parameter
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 # A training step takes three times an inference, as in FedScale.
 _TRAINING = 3.0

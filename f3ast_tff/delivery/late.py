@@ -16,8 +16,8 @@ from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
 from f3ast_tff.settings import parameter, parameters_of, register
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 _LOGGER = logging.getLogger(__name__)
 

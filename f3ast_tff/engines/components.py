@@ -12,7 +12,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
 from f3ast_tff.engines.xla_flags import with_deterministic_ops
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers

@@ -14,8 +14,8 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.core.preprocessing import Preprocessing

@@ -17,7 +17,7 @@ from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import Reading, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 # A remainder of 1 below this may be rounding error of subtractions, so it is summed anew.
 _SMALL = 1e-6

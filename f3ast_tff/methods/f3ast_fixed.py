@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext, require
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 # s(tau), by name.
 WEIGHTS = ("constant", "polynomial", "hinge")

@@ -18,8 +18,8 @@ from f3ast_tff.methods.parts.algorithm import (
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Admitted, staleness_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 
 class FedBuff(BaseStrategy):

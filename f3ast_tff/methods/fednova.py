@@ -11,7 +11,7 @@ from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 class NormalisedUpdates(Memory):

@@ -12,7 +12,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 # Utilities are clipped at this quantile, the default of the released code's function; its runs
 # pass 0.98.

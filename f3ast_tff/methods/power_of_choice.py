@@ -20,7 +20,7 @@ from f3ast_tff.methods.parts.algorithm import (
 )
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round, Strategy
 from f3ast_tff.settings import Reading, parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)

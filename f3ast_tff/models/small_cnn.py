@@ -12,7 +12,7 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 KERNEL = 5
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.schedules import Schedule
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 # Limit on learning rates; far beyond it weights overflow, and engines differ in how they do.
 MAX_LEARNING_RATE = 10**6

@@ -18,7 +18,7 @@ from f3ast_tff.methods.parts.memory import Ranges
 from f3ast_tff.methods.parts.memory_rules import length_of
 from f3ast_tff.methods.parts.personal import Personal
 from f3ast_tff.models.leaf_names import chosen_leaves, names_of, ranges_of
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 _LOG = logging.getLogger("f3ast_tff.run")
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of, parts_of
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.logger_names import logger_names

@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.availability import Battery, BatteryConfig
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import masks
 
 

@@ -28,7 +28,7 @@ from f3ast_tff.availability import (
 from f3ast_tff.availability.combined import build_process, part_seed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings import REQUIRED, Reading
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.registry import builtin_registry
 from tests.availability.effects import EFFECTS, LABELS, N, P, masks
 

@@ -17,7 +17,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.markov import least_eigenvalue
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import EIGENVALUE, PI, masks
 
 CLUSTER_PI = np.array([0.9] * 5 + [0.1] * 5)

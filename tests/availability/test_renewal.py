@@ -12,7 +12,7 @@ from f3ast_tff.availability import Renewal, RenewalConfig
 from f3ast_tff.availability.renewal import FITS
 from f3ast_tff.availability.spell_laws import Gamma, LogNormal, SpellLaw, Weibull
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import masks
 from tests.availability.known_laws import AT_MOST, kolmogorov
 

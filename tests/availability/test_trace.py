@@ -12,7 +12,7 @@ from f3ast_tff.availability import DeviceTraces, Trace, TraceConfig
 from f3ast_tff.availability.logs.device_traces import DAY
 from f3ast_tff.availability.trace import assign_devices, read_clients
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.availability.logs.test_trace_files import FEDSCALE, TIMERS, write
 

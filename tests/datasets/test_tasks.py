@@ -14,7 +14,7 @@ from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, ScaledPixels
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Published, builtin_registry
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}

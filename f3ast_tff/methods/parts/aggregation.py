@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:

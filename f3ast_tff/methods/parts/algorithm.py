@@ -15,8 +15,8 @@ from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares, vector_of
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
-from f3ast_tff.settings.all_settings import Settings
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 def check_private(settings: Settings, name: str, memory: Memory | None) -> None:

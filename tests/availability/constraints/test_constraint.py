@@ -8,7 +8,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 REGISTRY = builtin_registry()
 REFUSED = {

@@ -13,7 +13,7 @@ from f3ast_tff import simulate
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Late
 from f3ast_tff.delivery.late import geometric
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 EVERYBODY = np.arange(4)

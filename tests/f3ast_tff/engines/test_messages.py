@@ -20,7 +20,7 @@ from f3ast_tff.methods.parts.memory import Client, ClientLosses, Memory, RoundCo
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.registry import registry_with
 from tests.f3ast_tff.engines.test_late_rounds import late_round
 from tests.f3ast_tff.engines.test_local_work import (

@@ -10,7 +10,7 @@ import pytest
 from f3ast_tff.availability import ByteBudget, CycleK, FixedK, GroupMinimum, HoldK, PoissonK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.methods.small_world import Blinking, K, N, config, small_world
 

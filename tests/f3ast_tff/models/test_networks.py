@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import ModelConfig, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.small_cnn import shrunk
 from f3ast_tff.settings import builtin_registry, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 

@@ -17,7 +17,7 @@ from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
 from f3ast_tff.optimizers.adaptive import AmsGrad
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.settings import builtin_registry, register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 GRADIENTS = [np.array([1.0, -2.0]), np.array([0.5, 2.0]), np.array([0.0, 0.1])]
 Steps = Callable[[Optimizer, list], np.ndarray]

@@ -22,7 +22,7 @@ from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.settings import register
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere

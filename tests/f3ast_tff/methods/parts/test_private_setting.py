@@ -9,7 +9,7 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.private_setting import check_private
-from f3ast_tff.settings.all_settings import Settings
+from f3ast_tff.settings.configuration import Settings
 
 
 class LastSteps(Memory):
