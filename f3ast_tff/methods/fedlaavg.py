@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.core.choosing import admit_by_priority
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.fedavg import BaselineConfig
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
 from f3ast_tff.methods.parts.algorithm import (
     MEAN_OF_AVAILABLE,
     StrategyContext,
@@ -158,8 +158,8 @@ class FedLaAvg(Aggregation):
     A client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
     """
 
-    # The average needs weights p_k.
-    takes: ClassVar[tuple[str, ...]] = ("mifa",)
+    weights: ClassVar[str] = SHARE
+    takes: ClassVar[tuple[str, ...]] = (SHARE,)
 
     memory_from_round: int = parameter(
         Derived(lambda known: known.get("switch_round", 1), "1, or switch_round"),

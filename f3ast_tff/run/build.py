@@ -52,7 +52,7 @@ class Builder:
         start: Sequence[np.ndarray] | None = None,
     ) -> None:
         """Builds nothing yet; `folder` is for the engine's files, `start` the given weights."""
-        self._start = start
+        self._configuration, self._start = configuration, start
         self._configs = configuration.configs
         self._settings = settings = configuration.settings
         self._training, self._run = settings.training, settings.run
@@ -266,9 +266,9 @@ class Builder:
         limits, world = self._settings.selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
-            from f3ast_tff.run.special_strategies import check_own
+            from f3ast_tff.run.given_objects import check_strategy
 
-            check_own(strategy, self._configs, self._settings)
+            check_strategy(strategy, self._configuration)
         if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
         from f3ast_tff.run.special_strategies import wrapped

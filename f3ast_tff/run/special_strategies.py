@@ -1,9 +1,6 @@
-"""Strategies of a user's own, and strategies wrapped for limits on the selection."""
+"""Strategies wrapped for limits on the selection."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from f3ast_tff.availability.round_clients import Population
 from f3ast_tff.core.errors import ParameterError
@@ -13,26 +10,6 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.groups import SelectionConfig
-
-
-def check_own(strategy: Strategy, configs: Mapping[str, Any], settings: Settings) -> None:
-    """Refuses a user's strategy that expects another aggregation or loss than the run's.
-
-    Raises:
-        ParameterError: Names what the strategy asks for.
-    """
-    name = type(strategy).__name__
-    meant_for = getattr(strategy, "aggregation", None)
-    if meant_for is not None and not configs["aggregation"].takes_weights(meant_for):
-        allowed = (
-            f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
-            "or name it in the Config"
-        )
-        raise ParameterError("aggregation", settings.aggregation, allowed)
-    loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-    if asked not in (None, loss):
-        allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-        raise ParameterError("algorithm", settings.algorithm, allowed)
 
 
 def wrapped(

@@ -123,6 +123,9 @@ class _Resolver:
             self._classes[kind] = found
         return self._classes[kind]
 
+    def find(self, kind: str, name: str) -> Any:
+        return self._registry.find(kind, name).config
+
     def config_classes(self, kind: str) -> list[Any]:
         """The `Config` classes of the chosen component and of its parts."""
         config = self.config_class(kind)
@@ -130,7 +133,7 @@ class _Resolver:
         if parts is None:
             return [config]
         names = parts(self._given, self._registry.names(kind))
-        return [config, *(self._registry.find(kind, name).config for name in names)]
+        return [config, *(self.find(kind, name) for name in names)]
 
     def configuration(self) -> Configuration:
         self._refuse_not_chosen()
@@ -147,10 +150,20 @@ class _Resolver:
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
         settings.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
-        _check_weights(configs["algorithm"], configs["aggregation"])
+        self._check_weights(configs["algorithm"], configs["aggregation"])
         _check_run_name(settings.run.run_name)
         logger_names(settings.run.logger)
         return found
+
+    def _check_weights(self, algorithm: Any, aggregation: Any) -> None:
+        """Refuses an aggregation that does not fit the algorithm's weights or updates."""
+        meant_for = algorithm.aggregation
+        if not aggregation.takes_weights(self.find("aggregation", meant_for)):
+            allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
+            raise ParameterError("aggregation", component_of(aggregation).name, allowed)
+        if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
+            allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
+            raise ParameterError("aggregation", component_of(aggregation).name, allowed)
 
     def run_name(self) -> str:
         named = ("task", "algorithm", "availability", "reading")
@@ -334,17 +347,6 @@ def _constraint_name(text: Any) -> str:
     if not isinstance(text, str):
         raise ParameterError("constraint", text, "must be a text such as cycle:5,10")
     return text.partition(":")[0]
-
-
-def _check_weights(algorithm: Any, aggregation: Any) -> None:
-    """Refuses an aggregation that does not fit the algorithm's weights or updates."""
-    meant_for = algorithm.aggregation
-    if not aggregation.takes_weights(meant_for):
-        allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
-        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
-    if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
-        allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
-        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
 
 
 def _check_run_name(name: str) -> None:

@@ -15,8 +15,8 @@ from f3ast_tff.settings.kinds import KINDS
 if TYPE_CHECKING:
     import numpy as np
 
-# Aggregations with weights for a sum over the cohort: p_k over a rate.
-_OVER_RATES = ("sum", "fedstale")
+# Weights for a sum over the cohort, p_k over a rate, and for a sum over all clients, p_k.
+OVER_RATE, SHARE = "p over a rate", "p"
 # Method of the aggregation that each engine calls, by name of the engine.
 _FORMS = {"fused": "in_jax", "tff": "in_tf", "host": "in_numpy"}
 
@@ -32,8 +32,9 @@ class Aggregation:
 
     Attributes:
         engines: Engines that can execute the aggregation; `()` for all.
-        takes: Further aggregations whose weights make sense here, see `takes_weights`; `None` for
-            all.
+        weights: Weights that the aggregation is for, `OVER_RATE` or `SHARE`; `""` for others.
+        takes: Further weights that make sense here, or aggregations with such weights, see
+            `takes_weights`; `None` for all.
         mixes_models: Whether a late update enters as the client's trained model less the present
             one, w_{t - tau} + D_k - w_t, not as D_k.
 
@@ -48,6 +49,7 @@ class Aggregation:
     """
 
     engines: ClassVar[tuple[str, ...]] = ()
+    weights: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...] | None] = None
     mixes_models: ClassVar[bool] = False
 
@@ -104,13 +106,16 @@ class Aggregation:
         """Returns the aggregation: itself, unless a plug-in wraps another."""
         return self
 
-    def takes_weights(self, meant_for: str) -> bool:
+    def takes_weights(self, meant_for: type[Aggregation]) -> bool:
         """Whether an algorithm's weights make sense in this aggregation.
 
         Args:
-            meant_for: Name of the weights' aggregation (`AlgorithmConfig.aggregation`).
+            meant_for: Aggregation of the weights, which `AlgorithmConfig.aggregation` names.
         """
-        return self.takes is None or meant_for in (component_of(self).name, *self.takes)
+        if self.takes is None:
+            return True
+        name, taken = component_of(meant_for).name, (component_of(self).name, *self.takes)
+        return name in taken or meant_for.weights in taken
 
     @property
     def reads_gradients(self) -> bool:
@@ -211,8 +216,8 @@ def require_plain_sgd(settings: Settings, side: str, because: str) -> None:
 
 
 def _as_meant(known: Any) -> str:
-    meant_for = known.config_class("algorithm").aggregation
-    return "sum" if meant_for in _OVER_RATES else "mean"
+    meant_for = known.find("aggregation", known.config_class("algorithm").aggregation)
+    return "sum" if meant_for.weights == OVER_RATE else "mean"
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,6 @@ class SumOrMean(Aggregation):
     def normalise(self) -> bool:
         return self.cohort_weights == "mean"
 
-    def takes_weights(self, meant_for: str) -> bool:
+    def takes_weights(self, meant_for: type[Aggregation]) -> bool:
         """A mean takes all weights, a sum only those for a sum."""
-        return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")
+        return self.normalise or meant_for.weights in (OVER_RATE, SHARE)

@@ -15,6 +15,8 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedprox import FedProx
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -191,10 +193,10 @@ def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:
 
 
 def test_a_sum_takes_weights_for_a_sum_and_a_mean_takes_all() -> None:
-    for meant_for in ("sum", "fedstale", "fedlaavg", "mifa"):
+    for meant_for in (WeightedSum, FedStale, FedLaAvg, Mifa):
         assert Scaffold("sum").takes_weights(meant_for)
-    assert not Scaffold("sum").takes_weights("mean")
-    assert Scaffold("mean").takes_weights("mean")
+    assert not Scaffold("sum").takes_weights(WeightedMean)
+    assert Scaffold("mean").takes_weights(WeightedMean)
 
 
 def test_combined_by_hand() -> None:
