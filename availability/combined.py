@@ -75,15 +75,7 @@ class CombinatorConfig(AvailabilityConfig):
 
     @classmethod
     def part_names(cls, given: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-        """Returns the names of the parts.
-
-        Args:
-            given: Given settings, by name.
-            names: Names of all availability processes.
-
-        Raises:
-            ParameterError: If no parts are given, or a part is unknown or itself combined.
-        """
+        """Raises `ParameterError` if none is given, or a part is unknown or itself combined."""
         text = given.get(_PARTS)
         if not isinstance(text, str):
             value = "" if text is None else text

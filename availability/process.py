@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -71,6 +71,11 @@ def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
     return found
 
 
+def eigenvalue_of(process: AvailabilityProcess) -> np.ndarray | None:
+    """Returns lambda_k, `float64 [N]`, the second eigenvalue of each client's chain, if known."""
+    return getattr(process, "eigenvalue", None)
+
+
 @dataclass(frozen=True)
 class AvailabilityConfig:
     """Base of an availability process's `Config`: parameters, and `build` for the process.
@@ -134,6 +139,16 @@ class AvailabilityConfig:
             DataError: If a file is missing or damaged.
         """
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
+
+    @classmethod
+    def part_names(cls, given: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        """Returns the names of the processes that this one is made of, if any.
+
+        Args:
+            given: Given settings, by name.
+            names: Names of all availability processes.
+        """
+        return []
 
     @classmethod
     def measured(cls, known: Any) -> JointAvailability | None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.availability.draws import gather, smallest_integers
-from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
+from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess, eigenvalue_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
@@ -89,7 +89,7 @@ class Grouped:
     @property
     def eigenvalue(self) -> np.ndarray | None:
         """The lambda of each client's group, `float64 [N]`, if the groups follow `Markov`."""
-        found = getattr(self.groups, "eigenvalue", None)
+        found = eigenvalue_of(self.groups)
         return None if found is None else found[self.group]
 
     def mask(self, round_number: int) -> np.ndarray:

@@ -394,4 +394,5 @@ class Builder:
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
             staleness_weight=self._settings.staleness_weight if config.is_late else None,
+            is_asynchronous=config.is_asynchronous,
         )

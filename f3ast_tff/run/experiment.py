@@ -48,6 +48,7 @@ class Experiment:
         score_names: Names of the scores, see `ClientScores.sums`.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
+        is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
     """
 
     availability: Availability
@@ -67,6 +68,7 @@ class Experiment:
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
     staleness_weight: str | None = None
+    is_asynchronous: bool = False
 
 
 # Losses in round t, which adds the ids of the clients asked to a list.

@@ -88,10 +88,11 @@ class _Resolver:
         self._values: dict[str, Any] = {}
         self._asked: list[str] = []
         self._classes: dict[str, Any] = {}
+        self._fixed: Mapping[str, Any] = {}
         self._refuse_unknown()
         self._refuse_unread_published()
         algorithm = self.config_class("algorithm")
-        self._fixed: Mapping[str, Any] = algorithm.fixed
+        self._fixed = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
         # The parameters of the chosen components, by name.
         self.declared = _declared(tuple(c for kind in KINDS for c in self.config_classes(kind)))
@@ -129,10 +130,9 @@ class _Resolver:
     def config_classes(self, kind: str) -> list[Any]:
         """The `Config` classes of the chosen component and of its parts."""
         config = self.config_class(kind)
-        parts = getattr(config, "part_names", None)
-        if parts is None:
+        if kind != "availability":
             return [config]
-        names = parts(self._given, self._registry.names(kind))
+        names = config.part_names(self._given, self._registry.names(kind))
         return [config, *(self.find(kind, name) for name in names)]
 
     def configuration(self) -> Configuration:
@@ -205,7 +205,7 @@ class _Resolver:
         config, *parts = [self._config(c) for c in self.config_classes(kind)]
         if kind == "constraint":
             return replace(config, arguments=(self["constraint"] or "").partition(":")[2])
-        return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
+        return replace(config, parts=tuple(parts)) if parts else config
 
     def _config(self, config: type) -> Any:
         names = [parameter.name for parameter in parameters_of(config)]
@@ -230,7 +230,7 @@ class _Resolver:
         return value
 
     def _fixed_kinds(self) -> Mapping[str, Any]:
-        return {k: v for k, v in getattr(self, "_fixed", {}).items() if k in KINDS}
+        return {k: v for k, v in self._fixed.items() if k in KINDS}
 
     def _value(self, parameter: Parameter) -> Any:
         name = parameter.name

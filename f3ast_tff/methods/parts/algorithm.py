@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.process import IndependentAvailability, stationary_of
+from f3ast_tff.availability.process import IndependentAvailability, eigenvalue_of, stationary_of
 from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares, vector_of
@@ -324,7 +324,7 @@ class KnowledgeConfig(AlgorithmConfig):
             rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
             history = np.array([process.mask(t) for t in rounds])
             return EstimatedAvailability(n, history if len(history) else None)
-        eigenvalue = getattr(process, "eigenvalue", None)
+        eigenvalue = eigenvalue_of(process)
         if (
             eigenvalue is None
             and isinstance(process, IndependentAvailability)
