@@ -123,22 +123,11 @@ class InTime(ByRound):
     """Delivery within the round: nothing is on its way between rounds."""
 
     is_late: ClassVar[bool] = False
+    deliver = staticmethod(deliver)
 
     def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
         """Returns the available clients, `bool [N]`."""
         return available
-
-    def deliver(
-        self,
-        delivery: Delivery,
-        strategy: Strategy,
-        payload: Payload,
-        now: Round,
-        ids: np.ndarray,
-        scored: Sequence[np.ndarray] = (),
-    ) -> RoundDelivery:
-        """See the function `deliver`."""
-        return deliver(delivery, strategy, payload, now, ids, scored)
 
     def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
         """Returns further arguments of `Engine.run_rounds`: none."""
