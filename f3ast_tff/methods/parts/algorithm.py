@@ -238,8 +238,7 @@ MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": 
 def _objective(known: Any) -> str:
     """The case of eq. (3); a combination is correlated if one of its parts is."""
     for config in known.config_classes("availability"):
-        # The process of a user's server has no `Config`.
-        measured = config.measured(known) if hasattr(config, "measured") else None
+        measured = config.measured(known)
         if config.positively_correlated if measured is None else measured.positive:
             return "p"
     return "p_squared"
