@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from f3ast_tff.models.scores import Scoring
     from f3ast_tff.optimizers.optimizer import Optimizer
 
-
 # Losses that a client can report, see `client_loss`.
 LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "training_loss")
 
