@@ -24,6 +24,7 @@ class OwnSums:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """See `CrossEntropy`."""
         return self.scoring.names
 
     def __call__(self, outputs: Any, labels: Any) -> Sums:
