@@ -33,6 +33,8 @@ DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": Fal
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
+# Name of the algorithm fedavg_all with the aggregation mean.
+PLAIN_MEAN = "Plain mean"
 # Place of a component that is unknown here.
 _LAST = 1000
 SETTINGS = {
@@ -106,8 +108,12 @@ class Run:
         return Pair(self.settings.get("data_seed") or 0, self.settings["seed"])
 
     def display(self, kind: str) -> str:
-        """Returns the name of the chosen component of a kind in tables and figures."""
-        return self.components[kind]["display"]
+        """Returns the name of the chosen component of a kind in tables and figures.
+
+        An algorithm's is `PLAIN_MEAN` if the aggregation makes it that.
+        """
+        plain = kind == "algorithm" and is_plain_mean(self.settings)
+        return PLAIN_MEAN if plain else self.components[kind]["display"]
 
     def order(self, kind: str) -> int:
         """Returns the place of the chosen component among its kind."""
@@ -210,16 +216,27 @@ def takes_mean(run: Run) -> bool:
     return bool(config(**{n: run.settings[n] for n in names}).build().normalise)
 
 
+def is_plain_mean(settings: Mapping[str, Any]) -> bool:
+    """Whether a method takes the weighted mean of clients drawn from all available."""
+    return (settings.get("algorithm"), settings.get("aggregation")) == ("fedavg_all", "mean")
+
+
+def algorithm_label(settings: Mapping[str, Any]) -> str:
+    """Returns the name of a method's algorithm in tables; see `PLAIN_MEAN`."""
+    plain = is_plain_mean(settings)
+    return PLAIN_MEAN if plain else display_of("algorithm", settings["algorithm"])
+
+
 def method_label(name: str, settings: Mapping[str, Any]) -> str:
     """Returns a method in few words: its name, then settings that tell it apart.
 
-    A text needs no setting's name: `FedAvg, without replacement`, `FedAvg over all, Mean`.
+    A text needs no setting's name: `FedAvg, without replacement`, `F3AST, Mean`.
     """
     parts = [name]
     for setting, value in settings.items():
         word = str(value).replace("_", " ")
         if setting == "aggregation":
-            parts.append(display_of("aggregation", str(value)))
+            parts += [] if name == PLAIN_MEAN else [display_of("aggregation", str(value))]
         elif setting == "clients_per_round":
             parts.append(f"K = {word}")
         else:

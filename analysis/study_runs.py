@@ -1,4 +1,4 @@
-"""A study: the runs of a file of scores, and its methods with the methods that they correct.
+"""A study: the runs of a file of scores, and the names of its methods.
 
 Runs that weigh clients by p_k = n_k / n minimise the mean loss over samples, and are judged by
 sample accuracy. With p_k = 1 / N they minimise the mean over clients: user accuracy.
@@ -10,7 +10,7 @@ settings if runs of the study differ in them; `""` stands for a setting that it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.runs import RunsError, display_of, method_label, order_of
+from f3ast_tff.analysis.runs import RunsError, algorithm_label, method_label, order_of
 from f3ast_tff.analysis.tidy_scores import (
     final_scores,
     kept_groups,
-    read_cells,
     read_scores,
     runs_where,
     settings_of,
@@ -33,21 +32,15 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 
 Method = Mapping[str, str]
-FEDAVG = {"algorithm": "fedavg"}
-# Aggregations that add nothing to a weighted average.
-_PLAIN = ("sum", "mean")
 
 
 def method_name(task: str, method: Method) -> str:
     """Returns a method in few words: its name, then settings that differ from task defaults."""
-    algorithm, aggregation = _components(method)
-    told = {
-        "aggregation": aggregation,
-        **{name: method[name] for name in _not_default(task, method)},
-    }
-    if aggregation == config_of(method).aggregation:
-        del told["aggregation"]
-    return method_label(display_of("algorithm", algorithm), told)
+    algorithm, aggregation = components_of(method)
+    told = {name: method[name] for name in not_default(task, method)}
+    if aggregation != config_of(method).aggregation:
+        told = {"aggregation": aggregation, **told}
+    return method_label(algorithm_label(method), told)
 
 
 def config_of(method: Method) -> type[AlgorithmConfig]:
@@ -56,75 +49,9 @@ def config_of(method: Method) -> type[AlgorithmConfig]:
     return AlgorithmConfig if found is None else found.config
 
 
-def corrected_by(method: Method) -> Method:
-    """Returns settings of the method that a method corrects.
-
-    If the aggregation is not the algorithm's default, the method corrects the same algorithm with
-    the default aggregation. Otherwise it corrects the method named by the algorithm. If an
-    algorithm corrects no method, its sum and its mean are both baselines: no settings.
-    """
-    config = config_of(method)
-    aggregation = _components(method)[1]
-    if aggregation == config.aggregation or (not config.corrects and aggregation in _PLAIN):
-        return config.corrects
-    return {"algorithm": method["algorithm"], "aggregation": config.aggregation}
-
-
-def find_method(
-    task: str, wanted: Method, methods: Sequence[Method], beside: Method
-) -> Method | None:
-    """Returns the method of a study with given settings, as a baseline of another method.
-
-    If several methods have these settings, the one that shares most settings with `beside` wins;
-    algorithm and aggregation do not count, the number of clients per round does, for example. Ties
-    go to the method with the fewest settings that differ from their defaults.
-
-    Args:
-        task: Name of the task.
-        wanted: Settings of the baseline; without an aggregation, the algorithm's default counts.
-        methods: The methods of the study.
-        beside: The method that is compared with the baseline.
-
-    Returns:
-        The method, which may be `beside` itself; `None` if there is none, or `wanted` is empty.
-
-    Raises:
-        RunsError: If several are equally near.
-    """
-    if not wanted:
-        return None
-    wanted = {"aggregation": config_of(wanted).aggregation, **wanted}
-    costs = []
-    for method in methods:
-        known = {**_defaults(task, *_components(method)), **method}
-        known["aggregation"] = _components(method)[1]
-        if all(known.get(name) == value for name, value in wanted.items()):
-            costs.append((_distance(task, wanted, method, beside), method))
-    costs.sort(key=lambda each: each[0])
-    if len(costs) > 1 and costs[0][0] == costs[1][0]:
-        first, second, other = (
-            method_name(task, each) for each in (costs[0][1], costs[1][1], beside)
-        )
-        raise RunsError(
-            f"{first} and {second} could both be the baseline of {other}; keep one with --where"
-        )
-    return costs[0][1] if costs else None
-
-
-def _distance(task: str, wanted: Method, method: Method, beside: Method) -> tuple[int, int]:
-    components = builtin_registry().components
-    own: set[str] = {"algorithm", "aggregation"}
-    for kind, name in zip(("algorithm", "aggregation"), _components(method)):
-        if name in components[kind]:
-            own |= {parameter.name for parameter in components[kind][name].parameters}
-    shared = [name for name in method if name not in own and method[name] and beside.get(name)]
-    others = [name for name in _not_default(task, method) if name in own and name not in wanted]
-    return sum(method[name] != beside[name] for name in shared), len(others)
-
-
-def _not_default(task: str, method: Method) -> list[str]:
-    """Settings, except components, whose values differ from their defaults."""
-    defaults = _defaults(task, *_components(method))
+def not_default(task: str, method: Method) -> list[str]:
+    """Returns the settings, except components, whose values differ from their defaults."""
+    defaults = defaults_of(task, *components_of(method))
     return [
         name
         for name, value in method.items()
@@ -132,13 +59,14 @@ def _not_default(task: str, method: Method) -> list[str]:
     ]
 
 
-def _components(method: Method) -> tuple[str, str]:
-    """The algorithm and the aggregation; a missing aggregation is the algorithm's default."""
+def components_of(method: Method) -> tuple[str, str]:
+    """Returns algorithm and aggregation; a missing aggregation is the algorithm's default."""
     return method["algorithm"], method.get("aggregation") or config_of(method).aggregation
 
 
 @lru_cache(maxsize=256)
-def _defaults(task: str, algorithm: str, aggregation: str) -> Mapping[str, str]:
+def defaults_of(task: str, algorithm: str, aggregation: str) -> Mapping[str, str]:
+    """Returns the settings of a method, as texts; empty for a method of a plug-in."""
     given = {"algorithm": algorithm, "aggregation": aggregation}
     if task in builtin_registry().components["task"]:
         given["task"] = task
@@ -250,36 +178,6 @@ def read_studies(
 def _varying(runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     components = ("algorithm", "aggregation")
     return [name for name in names if name in components or runs[name].nunique() > 1]
-
-
-def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
-    """Returns the runs of a study at the rates that were chosen for their method and objective.
-
-    Args:
-        study: The runs, at several rates; every method and objective has its choice.
-        path: CSV file of `tuned_rates`. Settings that are columns of both files identify methods.
-
-    Raises:
-        RunsError: If the file cannot be read or lacks a column, or a method has no choice or no
-            run at the chosen rates.
-    """
-    chosen = read_cells(path)
-    for name in (SHARE, *RATES):
-        for table, file in ((chosen, str(path)), (study.runs, "the file of scores")):
-            if name not in table:
-                raise RunsError(f"{file} has no column {name}")
-    shared = [name for name in ("task", *study.method, SHARE) if name in chosen]
-    wanted = chosen[[*shared, *RATES]]
-    merged = study.runs.merge(wanted, how="left", on=shared, suffixes=("", "_chosen"))
-    at_choice = pd.Series(True, merged.index)
-    for rate in RATES:
-        at_choice &= pd.to_numeric(merged[rate]) == pd.to_numeric(merged[f"{rate}_chosen"])
-    kept = merged.loc[at_choice, study.runs.columns]
-    for key, part in merged.groupby([*study.method, SHARE], sort=False):
-        if not at_choice[part.index].any():
-            what = ", ".join(filter(None, map(str, key)))
-            raise RunsError(f"{what}: no run at the rates that {path} has chosen for it")
-    return replace(study, runs=kept.reset_index(drop=True))
 
 
 def _accuracy(runs: pd.DataFrame, kinds: pd.Series[Any]) -> pd.Series[Any]:

@@ -7,10 +7,8 @@ The table can be kept without the runs.
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,13 +20,13 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import (
     DIRECTIONS,
-    PERIODS,
+    PLAIN_MEAN,
     SCORES,
     Pair,
     Run,
     RunsError,
     display_of,
-    order_of,
+    is_plain_mean,
     scores_named,
     without_own_aggregation,
 )
@@ -42,13 +40,6 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 from f3ast_tff.settings.text_values import conditions
 
-# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it; its mean over their
-# second half, and the mean size of its change between them there.
-BEST, SECOND_HALF, CHANGE = "best", "second_half", "change"
-_OF_ALL = (BEST, SECOND_HALF, CHANGE)
-KEPT_PERIODS = (*PERIODS, *_OF_ALL)
-# A round, or one of `KEPT_PERIODS`.
-When = int | str
 # Values of settings, in the order of the settings' names.
 Key = tuple[str, ...]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
@@ -249,22 +240,6 @@ def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
     return list(found.values())
 
 
-def scores_at(group: RunGroup, score: str, when: When) -> dict[Pair, float]:
-    """Returns a score of kept runs by pair: of a round, over a period, the best, or its change.
-
-    Raises:
-        RunsError: If the file does not have that round of a run, or too few rounds for a change.
-    """
-    for pair, run in group.runs.items():
-        what = ", ".join(f"{name} {text}" for name, text in group.settings.items() if text)
-        if isinstance(when, int) and when not in run.metrics[_ROUND].to_numpy():
-            raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
-        if when == CHANGE and len(run.metrics) < 3:
-            few = f"needs 3 evaluations or more, has {len(run.metrics)} of the run {what}, {pair}"
-            raise RunsError(f"period {when} {few}")
-    return group.scores(f"{when}_{score}" if when in _OF_ALL else score, when)
-
-
 def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:
     """Returns a row per kept run: its settings, `draw`, `seed`, and scores at its last round."""
     rows = []
@@ -281,35 +256,6 @@ def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_pair(runs: pd.DataFrame, score: str) -> dict[Pair, float]:
-    """Returns a column of a table with a row per pair of data draw and seed, by pair."""
-    pairs = zip(runs["draw"], runs["seed"], runs[score])
-    return {Pair(int(draw), int(seed)): float(value) for draw, seed, value in pairs}
-
-
-def ordered_keys(keys: Iterable[Key], names: Sequence[str]) -> list[Key]:
-    """Returns distinct values of settings in the order of tables.
-
-    Components are in the order of their kind, numbers rise, other texts are in order of appearance.
-    """
-    distinct = list(dict.fromkeys(keys))
-    ranks = []
-    for name, values in zip(names, zip(*distinct)):
-        texts = list(dict.fromkeys(values))
-        if name in KINDS:
-            texts.sort(key=lambda each: order_of(name, each))
-        else:
-            with suppress(ValueError):
-                texts.sort(key=lambda each: float(each) if each else -math.inf)
-        ranks.append({text: rank for rank, text in enumerate(texts)})
-    return sorted(distinct, key=lambda key: [rank[text] for rank, text in zip(ranks, key)])
-
-
-def chosen(groups: Iterable[RunGroup], cells: Mapping[str, str]) -> list[RunGroup]:
-    """Returns the groups with these settings."""
-    return [g for g in groups if all(g.setting(name) == text for name, text in cells.items())]
-
-
 def label(names: Sequence[str], key: Key) -> str:
     """Returns a row or column in words.
 
@@ -318,20 +264,11 @@ def label(names: Sequence[str], key: Key) -> str:
     """
     values = {name: value for name, value in zip(names, key) if value}
     values = without_own_aggregation(values, values.get("algorithm", ""))
+    if is_plain_mean(values):
+        del values["aggregation"]
+        values["algorithm"] = PLAIN_MEAN
     parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
     return ", ".join(parts) or NOTHING
-
-
-def only_group(groups: Sequence[RunGroup], of: str, advice: str) -> RunGroup:
-    """Returns the group of one cell, line or point.
-
-    Raises:
-        RunsError: If there are several, which differ in a setting, or none.
-    """
-    if len(groups) != 1:
-        fault = f"differ in {', '.join(varying(groups))}" if groups else "are missing"
-        raise RunsError(f"runs of one {of} {fault}; {advice}")
-    return groups[0]
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:

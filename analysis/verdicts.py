@@ -148,6 +148,18 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return errors
 
 
+def corrected_intervals(family: Sequence[PairedDifference | None]) -> list[tuple[float, float]]:
+    """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
+
+    The ends are NaN if a difference is `None`.
+    """
+    errors = holm([None if each is None else each.p_value for each in family])
+    return [
+        each.interval(1 - error) if each and error else (math.nan, math.nan)
+        for each, error in zip(family, errors)
+    ]
+
+
 def adjusted(p_values: Sequence[float]) -> list[float]:
     """Returns the p values that Holm's rule corrects for their number: below `ERROR` if rejected.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from f3ast_tff.availability.process import AvailabilityConfig, probabilities_che
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 class Battery:
@@ -117,7 +116,7 @@ class BatteryConfig(AvailabilityConfig):
         h = least + (most - least) * generator(seed, "battery h").random(len(p))
         return Battery(h, seed, self.battery_cost)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self.battery_least_h > self.battery_most_h:
             allowed = f"must be at most battery_most_h, {self.battery_most_h:g}"
             raise ParameterError("battery_least_h", self.battery_least_h, allowed)

@@ -20,6 +20,7 @@ from f3ast_tff.availability.round_clients import Population
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import REQUIRED, parameter, register
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.parameter import one_of
 
 _PARTS = "availability_parts"
@@ -74,15 +75,7 @@ class CombinatorConfig(AvailabilityConfig):
 
     @classmethod
     def part_names(cls, given: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-        """Returns the names of the parts.
-
-        Args:
-            given: Given settings, by name.
-            names: Names of all availability processes.
-
-        Raises:
-            ParameterError: If no parts are given, or a part is unknown or itself combined.
-        """
+        """Raises `ParameterError` if none is given, or a part is unknown or itself combined."""
         text = given.get(_PARTS)
         if not isinstance(text, str):
             value = "" if text is None else text
@@ -106,7 +99,7 @@ class CombinatorConfig(AvailabilityConfig):
             build_process(part, p, part_seed(seed, i), labels) for i, part in enumerate(self.parts)
         ]
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if any(isinstance(part, CombinatorConfig) for part in self.parts):
             allowed = "a part must not be made of others itself"
             raise ParameterError(_PARTS, self.availability_parts, allowed)
@@ -291,7 +284,7 @@ class MixConfig(CombinatorConfig):
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Mix:
         return Mix(self.build_parts(p, seed, labels), draw_members(self._shares(), len(p), seed))
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         draw_members(self._shares(), num_clients=1, seed=0)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from f3ast_tff.availability.turns import Grouped, blocks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 ORDERS = ("shuffled", "blocks")
 CLASSES = ("four", "three")
@@ -258,7 +259,7 @@ class MarkovClustersConfig(AvailabilityConfig):
             raise ParameterError(name, value, str(error)) from error
         return Grouped(chains, blocks(len(p), len(pi)))
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         self.build(np.ones(1), seed=0)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from f3ast_tff.availability.process import AvailabilityConfig, probabilities_che
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 class MinimumSeparation:
@@ -130,7 +129,7 @@ class MinimumSeparationConfig(AvailabilityConfig):
         q = least + (most - least) * generator(seed, "minimum separation q").random(len(p))
         return MinimumSeparation(q, seed, self.separation_rounds)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         least, most = self.separation_least_q, self.separation_most_q
         if least > most:
             allowed = f"must be at most separation_most_q, {most:g}"

@@ -12,6 +12,7 @@ from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
 from f3ast_tff.availability.joint_availability import JointAvailability
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.text_values import number_in
 
 
@@ -68,6 +69,11 @@ def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
             allowed = f"must be probabilities [{process.num_clients}], {given}"
             raise ComponentError(f"availability {type(process).__name__}: stationary {allowed}")
     return found
+
+
+def eigenvalue_of(process: AvailabilityProcess) -> np.ndarray | None:
+    """Returns lambda_k, `float64 [N]`, the second eigenvalue of each client's chain, if known."""
+    return getattr(process, "eigenvalue", None)
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,16 @@ class AvailabilityConfig:
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     @classmethod
+    def part_names(cls, given: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        """Returns the names of the processes that this one is made of, if any.
+
+        Args:
+            given: Given settings, by name.
+            names: Names of all availability processes.
+        """
+        return []
+
+    @classmethod
     def measured(cls, known: Any) -> JointAvailability | None:
         """Returns a measure of joint availability, if there is a log of the clients.
 
@@ -160,7 +176,7 @@ class AvailabilityConfig:
         """
         return False
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from f3ast_tff.availability.spell_laws import SpellLaw, Weibull, read_law
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 # Weibull fits of up and down spells, hours: Javadi, Kondo, Iosup and Epema, "The Failure Trace
 # Archive", J. Parallel Distrib. Comput. 73 (2013), by way of OpenDC (MIT license).
@@ -177,7 +177,7 @@ class RenewalConfig(AvailabilityConfig):
                 raise ParameterError(name, text, str(error)) from error
         return laws[0], laws[1]
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         up, down = self._laws()
         most = _MOST_CYCLES * (up.mean + down.mean)
         if self.renewal_round_hours > most:

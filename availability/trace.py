@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.files.data_files import file_state, read_json
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of, register
+from f3ast_tff.settings.configuration import Settings
 
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")
@@ -218,10 +219,10 @@ class TraceConfig(AvailabilityConfig):
         """
         path = Path(known["trace_file"])
         settings = {p.name: known[p.name] for p in parameters_of(cls)}
-        clients = known.get("num_clients") if settings["trace_shift"] == "none" else None
+        clients = known.get("num_clients") if known["trace_shift"] == "none" else None
         try:
             config = cls(**settings)
-            config.check(settings)
+            config.check(Settings.of(settings))
             if clients is None or not config.shares_devices(clients):
                 clients = None
                 settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")
@@ -286,7 +287,7 @@ class TraceConfig(AvailabilityConfig):
             shifts=np.arange(num_shifts) * (DAY // d),
         )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         days, d, rounds = self.trace_days, self.trace_round_seconds, self._rounds()
         if abs(days * DAY / d - rounds) > 1e-6 or rounds < 1:
             allowed = f"must divide trace_days, {days:g} days of {DAY} s"

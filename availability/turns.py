@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from f3ast_tff.availability.draws import gather, smallest_integers
-from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
+from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess, eigenvalue_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 class Turns:
@@ -89,7 +89,7 @@ class Grouped:
     @property
     def eigenvalue(self) -> np.ndarray | None:
         """The lambda of each client's group, `float64 [N]`, if the groups follow `Markov`."""
-        found = getattr(self.groups, "eigenvalue", None)
+        found = eigenvalue_of(self.groups)
         return None if found is None else found[self.group]
 
     def mask(self, round_number: int) -> np.ndarray:
@@ -150,7 +150,7 @@ class AlternatingConfig(AvailabilityConfig):
         turns = Turns(np.array([0, first]), np.array([first, second]), first + second)
         return Grouped(turns, np.arange(len(p)) >= (len(p) + 1) // 2)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self._second_turn() < 1:
             allowed = f"must, times alternating_period, {self.alternating_period}, be 1 or more"
             raise ParameterError("alternating_ratio", self.alternating_ratio, allowed)

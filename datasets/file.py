@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.files.data_files import open_regular
 from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 _PARQUET = (".parquet", ".pq")
@@ -62,7 +63,7 @@ class FileTask(TaskConfig):
         below=1,
     )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         if self.data_split is not None and self.test_fraction != FileTask.test_fraction:
             allowed = f"must not be given with data_split={self.data_split}"

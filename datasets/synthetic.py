@@ -14,6 +14,7 @@ from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.settings import Published, Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 NUM_FEATURES = 60
 NUM_CLASSES = 10
@@ -110,7 +111,7 @@ class Synthetic(AlphaBetaTaskConfig):
             sizes = np.minimum(sizes, self.size_limit)
         return synthetic_of_sizes(sizes, self.synthetic_alpha, self.synthetic_beta, rng)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         if self.data_generator == "legacy" and self.data_seed >= 2**32:
             allowed = f"must be at most {2**32 - 1} with data_generator=legacy"

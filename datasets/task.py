@@ -18,6 +18,7 @@ from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.settings import Derived, Published, parameter
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 from .source import SourceFile, default_data_dir
 
@@ -169,15 +170,16 @@ class TaskConfig:
         """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""
         return AsStored()
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
         if self.own_test is not None:
-            for name in ("test_clients", "held_out_clients"):
-                if settings[name] is not None:
+            drawn = {"test_clients": self.test_clients, "held_out_clients": self.held_out_clients}
+            for name, value in drawn.items():
+                if value is not None:
                     allowed = "must not be given with own_test, which scores the clients that train"
-                    raise ParameterError(name, settings[name], allowed)
-        elif settings.get("private") is not None and self.tests_same_clients is False:
-            raise ParameterError("private", settings["private"], OWN_MODELS_NEED.format("the task"))
+                    raise ParameterError(name, value, allowed)
+        elif (private := settings.training.private) and self.tests_same_clients is False:
+            raise ParameterError("private", private, OWN_MODELS_NEED.format("the task"))
 
     def with_own_test(self, data: FederatedData) -> FederatedData:
         """Returns the data, with the test examples of `own_test` if it is given.

@@ -18,15 +18,8 @@ from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.runs import SCORES, display_of
-from f3ast_tff.analysis.tidy_scores import (
-    When,
-    chosen,
-    kept_groups,
-    only_group,
-    read_scores,
-    runs_where,
-    scores_at,
-)
+from f3ast_tff.analysis.studies.cells import When, chosen, only_group, scores_at
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
 from f3ast_tff.campaigns.study_folders import declared
 
 _OURS, _PRINTED = "#D55E00", "#0072B2"

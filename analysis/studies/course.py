@@ -24,17 +24,15 @@ from f3ast_tff.analysis.line_styles import Look, literal
 from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.studies.cells import only_group, ordered_keys, scores_at
 from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,
     kept_groups,
-    only_group,
-    ordered_keys,
     read_scores,
     require_setting,
     runs_where,
-    scores_at,
 )
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError

@@ -26,15 +26,16 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.method_differences import (
+from f3ast_tff.analysis.runs import RunsError, display_of
+from f3ast_tff.analysis.studies.regime_differences import (
     OWN,
+    at_tuned_rates,
     guess_loss,
     mean_of_all,
     method_means,
     regime_differences,
 )
-from f3ast_tff.analysis.runs import RunsError, display_of
-from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
@@ -57,7 +58,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     A grey cell has no difference. A method without differences is left out.
 
     Args:
-        tables: Rows of `method_differences.regime_differences` by title, one panel per title.
+        tables: Rows of `regime_differences` by title, one panel per title.
         path: The file to write or replace, `.svg` or `.png`.
 
     Raises:

@@ -24,14 +24,8 @@ import numpy as np
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import RunGroup, summarised, varying
 from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
-from f3ast_tff.analysis.tidy_scores import (
-    KEPT_PERIODS,
-    When,
-    chosen,
-    kept_groups,
-    read_scores,
-    scores_at,
-)
+from f3ast_tff.analysis.studies.cells import KEPT_PERIODS, When, chosen, scores_at
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 from f3ast_tff.campaigns import study_folders
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameter, parameters_of

@@ -24,7 +24,7 @@ from typing import Any
 
 from f3ast_tff.analysis.equal_seconds import AtSeconds
 from f3ast_tff.analysis.runs import SCORES, RunsError
-from f3ast_tff.analysis.tidy_scores import KEPT_PERIODS, When
+from f3ast_tff.analysis.studies.cells import KEPT_PERIODS, When
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.study_folders import name_of
 

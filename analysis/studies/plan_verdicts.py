@@ -22,20 +22,17 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys, scores_at
 from f3ast_tff.analysis.studies.plan import PLANNED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv
 from f3ast_tff.analysis.tidy_scores import (
     Key,
-    chosen,
     kept_groups,
     label,
-    only_group,
-    ordered_keys,
     read_scores,
     require_setting,
     runs_where,
-    scores_at,
 )
 from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
 from f3ast_tff.campaigns.study_folders import name_of

@@ -23,7 +23,8 @@ from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.run_groups import partition
 from f3ast_tff.analysis.runs import SCORES, display_of, order_of
-from f3ast_tff.analysis.tidy_scores import kept_groups, only_group, read_scores, runs_where
+from f3ast_tff.analysis.studies.cells import only_group
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter

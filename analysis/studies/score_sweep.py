@@ -22,14 +22,8 @@ from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.paired_difference import PairedDifference, mean_interval
 from f3ast_tff.analysis.run_groups import RunGroup, partition
 from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError, display_of
-from f3ast_tff.analysis.tidy_scores import (
-    kept_groups,
-    only_group,
-    ordered_keys,
-    read_scores,
-    require_setting,
-    runs_where,
-)
+from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, require_setting, runs_where
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say

@@ -19,6 +19,17 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
 from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.studies.cells import (
+    BEST,
+    CHANGE,
+    KEPT_PERIODS,
+    SECOND_HALF,
+    When,
+    chosen,
+    only_group,
+    ordered_keys,
+    scores_at,
+)
 from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import (
     NOTHING,
@@ -30,21 +41,12 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.analysis.tidy_scores import (
-    BEST,
-    CHANGE,
-    KEPT_PERIODS,
-    SECOND_HALF,
     Key,
-    When,
-    chosen,
     kept_groups,
     label,
-    only_group,
-    ordered_keys,
     read_scores,
     require_setting,
     runs_where,
-    scores_at,
 )
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.core.errors import ParameterError

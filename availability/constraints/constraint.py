@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 _Config = TypeVar("_Config", bound="ConstraintConfig")
 
@@ -109,13 +109,12 @@ class ConstraintConfig:
             raise self.refused(f"K must be at most num_clients, {num_clients}")
         return bound
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """`build` may still find a budget too small for an update."""
-        num_clients = settings.get("num_clients")
-        if num_clients is None:
+        if settings.num_clients is None:
             self._required()
         else:
-            self.build(num_clients)
+            self.build(settings.num_clients)
 
     def refused(self, allowed: str) -> ParameterError:
         """Returns an error about the text; `allowed` describes the valid form."""

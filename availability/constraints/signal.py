@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.settings import REQUIRED, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 from .counts import FixedK
 
@@ -105,10 +104,10 @@ class SignalK(FixedK):
 
     def build(self, num_clients: int, seed: int = 0, update_bytes: int = 1) -> SignalK:
         """Reads the file."""
-        self.check({"num_clients": num_clients})
+        self.check(Settings.of({"num_clients": num_clients}))
         return super().build(num_clients, seed, update_bytes)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """The file is read when it is built."""
         self.require()
         FixedK(clients_per_round=self.clients_per_round).check(settings)

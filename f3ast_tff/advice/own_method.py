@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.advice.candidates import Candidate, candidate
-from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair, directions, scores_named
 from f3ast_tff.analysis.study_runs import SCORES_OF
+from f3ast_tff.analysis.verdicts import corrected_intervals
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder

@@ -13,10 +13,10 @@ import numpy as np
 from f3ast_tff.advice import trial_tasks
 from f3ast_tff.advice.candidates import METHODS, Candidate, candidate
 from f3ast_tff.advice.study import read_studies
-from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
+from f3ast_tff.analysis.verdicts import corrected_intervals
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks

@@ -156,7 +156,7 @@ def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
     """Adds newly requested outputs to finished runs, as far as still possible."""
     left_out: Counter[str] = Counter()
     for run in finished:
-        if lacks_outputs(run.folder, run.configuration.run):
+        if lacks_outputs(run.folder, run.settings.run):
             with closing(RunFolder(run.folder, run.identity)) as folder:
                 add_outputs(folder, run.configuration)
         recorded = (read_config(run.folder) or {}).get("settings", {})

@@ -73,7 +73,7 @@ class Cost:
 
     def seconds(self, run: PlannedRun) -> float:
         """Returns the seconds of a run's remaining rounds; the last round is always evaluated."""
-        rounds, every, done = run.rounds, run.configuration.run.eval_every, rounds_done(run)
+        rounds, every, done = run.rounds, run.settings.run.eval_every, rounds_done(run)
         evaluations = -(-rounds // every) - done // every
         return self.start + (rounds - done) * self.round + evaluations * self.evaluation
 
@@ -144,9 +144,9 @@ def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
     """
     configuration = resolve_order(order)
     load_framework(configuration)
-    cold, most = _short_run(configuration, 2, 1, share), configuration.training.rounds
+    cold, most = _short_run(configuration, 2, 1, share), configuration.settings.training.rounds
     rounds = max(3, min(_ROUNDS, most)) if cold.first <= _LONG_S else 2
-    again = configuration, rounds, configuration.run.eval_every, share
+    again = configuration, rounds, configuration.settings.run.eval_every, share
     compiling = _short_run(*again) if rounds > 2 else cold
     # The same rounds again compile nothing.
     warm = _short_run(*again)
@@ -277,7 +277,7 @@ def _print_costs(
         each, scoring = fmean(c.round for _, c in of_it), fmean(c.evaluation for _, c in of_it)
         hours = sum(cost.seconds(run) for run, cost in of_it) / 3600
         memory = max(cost.memory_mib for _, cost in of_it)
-        kept = sum(c.disk(r, r.configuration.run.keep_checkpoints) for r, c in of_it) / _MIB
+        kept = sum(cost.disk(r, r.settings.run.keep_checkpoints) for r, cost in of_it) / _MIB
         disk += kept
         numbers = f"{each:>8.3g} {scoring:>10.3g} {hours:>7.3g} {memory:>6.0f} {kept:>8.3g}"
         show(f"{name:<{width}} {len(of_it):>5} {numbers}")

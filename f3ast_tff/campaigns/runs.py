@@ -18,7 +18,7 @@ from f3ast_tff.records.run_folder import is_without_rounds, read_config, refuse_
 from f3ast_tff.run.extension import shorter_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.text_values import conditions, number_in
 
@@ -50,24 +50,24 @@ class PlannedRun:
         object.__setattr__(self, "identity", self.configuration.identity)
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The run's settings by name."""
+    def settings(self) -> Settings:
+        """The run's settings."""
         return self.configuration.settings
 
     @property
     def folder(self) -> Path:
         """The run's folder."""
-        return Path(self.configuration.run.output_dir) / self.name
+        return Path(self.settings.run.output_dir) / self.name
 
     @property
     def rounds(self) -> int:
         """T, the run's number of rounds."""
-        return self.configuration.training.rounds
+        return self.settings.training.rounds
 
     @property
     def environment(self) -> tuple[str, str]:
         """Engine and device; a process only executes runs of one environment."""
-        return self.settings["engine"], self.settings.get("device") or ""
+        return self.settings.engine, self.settings.get("device") or ""
 
     @property
     def order(self) -> dict[str, Any]:

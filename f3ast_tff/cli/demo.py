@@ -30,7 +30,7 @@ Its grid is an example: f3ast-tff example demo.toml. Given again, it goes on.
 _GRID = Path(__file__).resolve().parents[1] / "examples/demo.toml"
 _WIDTH = 100
 # Methods of the picture; the first stands out.
-_DRAWN = ("F3AST", "FedAvg, without replacement", "FedAvg over all, Mean")
+_DRAWN = ("F3AST", "FedAvg, without replacement", "Plain mean")
 _INTRODUCTION = """
 100 clients train one model, each with its own data (Synthetic(1,1), no client above 1000 examples).
 They are there as smartphones are: some often, some seldom, all by a daily wave. 10 may train in a
@@ -103,14 +103,13 @@ def _demo(options: Options, signals: Signals) -> int:
 
 def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
     """Folders of the runs of each method."""
-    from f3ast_tff.analysis.runs import display_of, method_label, without_own_aggregation
+    from f3ast_tff.analysis.runs import algorithm_label, method_label, without_own_aggregation
 
     found: dict[str, list[Path]] = {}
     for run in campaign.runs:
-        algorithm = run.settings["algorithm"]
         told = {n: v for n in ("aggregation", "baseline_sampling") if (v := run.settings.get(n))}
-        told = without_own_aggregation(told, algorithm)
-        name = method_label(display_of("algorithm", algorithm), told)
+        told = without_own_aggregation(told, run.settings["algorithm"])
+        name = method_label(algorithm_label(run.settings), told)
         found.setdefault(name, []).append(run.folder)
     return found
 

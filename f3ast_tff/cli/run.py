@@ -183,7 +183,9 @@ def _run(
 ) -> int:
     from f3ast_tff.run.run_experiment import run_experiment
 
-    progress = ProgressBar(configuration.run.run_name, configuration.training.rounds)
+    progress = ProgressBar(
+        configuration.settings.run.run_name, configuration.settings.training.rounds
+    )
     signals.message, signals.say = _AT_START, say
     try:
         with closing(progress):

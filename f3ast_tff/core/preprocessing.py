@@ -88,7 +88,6 @@ class AsStored(Deterministic):
         return features
 
     def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
-        """See `Preprocessing.in_numpy`."""
         return features
 
 
@@ -113,7 +112,6 @@ class ScaledPixels(Deterministic):
         return self._scaled(tf.cast(features, tf.float32))
 
     def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
-        """See `Preprocessing.in_numpy`."""
         scaled: np.ndarray = self._scaled(features.astype(np.float32))
         return scaled
 
@@ -164,7 +162,6 @@ class ImageCrops:
         return self._standardised(jnp, features, draws)
 
     def in_numpy(self, features: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
-        """See `in_jax`."""
         crops: np.ndarray = self._standardised(np, features, draws)
         return crops
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -15,6 +14,7 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.late import LateConfig
 from f3ast_tff.settings import Derived, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 STARTS = ("at_once", "with_model")
 LEAVERS = ("stay", "late", "lost")
@@ -209,12 +209,12 @@ class Asynchronous(LateConfig):
     def asking(self, constraint: CommunicationConstraint, num_clients: int) -> AtWork:
         return AtWork(constraint, min(self.buffer, num_clients))
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
-        if settings.get("client_share_of") == "present":
+        if settings.selection.client_share_of == "present":
             allowed = "must be all with delivery=asynchronous: rounds have no time of their own"
             raise ParameterError("client_share_of", "present", allowed)
-        size = settings.get("buffer_size", self.buffer)
-        if size != self.buffer:
+        size = settings.buffer_size
+        if size not in (None, self.buffer):
             allowed = f"must be buffer_size, {size}: the method steps once so many updates are here"
             raise ParameterError("async_buffer", self.buffer, allowed)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)
@@ -197,5 +197,5 @@ class DeliveryConfig:
         """
         return constraint
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""

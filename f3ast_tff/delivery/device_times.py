@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from f3ast_tff.core.randomness import normals
 from f3ast_tff.delivery.delivery import DeliveryConfig
 from f3ast_tff.delivery.device_speeds import read_speeds
 from f3ast_tff.settings import parameter
+from f3ast_tff.settings.configuration import Settings
 
 # A training step takes three times an inference, as in FedScale.
 _TRAINING = 3.0
@@ -100,7 +99,7 @@ class TimedConfig(DeliveryConfig):
             stream="device speeds",
         )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self.device_file is None and self.device_column is not None:
             raise ParameterError("device_column", self.device_column, "needs a device_file")
         if self.device_column is None and self.device_column_examples != 1:

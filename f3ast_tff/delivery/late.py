@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
 from f3ast_tff.settings import parameter, parameters_of, register
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -61,12 +61,12 @@ class LateConfig(TimedConfig):
         method_specific=True,
     )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
-        if settings.get("num_workers") is not None:
+        if settings.num_workers is not None:
             late = f"delivery={component_of(self).name}"
             allowed = f"must not be given with {late}: the updates under way are kept here"
-            raise ParameterError("num_workers", settings["num_workers"], allowed)
+            raise ParameterError("num_workers", settings.num_workers, allowed)
 
 
 @register(
@@ -167,7 +167,7 @@ class Late(LateConfig):
             return geometric(u, self.mean_rounds), unknown
         return np.floor(u * (2 * self.mean_rounds + 1)).astype(np.int64), unknown
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self.late_by == "fixed" and self.mean_rounds != int(self.mean_rounds):
             allowed = "must be a whole number with late_by=fixed"
             raise ParameterError("late_rounds", self.late_rounds, allowed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +12,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
 from f3ast_tff.engines.xla_flags import with_deterministic_ops
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
@@ -59,7 +60,7 @@ class BuiltinEngineConfig(EngineConfig):
         """Whether clients train outside this process."""
         return self.num_workers is not None
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self.ray_address is not None and self.num_workers is None:
             raise ParameterError("ray_address", self.ray_address, "only applies with num_workers")
         if self.round_timeout is not None and not self._has_worker:
@@ -112,7 +113,7 @@ class FusedConfig(BuiltinEngineConfig):
         choices=MATMUL_PRECISIONS,
     )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         if self.device == "cpu" and self.matmul_precision != "highest":
             allowed = "only applies on a GPU; a CPU computes at highest"
@@ -179,7 +180,7 @@ class TffConfig(BuiltinEngineConfig):
             )
             raise ParameterError("engine", "tff", allowed)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         at_once = self.tff_clients_at_once
         if self.tff_runtime != "worker":

@@ -15,6 +15,7 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.core.preprocessing import Preprocessing
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from f3ast_tff.models import Model
     from f3ast_tff.models.scores import Scoring
     from f3ast_tff.optimizers.optimizer import Optimizer
-
 
 # Losses that a client can report, see `client_loss`.
 LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "training_loss")
@@ -272,7 +272,7 @@ class EngineConfig:
     keeps_late: ClassVar[bool] = False
     takes_scoring: ClassVar[bool] = False
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Raises `ParameterError` if other settings contradict this one's parameters."""
 
     def check_installed(self) -> None:

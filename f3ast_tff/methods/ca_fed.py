@@ -17,6 +17,7 @@ from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 # A remainder of 1 below this may be rounding error of subtractions, so it is summed anew.
 _SMALL = 1e-6
@@ -262,12 +263,12 @@ class CAFedConfig(KnowledgeConfig):
         """Line 3 of Algorithm 1."""
         return "one_batch"
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         if self.loss_minima == "trained":
-            require(settings, "model", "softmax_regression", "with loss_minima=trained")
-            if not settings["ridge"] > 0:
+            require("model", settings.model, "softmax_regression", "with loss_minima=trained")
+            if not settings.ridge > 0:
                 allowed = "must be above 0 with loss_minima=trained"
-                raise ParameterError("ridge", settings["ridge"], allowed)
+                raise ParameterError("ridge", settings.ridge, allowed)
 
     def _minima(self, world: StrategyContext) -> np.ndarray | None:
         if self.loss_minima == "running":

@@ -27,11 +27,11 @@ from f3ast_tff.methods.parts.algorithm import (
     StrategyContext,
     TiesConfig,
     has_byte_budget,
-    is_late,
     require,
 )
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 # Clients whose participation the rates track: see `F3AST`.
 FOLLOWS = ("delivered", "selected", "both")
@@ -267,20 +267,20 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         rates = {"p": p, "k_over_n": np.full(n, k / n), "one_over_n": np.full(n, 1 / n)}
         return rates[self.rate_init], 1.0
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         for applies, when in (
-            (has_byte_budget(settings), "under a budget in bytes"),
-            (settings.get("selection_separation"), "with selection_separation"),
-            (is_late(settings), "with late updates"),
-            (settings.get("client_share_of") == "present", "with client_share_of=present"),
+            (has_byte_budget(settings.constraint), "under a budget in bytes"),
+            (settings.selection.selection_separation, "with selection_separation"),
+            (settings.is_late, "with late updates"),
+            (settings.selection.client_share_of == "present", "with client_share_of=present"),
             (self.rate_clusters is not None, "with rate_clusters"),
         ):
             if applies:
-                require(settings, "short_rounds", "available_only", when)
+                require("short_rounds", self.short_rounds, "available_only", when)
         if self.rate_clusters is not None:
-            self._check_clusters(settings.get("num_clients"))
-            require(settings, "divide_by_k", False, "with rate_clusters")
-            require(settings, "ties", "random", "with rate_clusters")
+            self._check_clusters(settings.num_clients)
+            require("divide_by_k", self.divide_by_k, False, "with rate_clusters")
+            require("ties", self.ties, "random", "with rate_clusters")
             if self.rates_follow == "both":
                 allowed = "must be delivered or selected with rate_clusters"
                 raise ParameterError("rates_follow", self.rates_follow, allowed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
         """The policy uses rounds after the last."""
         return True
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        text = settings.get("constraint")
-        if text is not None:
+    def check(self, settings: Settings) -> None:
+        if settings.constraint is not None:
             allowed = "f3ast_fixed has its policy for a fixed K, clients_per_round"
-            raise ParameterError("constraint", text, allowed)
+            raise ParameterError("constraint", settings.constraint, allowed)

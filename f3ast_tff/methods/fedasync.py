@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedbuff import FedBuff, StalenessConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.algorithm import StrategyContext
+from f3ast_tff.methods.parts.algorithm import StrategyContext, require
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 # s(tau), by name.
 WEIGHTS = ("constant", "polynomial", "hinge")
@@ -119,10 +118,8 @@ class FedAsyncConfig(StalenessConfig):
             candidates=world.p > 0,
         )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Also refuses steps along several models: the shares of a mixture are of one."""
         super().check(settings)
-        buffer = settings.get("async_buffer", 1)
-        if buffer != 1:
-            allowed = "must be 1 with algorithm fedasync, which steps on every arrival"
-            raise ParameterError("async_buffer", buffer, allowed)
+        when = "with algorithm fedasync, which steps on every arrival"
+        require("async_buffer", settings.async_buffer, 1, when)

@@ -22,6 +22,7 @@ from f3ast_tff.methods.parts.algorithm import (
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Uniform(BaseStrategy):
 
 
 def _with_replacement(known: Any) -> str:
-    return "without_replacement" if has_byte_budget(known) else "with_replacement"
+    return "without_replacement" if has_byte_budget(known.get("constraint")) else "with_replacement"
 
 
 @dataclass(frozen=True)
@@ -167,10 +168,10 @@ class BaselineConfig(AlgorithmConfig):
             require_a_number(world, name, self.baseline_sampling, "without_replacement")
         return Proportional(world.p, weights, replace, world.seed)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        if has_byte_budget(settings) and self.baseline_sampling == "with_replacement":
-            when = "under a budget in bytes"
-            require(settings, "baseline_sampling", "without_replacement", when)
+    def check(self, settings: Settings) -> None:
+        if has_byte_budget(settings.constraint):
+            only, when = "without_replacement", "under a budget in bytes"
+            require("baseline_sampling", self.baseline_sampling, only, when)
 
 
 @register(
@@ -244,8 +245,7 @@ class SequentialSGDConfig(UniformConfig):
     )
     pooled: ClassVar[bool] = True
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        text = settings.get("constraint")
-        if text is not None:
+    def check(self, settings: Settings) -> None:
+        if settings.constraint is not None:
             allowed = "must not be given with sequential_sgd, which has one client"
-            raise ParameterError("constraint", text, allowed)
+            raise ParameterError("constraint", settings.constraint, allowed)

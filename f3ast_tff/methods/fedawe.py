@@ -11,6 +11,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation, require_plain_sgd
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class FedAwe(Aggregation):
         choices=("own_models", "server_model"),
     )
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses other steps of the server, which change the x_k too."""
         super().check(settings)
         because = "with aggregation fedawe, whose eta_g is the rate of a plain step"

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
+from f3ast_tff.methods.parts.algorithm import (
+    MEAN_OF_AVAILABLE,
+    AlgorithmConfig,
+    StrategyContext,
+    require,
+)
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Admitted, staleness_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 
 class FedBuff(BaseStrategy):
@@ -105,16 +110,13 @@ class StalenessConfig(AlgorithmConfig):
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses all but the method's own sum, whose updates it weighs."""
         name = component_of(self).name
-        for setting, only, why in (
-            ("aggregation", self.aggregation, "whose weights are over the updates there"),
-            ("staleness_weight", "constant", "which weighs staleness itself"),
-        ):
-            value = settings.get(setting, only)
-            if value != only:
-                raise ParameterError(setting, value, f"must be {only} with algorithm {name}, {why}")
+        when = f"with algorithm {name}, whose weights are over the updates there"
+        require("aggregation", settings.aggregation, self.aggregation, when)
+        when = f"with algorithm {name}, which weighs staleness itself"
+        require("staleness_weight", settings.staleness_weight, "constant", when)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.core.choosing import admit_by_priority
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.fedavg import BaselineConfig
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
 from f3ast_tff.methods.parts.algorithm import (
     MEAN_OF_AVAILABLE,
     StrategyContext,
@@ -22,6 +22,7 @@ from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass
@@ -157,8 +158,8 @@ class FedLaAvg(Aggregation):
     A client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
     """
 
-    # The average needs weights p_k.
-    takes: ClassVar[tuple[str, ...]] = ("mifa",)
+    weights: ClassVar[str] = SHARE
+    takes: ClassVar[tuple[str, ...]] = (SHARE,)
 
     memory_from_round: int = parameter(
         Derived(lambda known: known.get("switch_round", 1), "1, or switch_round"),
@@ -212,9 +213,8 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
         then = LongestAbsent(world.p, self.ties == "random", world.seed)
         return Switching(super().build(world), then, self.switch_round)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses another memory, which would step along it from the first round."""
         super().check(settings)
-        # In a server of one's own there is no such setting.
-        if "aggregation" in settings:
-            require(settings, "aggregation", "fedlaavg", "with algorithm fedavg_then_fedlaavg")
+        when = "with algorithm fedavg_then_fedlaavg"
+        require("aggregation", settings.aggregation, "fedlaavg", when)

@@ -11,6 +11,7 @@ from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import register
+from f3ast_tff.settings.configuration import Settings
 
 
 class NormalisedUpdates(Memory):
@@ -44,7 +45,7 @@ class FedNova(SumOrMean):
     def memory(self) -> NormalisedUpdates:
         return NormalisedUpdates()
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """With momentum tau_k would be another number."""
         super().check(settings)
         require_plain_sgd(settings, "client", "with aggregation fednova, which counts equal steps")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import SumOrMean
+from f3ast_tff.methods.parts.aggregation import OVER_RATE, SumOrMean
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import Strategy
@@ -25,6 +25,8 @@ from f3ast_tff.settings import parameter, register
 @dataclass(frozen=True)
 class FedStale(SumOrMean):
     """Delta of `UpdateMemory`; in an empty round the model stays."""
+
+    weights: ClassVar[str] = OVER_RATE
 
     fedstale_beta: float = parameter(
         0.5, "factor of remembered updates, as in the released scripts", minimum=0, maximum=1

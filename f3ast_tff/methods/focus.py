@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, UpdateMemory, Values
 from f3ast_tff.settings import register
@@ -60,8 +60,8 @@ class Focus(Aggregation):
     The model moves in every round, also in a round without clients.
     """
 
-    # The sum needs weights p_k.
-    takes: ClassVar[tuple[str, ...]] = ("fedlaavg", "mifa")
+    weights: ClassVar[str] = SHARE
+    takes: ClassVar[tuple[str, ...]] = (SHARE,)
 
     @property
     def memory(self) -> LatestGradients:

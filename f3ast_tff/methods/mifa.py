@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.settings import parameter, register
@@ -27,8 +27,8 @@ class Mifa(Aggregation):
     has taken part once; if a client never comes, the model never moves.
     """
 
-    # The sum needs weights p_k.
-    takes: ClassVar[tuple[str, ...]] = ("fedlaavg",)
+    weights: ClassVar[str] = SHARE
+    takes: ClassVar[tuple[str, ...]] = (SHARE,)
 
     mifa_start: str = parameter(
         "zero",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext, is_late
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 # Utilities are clipped at this quantile, the default of the released code's function; its runs
 # pass 0.98.
@@ -181,13 +181,13 @@ class OortLossConfig(AlgorithmConfig):
         """Oort's eq. (1)."""
         return "mean_squares"
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        if is_late(settings):
+    def check(self, settings: Settings) -> None:
+        if settings.is_late:
             allowed = (
                 "must not be late with oort_loss, which asks a client for its losses when its "
                 "update arrives"
             )
-            raise ParameterError("delivery", settings["delivery"], allowed)
+            raise ParameterError("delivery", settings.delivery, allowed)
 
     def build(self, world: StrategyContext) -> Strategy:
         return OortLoss(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,12 +15,12 @@ from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
     StrategyContext,
     has_byte_budget,
-    is_late,
     require,
     require_a_number,
 )
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round, Strategy
 from f3ast_tff.settings import Reading, parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 
 @dataclass(frozen=True)
@@ -169,13 +168,14 @@ class PowerOfChoiceConfig(AlgorithmConfig):
     def client_clip_norm(self) -> float | None:
         return self.poc_clip_norm or None
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        if settings.get("clients_per_round") is not None:
-            self._check_candidates(settings["clients_per_round"], "clients_per_round")
-        if has_byte_budget(settings):
-            require(settings, "poc_pool", "without_replacement", "under a budget in bytes")
-        if is_late(settings):
-            require(settings, "poc_loss", "mean", f"with delivery={settings['delivery']}")
+    def check(self, settings: Settings) -> None:
+        if settings.clients_per_round is not None:
+            self._check_candidates(settings.clients_per_round, "clients_per_round")
+        if has_byte_budget(settings.constraint):
+            when = "under a budget in bytes"
+            require("poc_pool", self.poc_pool, "without_replacement", when)
+        if settings.is_late:
+            require("poc_loss", self.poc_loss, "mean", f"with delivery={settings.delivery}")
 
     def _check_candidates(self, k: int, what: str) -> None:
         if self.poc_candidates < k:

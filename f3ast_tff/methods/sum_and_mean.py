@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.aggregation import OVER_RATE, SHARE, Aggregation
 from f3ast_tff.settings import register
 
 
@@ -15,7 +15,8 @@ class WeightedSum(Aggregation):
     """Delta = sum_k w_k v_k; with w_k = p_k / r_k it is unbiased (Lemma B.1)."""
 
     # Weights for a mean may have any sum, so a sum refuses them.
-    takes: ClassVar[tuple[str, ...]] = ("fedlaavg", "mifa", "fedstale")
+    weights: ClassVar[str] = OVER_RATE
+    takes: ClassVar[tuple[str, ...]] = (OVER_RATE, SHARE)
 
 
 @register("aggregation", "mean", "Mean", about="sum of w_k v_k over the sum of w_k", order=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -11,6 +10,7 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 
 class Model(Protocol):
@@ -125,9 +125,9 @@ class ModelConfig:
         labels = "a sequence per example" if sequences else "one per example"
         return f"does not fit: this data has {labels} as label"
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
-        engine, name = settings["engine"], component_of(self).name
+        engine, name = settings.engine, component_of(self).name
         if engine == "host" and not self.in_numpy:
             allowed = f"must be another engine with model {name}, which has no form in NumPy"
             raise ParameterError("engine", engine, allowed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.configuration import Settings
 
 KERNEL = 5
 
@@ -238,7 +238,7 @@ class SmallCNNConfig(ModelConfig):
         filters, hidden = self._widths()
         return SmallCNN(filters, hidden, input_shape, num_classes, shrink=self.cnn_shrink)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         self._widths()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.schedules import Schedule
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 # Limit on learning rates; far beyond it weights overflow, and engines differ in how they do.
 MAX_LEARNING_RATE = 10**6
@@ -123,9 +123,9 @@ class OptimizerConfig:
         """Returns the optimizer."""
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses an engine in which the optimizer has no form."""
-        engine = settings["engine"]
+        engine = settings.engine
         form = _FORMS.get(engine)
         if form is None:
             return

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.round_clients import Availability, available_clients
+from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.files.array_files import load_npz, write_npz
 from f3ast_tff.files.atomic import atomic_write
@@ -66,10 +67,10 @@ def complete_masks(
 
 def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterator[np.ndarray]:
     """Yields the masks without keeping them."""
-    forget = getattr(availability, "forget_before", lambda t: None)
     for t in range(1, rounds + 1):
         yield available_clients(availability, num_clients, t)
-        forget(t + 1)
+        if isinstance(availability, RememberedMasks):
+            availability.forget_before(t + 1)
 
 
 def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> Path:
@@ -135,9 +136,9 @@ def not_added(path: Path, configuration: Configuration, recorded: Mapping[str, A
     `recorded` are the settings in its `config.json`, from its first start. The outputs are flags
     without dashes, such as `"logger=tensorboard"`.
     """
-    before, run = {**configuration.settings, **recorded}, configuration.run
+    before, run = {**configuration.settings, **recorded}, configuration.settings.run
     found = []
-    if run.client_scores and not scores_file(path, configuration.training.rounds).exists():
+    if run.client_scores and not scores_file(path, configuration.settings.training.rounds).exists():
         found.append("client_scores")
     known = ("csv", *listed(before["logger"]))
     found += [f"logger={name}" for name in listed(run.logger) if name not in known]

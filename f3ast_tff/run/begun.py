@@ -26,7 +26,7 @@ def as_begun(configuration: Configuration, folder: Path) -> Configuration:
         return configuration
     begun = (read_config(folder) or {"settings": {}})["settings"].get("engine")
     known = configuration.registry.names("engine")
-    if begun == configuration.settings["engine"] or begun not in known:
+    if begun == configuration.settings.engine or begun not in known:
         return configuration
     settings = configuration.settings
     given = {name: settings[name] for name in configuration.given}
@@ -37,4 +37,4 @@ def as_begun(configuration: Configuration, folder: Path) -> Configuration:
 def say_engine(configuration: Configuration) -> None:
     """Logs the engine of a run, and whether it was chosen by default."""
     how = "as given" if "engine" in configuration.given else "by default (auto)"
-    _LOG.info("engine %s, %s", configuration.settings["engine"], how)
+    _LOG.info("engine %s, %s", configuration.settings.engine, how)

@@ -52,11 +52,10 @@ class Builder:
         start: Sequence[np.ndarray] | None = None,
     ) -> None:
         """Builds nothing yet; `folder` is for the engine's files, `start` the given weights."""
-        self._start = start
+        self._configuration, self._start = configuration, start
         self._configs = configuration.configs
-        self._settings = configuration.settings
-        self._training, self._run = configuration.training, configuration.run
-        self._selection, self._readings = configuration.selection, configuration.readings
+        self._settings = settings = configuration.settings
+        self._training, self._run = settings.training, settings.run
         self._folder = folder
 
     def _build(self, kind: str, *arguments: Any) -> Any:
@@ -80,7 +79,7 @@ class Builder:
             raise
         except ValueError as error:
             # `FederatedData` raises it: a label out of range, for example.
-            raise ParameterError("task", self._settings["task"], str(error)) from error
+            raise ParameterError("task", self._settings.task, str(error)) from error
         task: TaskConfig = self._configs["task"]
         return task.drawn(data, pooled=self._configs["algorithm"].pooled)
 
@@ -96,7 +95,7 @@ class Builder:
         Raises:
             ParameterError: If it does not fit the data.
         """
-        config, name = self._configs["model"], self._settings["model"]
+        config, name = self._configs["model"], self._settings.model
         train, outputs = self.data.train, self._num_outputs
         shape = self.preprocessing.output_shape(train.features.shape[1:])
         try:
@@ -131,7 +130,7 @@ class Builder:
         from f3ast_tff.models.scores import scoring_of
 
         outputs = None if self._has_classes else self._num_outputs
-        return scoring_of(self._settings["model"], loss, scores, outputs)
+        return scoring_of(self._settings.model, loss, scores, outputs)
 
     @property
     def score_names(self) -> tuple[str, ...]:
@@ -159,7 +158,7 @@ class Builder:
     @cached_property
     def availability_seed(self) -> int:
         """Seed of availability and of random K_t (reading R13)."""
-        released = self._readings.availability_draws == "by_round_only"
+        released = self._settings.readings.availability_draws == "by_round_only"
         return _RELEASED_AVAILABILITY_SEED if released else self._run.seed
 
     @cached_property
@@ -216,7 +215,7 @@ class Builder:
     @cached_property
     def world(self) -> StrategyContext:
         """Shares, availability, constraint, data and model, with the constraint on updates."""
-        sizes, work, share = self.data.train.sizes, self.work, self._readings.client_share
+        sizes, work, share = self.data.train.sizes, self.work, self._settings.readings.client_share
         p = client_share(sizes, work, share)
         # Scores and summaries are by it.
         p.flags.writeable = False
@@ -227,7 +226,7 @@ class Builder:
         if config.needs_labels:
             from f3ast_tff.availability.labelled import distribution_of
 
-            labels = [distribution_of(self.data, self._has_classes, self._settings["availability"])]
+            labels = [distribution_of(self.data, self._has_classes, self._settings.availability)]
         # An objective of equal shares does not change who is there.
         unit = "examples" if share == "equal" else share
         process = config.build(client_share(sizes, work, unit), self.availability_seed, *labels)
@@ -264,12 +263,12 @@ class Builder:
         Raises:
             ParameterError: If the population changes and a component cannot handle that.
         """
-        limits, world = self._selection, self.asked_world
+        limits, world = self._settings.selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
         if not builtin_registry().has(component_of(self._configs["algorithm"])):
-            from f3ast_tff.run.special_strategies import check_own
+            from f3ast_tff.run.given_objects import check_strategy
 
-            check_own(strategy, self._configs, self._settings)
+            check_strategy(strategy, self._configuration)
         if limits.client_share_of != "present" and not limits.selection_separation:
             return strategy
         from f3ast_tff.run.special_strategies import wrapped
@@ -319,17 +318,17 @@ class Builder:
         algorithm, engine = self._configs["algorithm"], self._configs["engine"]
         late = self._configs["delivery"].is_late
         if late and not engine.keeps_late:
-            allowed = f"must be in time with engine {settings['engine']}, which keeps no updates"
-            raise ParameterError("delivery", settings["delivery"], allowed)
+            allowed = f"must be in time with engine {settings.engine}, which keeps no updates"
+            raise ParameterError("delivery", settings.delivery, allowed)
         if self.scoring is not None and not engine.takes_scoring:
-            allowed = f"must be another: model {settings['model']} brings a loss or scores"
-            raise ParameterError("engine", settings["engine"], allowed)
+            allowed = f"must be another: model {settings.model} brings a loss or scores"
+            raise ParameterError("engine", settings.engine, allowed)
         client = self._build("client_optimizer")
         schedule = self._training.client_schedule
         server = self._build("server_optimizer")
         if not server.is_constant:
             allowed = "has a schedule, which only a client optimizer can"
-            raise ParameterError("server_optimizer", settings["server_optimizer"], allowed)
+            raise ParameterError("server_optimizer", settings.server_optimizer, allowed)
         parts = EngineParts(
             data=self.data,
             model=self.model,
@@ -377,7 +376,6 @@ class Builder:
         in_log = self._configs["availability"].client_names(world.availability)
         if names is None and in_log:
             names = np.array(in_log, str)
-        weight = self._settings.get("staleness_weight", "constant")
         return Experiment(
             availability=self.masks if config.looks_ahead else world.availability,
             constraint=self.asked_world.constraint,
@@ -395,5 +393,6 @@ class Builder:
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
-            staleness_weight=weight if config.is_late else None,
+            staleness_weight=self._settings.staleness_weight if config.is_late else None,
+            is_asynchronous=config.is_asynchronous,
         )

@@ -48,6 +48,7 @@ class Experiment:
         score_names: Names of the scores, see `ClientScores.sums`.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
+        is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
     """
 
     availability: Availability
@@ -67,6 +68,7 @@ class Experiment:
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
     staleness_weight: str | None = None
+    is_asynchronous: bool = False
 
 
 # Losses in round t, which adds the ids of the clients asked to a list.
@@ -121,22 +123,11 @@ class InTime(ByRound):
     """Delivery within the round: nothing is on its way between rounds."""
 
     is_late: ClassVar[bool] = False
+    deliver = staticmethod(deliver)
 
     def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
         """Returns the available clients, `bool [N]`."""
         return available
-
-    def deliver(
-        self,
-        delivery: Delivery,
-        strategy: Strategy,
-        payload: Payload,
-        now: Round,
-        ids: np.ndarray,
-        scored: Sequence[np.ndarray] = (),
-    ) -> RoundDelivery:
-        """See the function `deliver`."""
-        return deliver(delivery, strategy, payload, now, ids, scored)
 
     def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
         """Returns further arguments of `Engine.run_rounds`: none."""

@@ -75,7 +75,7 @@ def _why_not(configuration: Configuration) -> str:
         return f"as plug-in {names} may depend on the number of rounds"
     algorithm = configuration.configs["algorithm"]
     if algorithm.depends_on_rounds(configuration.settings):
-        name = configuration.settings["algorithm"]
+        name = configuration.settings.algorithm
         return f"as algorithm {name} looks at the rounds that follow the last"
     return ""
 

@@ -26,6 +26,7 @@ from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields
+from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import Plugin
 
@@ -94,6 +95,27 @@ def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
                 raise ParameterError(parameter.name, given[parameter.name], allowed)
             found[parameter.name] = getattr(config, parameter.name)
     return found
+
+
+def check_strategy(strategy: Any, configuration: Configuration) -> None:
+    """Refuses a user's strategy that asks for another aggregation or loss than the run's.
+
+    Raises:
+        ParameterError: Names what the strategy asks for.
+    """
+    name, configs, settings = type(strategy).__name__, configuration.configs, configuration.settings
+    meant_for = getattr(strategy, "aggregation", None)
+    if meant_for is not None:
+        of_weights = configuration.registry.find("aggregation", meant_for).config
+        if not configs["aggregation"].takes_weights(of_weights):
+            give = f"give aggregation={meant_for!r}, or name it in the Config"
+            allowed = f"the weights of {name} are meant for {meant_for}: {give}"
+            raise ParameterError("aggregation", settings.aggregation, allowed)
+    loss = configs["algorithm"].client_loss
+    asked = getattr(strategy, "client_loss", loss)
+    if asked not in (None, loss):
+        allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
+        raise ParameterError("algorithm", settings.algorithm, allowed)
 
 
 def _table_of(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from f3ast_tff.methods.parts.memory import Ranges
 from f3ast_tff.methods.parts.memory_rules import length_of
 from f3ast_tff.methods.parts.personal import Personal
 from f3ast_tff.models.leaf_names import chosen_leaves, names_of, ranges_of
+from f3ast_tff.settings.configuration import Settings
 
 _LOG = logging.getLogger("f3ast_tff.run")
 
@@ -70,7 +71,7 @@ def private_leaves(
     return found
 
 
-def test_owners(settings: Mapping[str, Any], task: TaskConfig, data: FederatedData) -> np.ndarray:
+def test_owners(settings: Settings, task: TaskConfig, data: FederatedData) -> np.ndarray:
     """Returns the training client of each test client, `int64 [C]`.
 
     Args:
@@ -85,6 +86,7 @@ def test_owners(settings: Mapping[str, Any], task: TaskConfig, data: FederatedDa
     same = True if task.own_test is not None else task.tests_same_clients
     owners = owners_of_tests(data, None if same and drawn else same)
     if owners is None:
-        name = "aggregation" if settings["private"] is None else "private"
-        raise ParameterError(name, settings[name], OWN_MODELS_NEED.format("this data"))
+        private = settings.training.private
+        name, value = ("private", private) if private else ("aggregation", settings.aggregation)
+        raise ParameterError(name, value, OWN_MODELS_NEED.format("this data"))
     return owners

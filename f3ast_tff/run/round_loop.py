@@ -54,7 +54,7 @@ def _updates_of(experiment: Experiment) -> InTime | InFlight | OnArrival:
     if weight is None:
         return InTime()
     # A run without late updates does without these modules.
-    if getattr(experiment.delivery, "is_asynchronous", False):
+    if experiment.is_asynchronous:
         from f3ast_tff.run.on_arrival import OnArrival
 
         return OnArrival(experiment, weight)

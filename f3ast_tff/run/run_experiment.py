@@ -102,7 +102,7 @@ def run_experiment(
         if opened is not None:
             origin = provenance() if origin is None else origin
             write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
-            loggers = metrics_loggers(configuration.run.logger, opened.path, settings)
+            loggers = metrics_loggers(configuration.settings.run.logger, opened.path, settings)
         say_engine(configuration)
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         own_loss = scoring is not None and scoring["own_loss"]
@@ -126,7 +126,7 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         RunFolderError: If the data have changed since the run.
     """
     settings, config = configuration.settings, folder.config() or {}
-    masks = masks_file(folder.path, configuration.run.write_masks)
+    masks = masks_file(folder.path, configuration.settings.run.write_masks)
     if masks is not None and not masks.exists():
         from f3ast_tff.run.build import Builder
 
@@ -134,19 +134,19 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         found = parts.data.sha256()
         if config.get("data_sha256", found) != found:
             raise RunFolderError(
-                f"{folder.path} holds a run on other data: the data of task {settings['task']} "
+                f"{folder.path} holds a run on other data: the data of task {settings.task} "
                 f"have changed, and {masks.name} would not be who was available"
             )
         world = parts.world
         record_masks(
             masks,
             availability=world.availability,
-            rounds=configuration.training.rounds,
+            rounds=configuration.settings.training.rounds,
             num_clients=world.num_clients,
         )
         folder.seal(without_seal(read_summary(folder.path) or {}))
     left_out = not_added(folder.path, configuration, config.get("settings", {}))
-    folder.checkpoints.keep(configuration.run.keep_checkpoints)
+    folder.checkpoints.keep(configuration.settings.run.keep_checkpoints)
     return left_out
 
 
@@ -190,13 +190,13 @@ def write_config(
     other_data = before is not None and before.get("data_sha256", data_sha256) != data_sha256
     if before is not None and not (other_data and is_without_rounds(folder.path)):
         if other_data:
-            place = configuration.settings.get("data_dir")
-            where = f"the files in {place}" if place else f"task {configuration.settings['task']}"
+            place = configuration.settings.data_dir
+            where = f"the files in {place}" if place else f"task {configuration.settings.task}"
             raise RunFolderError(
                 f"{folder.path} holds a run on other data: the data of {where} have changed. "
                 f"{ADVICE}"
             )
-        if before["identity"]["rounds"] != configuration.training.rounds:
+        if before["identity"]["rounds"] != configuration.settings.training.rounds:
             from f3ast_tff.run.extension import extend_run
 
             extend_run(folder, configuration.identity)

@@ -1,9 +1,6 @@
-"""Strategies of a user's own, and strategies wrapped for limits on the selection."""
+"""Strategies wrapped for limits on the selection."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from f3ast_tff.availability.round_clients import Population
 from f3ast_tff.core.errors import ParameterError
@@ -11,27 +8,8 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.groups import SelectionConfig
-
-
-def check_own(strategy: Strategy, configs: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Refuses a user's strategy that expects another aggregation or loss than the run's.
-
-    Raises:
-        ParameterError: Names what the strategy asks for.
-    """
-    name = type(strategy).__name__
-    meant_for = getattr(strategy, "aggregation", None)
-    if meant_for is not None and not configs["aggregation"].takes_weights(meant_for):
-        allowed = (
-            f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
-            "or name it in the Config"
-        )
-        raise ParameterError("aggregation", settings["aggregation"], allowed)
-    loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-    if asked not in (None, loss):
-        allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
-        raise ParameterError("algorithm", settings["algorithm"], allowed)
 
 
 def wrapped(
@@ -39,7 +17,7 @@ def wrapped(
     limits: SelectionConfig,
     world: StrategyContext,
     aggregation: Aggregation,
-    settings: Mapping[str, Any],
+    settings: Settings,
 ) -> Strategy:
     """Returns a strategy wrapped for `client_share_of` and `selection_separation`.
 
@@ -55,12 +33,12 @@ def wrapped(
 
 
 def _changing_population(
-    world: StrategyContext, aggregation: Aggregation, settings: Mapping[str, Any]
+    world: StrategyContext, aggregation: Aggregation, settings: Settings
 ) -> Population:
-    name, who, population = "client_share_of", settings["availability"], world.availability
+    name, who, population = "client_share_of", settings.availability, world.availability
     if not isinstance(population, Population):
         raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
     if aggregation.memory is not None:
-        allowed = f"aggregation {settings['aggregation']} remembers clients that have left"
+        allowed = f"aggregation {settings.aggregation} remembers clients that have left"
         raise ParameterError(name, "present", allowed)
     return population

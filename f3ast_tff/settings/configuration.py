@@ -1,12 +1,13 @@
-"""A resolved experiment: its components and their parameters."""
+"""A resolved experiment: its settings, its components and their parameters."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from f3ast_tff.core.errors import ParameterError
@@ -30,26 +31,69 @@ GIVEN_ARRAYS = "sha256:"
 _Group = TypeVar("_Group")
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """A resolved experiment.
+@dataclass(frozen=True, eq=False, repr=False)
+class Settings(Mapping[str, Any]):
+    """All settings of an experiment, by attribute; also by name, as `settings["scarce_q"]`.
+
+    The attributes are the groups, the names of the chosen components, and the parameters that a
+    component reads of another. A parameter that no chosen component has is at its default here.
 
     Attributes:
-        configs: `Config` of the chosen component, by kind.
-        settings: All settings by name, including kinds (whose values are names); JSON values.
-        registry: Registry of the components.
-        given: Names of the given settings; all others have their defaults.
+        by_name: Value of every setting by name; a kind's is the name of the chosen component.
+        is_late: Whether updates may enter in a later round than they were asked in.
+
+    Examples:
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> settings = resolve({"engine": "host", "rounds": 5}).settings
+        >>> settings.engine, settings.training.rounds, settings.num_workers, settings["rate_beta"]
+        ('host', 5, None, 0.001)
     """
 
-    configs: Mapping[str, Any]
-    settings: Mapping[str, Any]
-    registry: Registry
-    given: frozenset[str] = frozenset()
+    by_name: Mapping[str, Any]
+    is_late: bool = False
+    # Names of the chosen components.
+    task: str = ""
+    model: str = ""
+    algorithm: str = ""
+    aggregation: str = ""
+    availability: str = ""
+    constraint: str | None = None
+    delivery: str = ""
+    client_optimizer: str = ""
+    server_optimizer: str = ""
+    engine: str = ""
+    # Parameters of components.
+    async_buffer: int = 1
+    buffer_size: int | None = None
+    client_momentum: float = 0.0
+    clients_per_round: int | None = None
+    data_dir: str | None = None
+    held_out_clients: int | None = None
+    num_clients: int | None = None
+    num_workers: int | None = None
+    ridge: float = 0.0
+    server_momentum: float = 0.0
+    staleness_weight: str = "constant"
+    test_clients: int | None = None
 
-    @property
-    def components(self) -> dict[str, Component]:
-        """The chosen components by kind."""
-        return {kind: component_of(config) for kind, config in self.configs.items()}
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, is_late: bool = False) -> Settings:
+        """Returns the settings with these values, by name; `is_late` is the delivery's."""
+        own = [field.name for field in fields(cls) if field.name not in ("by_name", "is_late")]
+        read = {name: values[name] for name in own if name in values}
+        return cls(MappingProxyType(dict(values)), is_late, **read)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def __repr__(self) -> str:
+        return repr(dict(self.by_name))
 
     @cached_property
     def training(self) -> TrainingConfig:
@@ -72,12 +116,35 @@ class Configuration:
         return self._group(RunConfig)
 
     def _group(self, group: type[_Group]) -> _Group:
-        return group(**{p.name: self.settings[p.name] for p in parameters_of(group)})
+        names = [parameter.name for parameter in parameters_of(group)]
+        return group(**{name: self[name] for name in names if name in self})
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A resolved experiment.
+
+    Attributes:
+        configs: `Config` of the chosen component, by kind.
+        settings: All settings, including kinds (whose values are names); JSON values.
+        registry: Registry of the components.
+        given: Names of the given settings; all others have their defaults.
+    """
+
+    configs: Mapping[str, Any]
+    settings: Settings
+    registry: Registry
+    given: frozenset[str] = frozenset()
+
+    @property
+    def components(self) -> dict[str, Component]:
+        """The chosen components by kind."""
+        return {kind: component_of(config) for kind, config in self.configs.items()}
 
     @property
     def folder(self) -> Path:
         """The run's folder, `<output_dir>/<run_name>`."""
-        return Path(self.run.output_dir) / self.run.run_name
+        return Path(self.settings.run.output_dir) / self.settings.run.run_name
 
     @property
     def identity(self) -> dict[str, Any]:

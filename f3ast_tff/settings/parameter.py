@@ -44,6 +44,10 @@ class ResolvedSettings(Protocol):
         """Returns the `Config` class of the chosen component of a kind."""
         ...
 
+    def find(self, kind: str, name: str) -> Any:
+        """Returns the `Config` class of any component of a kind, chosen or not."""
+        ...
+
     def run_name(self) -> str:
         """Returns the default of the run's name, which depends on every other setting."""
         ...

@@ -16,7 +16,7 @@ from typing import Any
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
 from f3ast_tff.settings.component import component_of, parts_of
-from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
 from f3ast_tff.settings.logger_names import logger_names
@@ -87,10 +87,11 @@ class _Resolver:
         self._values: dict[str, Any] = {}
         self._asked: list[str] = []
         self._classes: dict[str, Any] = {}
+        self._fixed: Mapping[str, Any] = {}
         self._refuse_unknown()
         self._refuse_unread_published()
         algorithm = self.config_class("algorithm")
-        self._fixed: Mapping[str, Any] = algorithm.fixed
+        self._fixed = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
         # The parameters of the chosen components, by name.
         self.declared = _declared(tuple(c for kind in KINDS for c in self.config_classes(kind)))
@@ -122,14 +123,16 @@ class _Resolver:
             self._classes[kind] = found
         return self._classes[kind]
 
+    def find(self, kind: str, name: str) -> Any:
+        return self._registry.find(kind, name).config
+
     def config_classes(self, kind: str) -> list[Any]:
         """The `Config` classes of the chosen component and of its parts."""
         config = self.config_class(kind)
-        parts = getattr(config, "part_names", None)
-        if parts is None:
+        if kind != "availability":
             return [config]
-        names = parts(self._given, self._registry.names(kind))
-        return [config, *(self._registry.find(kind, name).config for name in names)]
+        names = config.part_names(self._given, self._registry.names(kind))
+        return [config, *(self.find(kind, name) for name in names)]
 
     def configuration(self) -> Configuration:
         self._refuse_not_chosen()
@@ -139,18 +142,27 @@ class _Resolver:
             self[name]
         values = {name: self[name] for name in self.declared}
         configs = {kind: self._chosen(kind) for kind in KINDS}
-        settings = MappingProxyType({**kinds, **values})
-        checked = {**settings, "is_late": configs["delivery"].is_late}
+        settings = Settings.of({**kinds, **values}, is_late=configs["delivery"].is_late)
         for config in configs.values():
             for part in (config, *parts_of(config)):
-                part.check(checked)
+                part.check(settings)
         chosen = frozenset(self._given)
         found = Configuration(MappingProxyType(configs), settings, self._registry, chosen)
-        found.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
-        _check_weights(configs["algorithm"], configs["aggregation"])
-        _check_run_name(found.run.run_name)
-        logger_names(found.run.logger)
+        settings.training.client_schedule  # noqa: B018 - refuses a parameter that it lacks.
+        self._check_weights(configs["algorithm"], configs["aggregation"])
+        _check_run_name(settings.run.run_name)
+        logger_names(settings.run.logger)
         return found
+
+    def _check_weights(self, algorithm: Any, aggregation: Any) -> None:
+        """Refuses an aggregation that does not fit the algorithm's weights or updates."""
+        meant_for = algorithm.aggregation
+        if not aggregation.takes_weights(self.find("aggregation", meant_for)):
+            allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
+            raise ParameterError("aggregation", component_of(aggregation).name, allowed)
+        if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
+            allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
+            raise ParameterError("aggregation", component_of(aggregation).name, allowed)
 
     def run_name(self) -> str:
         named = ("task", "algorithm", "availability", "reading")
@@ -192,7 +204,7 @@ class _Resolver:
         config, *parts = [self._config(c) for c in self.config_classes(kind)]
         if kind == "constraint":
             return replace(config, arguments=(self["constraint"] or "").partition(":")[2])
-        return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
+        return replace(config, parts=tuple(parts)) if parts else config
 
     def _config(self, config: type) -> Any:
         names = [parameter.name for parameter in parameters_of(config)]
@@ -217,7 +229,7 @@ class _Resolver:
         return value
 
     def _fixed_kinds(self) -> Mapping[str, Any]:
-        return {k: v for k, v in getattr(self, "_fixed", {}).items() if k in KINDS}
+        return {k: v for k, v in self._fixed.items() if k in KINDS}
 
     def _value(self, parameter: Parameter) -> Any:
         name = parameter.name
@@ -334,17 +346,6 @@ def _constraint_name(text: Any) -> str:
     if not isinstance(text, str):
         raise ParameterError("constraint", text, "must be a text such as cycle:5,10")
     return text.partition(":")[0]
-
-
-def _check_weights(algorithm: Any, aggregation: Any) -> None:
-    """Refuses an aggregation that does not fit the algorithm's weights or updates."""
-    meant_for = algorithm.aggregation
-    if not aggregation.takes_weights(meant_for):
-        allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
-        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
-    if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
-        allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
-        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
 
 
 def _check_run_name(name: str) -> None:

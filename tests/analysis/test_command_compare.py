@@ -108,7 +108,7 @@ def test_a_name_has_what_tells_a_method_apart_and_no_more(
         own = {"baseline_sampling": sampling, "client_lr": rate}
         make_run(f"a{rate}", algorithm="fedavg", **own)
     make_run("mean", algorithm="fedavg_all", aggregation="mean")
-    names = {"FedAvg, with replacement", "FedAvg, without replacement", "FedAvg over all, Mean"}
+    names = {"FedAvg, with replacement", "FedAvg, without replacement", "Plain mean"}
     assert set(methods_of(collect(tmp_path).groups).labels.values()) == names
     code, stdout, _ = compare(tmp_path, "--baseline=FedAvg, with replacement")
     assert code == 0 and "client_lr" not in stdout.partition("Differences")[0].partition("final")[2]

@@ -7,6 +7,7 @@ import pytest
 
 from f3ast_tff.availability import Battery, BatteryConfig
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import masks
 
 
@@ -39,4 +40,4 @@ def test_arrivals_between_the_bounds() -> None:
     h = BatteryConfig(5, 0.2, 0.4).build(np.ones(2000), 0).h
     assert 0.2 <= h.min() < 0.205 and 0.395 < h.max() <= 0.4
     with pytest.raises(ParameterError, match=r"battery_least_h = 0.5: must be at most"):
-        BatteryConfig(5, 0.5, 0.4).check({})
+        BatteryConfig(5, 0.5, 0.4).check(Settings.of({}))

@@ -28,6 +28,7 @@ from f3ast_tff.availability import (
 from f3ast_tff.availability.combined import build_process, part_seed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings import REQUIRED, Reading
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.registry import builtin_registry
 from tests.availability.effects import EFFECTS, LABELS, N, P, masks
 
@@ -107,7 +108,7 @@ def test_each_process_by_its_name(name: str, given: Mapping[str, Any]) -> None:
     period of 500: at most 100 rounds too many or too few.
     """
     config = COMPONENTS[name].config(**given.get(name, {}))
-    config.check({})
+    config.check(Settings.of({}))
     process, again, another = (build_process(config, P, seed, LABELS) for seed in (3, 3, 4))
     assert process.num_clients == N
     # A combinator's config decides by its parts; the built process does not know.
@@ -151,7 +152,7 @@ def test_each_parameter_reaches_the_process(
     assert ALL[key].checked(value) == value
     before = COMPONENTS[name].config(**given.get(name, {}))
     after = replace(before, **{parameter: value})
-    after.check({})
+    after.check(Settings.of({}))
     assert check(build_process(before, P, 3, LABELS), build_process(after, P, 3, LABELS))
 
 
@@ -235,7 +236,7 @@ WRONG = {
 def test_parameters_are_checked_against_each_other(config: Any, message: str) -> None:
     """Checks happen before building, and read no files."""
     with pytest.raises(ParameterError, match=f"^{message}"):
-        config.check({})
+        config.check(Settings.of({}))
 
 
 def test_files_that_do_not_fit_are_refused(given: Mapping[str, Any]) -> None:

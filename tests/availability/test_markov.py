@@ -17,6 +17,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.markov import least_eigenvalue
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import EIGENVALUE, PI, masks
 
 CLUSTER_PI = np.array([0.9] * 5 + [0.1] * 5)
@@ -162,7 +163,7 @@ def test_a_cluster_moves_as_one_and_clusters_apart() -> None:
 )
 def test_clusters_that_are_no_chains_are_refused(pi: str, eigenvalues: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        MarkovClustersConfig(pi, eigenvalues).check({})
+        MarkovClustersConfig(pi, eigenvalues).check(Settings.of({}))
 
 
 def test_eigenvalues_by_hand() -> None:

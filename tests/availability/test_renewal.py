@@ -12,6 +12,7 @@ from f3ast_tff.availability import Renewal, RenewalConfig
 from f3ast_tff.availability.renewal import FITS
 from f3ast_tff.availability.spell_laws import Gamma, LogNormal, SpellLaw, Weibull
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.configuration import Settings
 from tests.availability.effects import masks
 from tests.availability.known_laws import AT_MOST, kolmogorov
 
@@ -130,7 +131,7 @@ def test_spells_seen_in_the_masks_have_their_law(law: SpellLaw) -> None:
 
 def test_laws_of_ones_own_replace_the_presets() -> None:
     config = RenewalConfig(renewal_preset="skype06", renewal_down="exponential,5")
-    config.check({})
+    config.check(Settings.of({}))
     process = config.build(np.ones(3), seed=0)
     assert (process.up, process.down) == (FITS["skype06"][0], Weibull(1.0, 5.0))
 
@@ -148,4 +149,4 @@ def test_laws_of_ones_own_replace_the_presets() -> None:
 )
 def test_wrong_parameters_are_refused(config: RenewalConfig, message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}"):
-        config.check({})
+        config.check(Settings.of({}))

@@ -12,6 +12,7 @@ from f3ast_tff.availability import DeviceTraces, Trace, TraceConfig
 from f3ast_tff.availability.logs.device_traces import DAY
 from f3ast_tff.availability.trace import assign_devices, read_clients
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.availability.logs.test_trace_files import FEDSCALE, TIMERS, write
 
@@ -42,7 +43,7 @@ def trace(n: int = 3, traces: DeviceTraces | None = None, **changed: Any) -> Tra
     """Trace whose clients follow the devices in order, from time 0, for three days."""
     given = {"start": 0.0, "days": 3.0, "assignment": "in_order", **changed}
     config = TraceConfig("", **{f"trace_{name}": value for name, value in given.items()})
-    config.check({})
+    config.check(Settings.of({}))
     return config.follow(traces or nights(), n, seed=0)
 
 
@@ -249,4 +250,6 @@ def test_sampled_cases_of_flhetbench(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="must be a list of device names"):
             read_clients(write(tmp_path, content, case.name))
     with pytest.raises(ParameterError, match="trace_assignment = in_order: does not apply"):
-        TraceConfig(str(path), trace_clients=str(case), trace_assignment="in_order").check({})
+        TraceConfig(str(path), trace_clients=str(case), trace_assignment="in_order").check(
+            Settings.of({})
+        )

@@ -14,6 +14,7 @@ from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, ScaledPixels
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Published, builtin_registry
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
@@ -108,9 +109,11 @@ def test_synthetic_alpha_reaches_the_generator(task: str, monkeypatch: pytest.Mo
 
 def test_a_seed_that_the_legacy_generator_does_not_take_is_refused() -> None:
     for data_seed, data_generator in ((2**32 - 1, "legacy"), (2**32, "generator")):
-        TASKS["synthetic"](data_seed=data_seed, data_generator=data_generator).check({})
+        TASKS["synthetic"](data_seed=data_seed, data_generator=data_generator).check(
+            Settings.of({})
+        )
     with pytest.raises(ParameterError, match="data_seed = 4294967296: must be at most 4294967295"):
-        TASKS["synthetic"](data_seed=2**32, data_generator="legacy").check({})
+        TASKS["synthetic"](data_seed=2**32, data_generator="legacy").check(Settings.of({}))
 
 
 def test_what_models_read() -> None:

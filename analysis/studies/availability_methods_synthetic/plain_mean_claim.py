@@ -22,7 +22,6 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
@@ -110,7 +109,9 @@ def _by_draw(study: StudyRuns, share: str, method: Mapping[str, str]) -> dict[Pa
     regimes = len(study.regime_values())
     if not len(runs) or (pairs.size() != regimes).any():
         raise RunsError(f"{dict(method)} with {SHARE} {share} needs one run per regime and draw")
-    return by_pair(pairs["accuracy"].mean().reset_index(), "accuracy")
+    means = pairs["accuracy"].mean().reset_index()
+    rows = zip(means["draw"], means["seed"], means["accuracy"])
+    return {Pair(int(draw), int(seed)): float(mean) for draw, seed, mean in rows}
 
 
 if __name__ == "__main__":

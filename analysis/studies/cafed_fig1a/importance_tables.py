@@ -24,9 +24,10 @@ from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.paired_difference import difference_of_common, mean_interval
 from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.studies.cells import ordered_keys
 from f3ast_tff.analysis.studies.cumulative_importance import CLIENTS, GROUPS
 from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals
-from f3ast_tff.analysis.tidy_scores import Key, label, ordered_keys, read_cells
+from f3ast_tff.analysis.tidy_scores import Key, label, read_cells
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter

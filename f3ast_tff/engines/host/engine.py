@@ -88,7 +88,6 @@ class HostEngine:
         by_client: bool = False,
         late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
-        """See `Engine.run_rounds`."""
         rounds = enumerate(zip(cohorts, late_cohorts or repeat(None)), start=first_round)
         # Updates that are not finite are found and dropped.
         with np.errstate(all="ignore"):
@@ -231,7 +230,6 @@ class HostEngine:
         return sent.with_messages(memory, losses, now)
 
     def evaluate(self) -> ClientScores:
-        """See `Engine.evaluate`."""
         test, owners = self._parts.data.test, self._parts.test_owners
         scores = self._own_scores(self._scored(), test, clients=owners)
         return ClientScores.of_examples(scores, test.sizes)
@@ -257,7 +255,6 @@ class HostEngine:
         )
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
-        """See `Engine.client_losses`."""
         train = self._parts.data.train
 
         def score(rows: np.ndarray) -> ExampleScores:
@@ -276,15 +273,12 @@ class HostEngine:
             return scored_in_parts(self._work, model, features, labels, at_once)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`."""
         return {"engine": "host", "device": "cpu"}
 
     def weights(self) -> list[np.ndarray]:
-        """See `Engine.weights`."""
         return [weight.copy() for weight in leaves_of(self._state.model, self._like)]
 
     def scored_weights(self) -> list[np.ndarray]:
-        """See `Engine.scored_weights`."""
         return [weight.copy() for weight in leaves_of(self._scored(), self._like)]
 
     def _scored(self) -> np.ndarray:
@@ -292,7 +286,6 @@ class HostEngine:
         return model if self._memory is None else self._memory.evaluated(model)
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`."""
         state = {**self._own_state(), **({} if self._memory is None else self._memory.state())}
         return state if self._late is None else {**state, **self._late.state()}
 

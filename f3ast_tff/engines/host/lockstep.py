@@ -111,7 +111,6 @@ class Lockstep:
     last_step: bool = False
 
     def train(self, round_number: int, ids: np.ndarray, start: LocalStart) -> LocalResult:
-        """See `LocalWork.train`."""
         sizes = self.parts.data.train.sizes[ids]
         steps = self.parts.work.num_batches(sizes)
         order = np.argsort(-steps, kind="stable")
@@ -198,7 +197,6 @@ class Lockstep:
         return Batches(rows, draws, examples, client, first)
 
     def score(self, model: np.ndarray, features: np.ndarray, labels: np.ndarray) -> ExampleScores:
-        """See `LocalWork.score`."""
         classes = self.model.num_classes
         inputs = self.parts.preprocessing.in_numpy(features, None)
         weights = [model[:-classes].reshape(-1, classes), model[-classes:]]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import is_late
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
 
-# Aggregations with weights for a sum over the cohort: p_k over a rate.
-_OVER_RATES = ("sum", "fedstale")
+# Weights for a sum over the cohort, p_k over a rate, and for a sum over all clients, p_k.
+OVER_RATE, SHARE = "p over a rate", "p"
 # Method of the aggregation that each engine calls, by name of the engine.
 _FORMS = {"fused": "in_jax", "tff": "in_tf", "host": "in_numpy"}
 
@@ -33,8 +32,9 @@ class Aggregation:
 
     Attributes:
         engines: Engines that can execute the aggregation; `()` for all.
-        takes: Further aggregations whose weights make sense here, see `takes_weights`; `None` for
-            all.
+        weights: Weights that the aggregation is for, `OVER_RATE` or `SHARE`; `""` for others.
+        takes: Further weights that make sense here, or aggregations with such weights, see
+            `takes_weights`; `None` for all.
         mixes_models: Whether a late update enters as the client's trained model less the present
             one, w_{t - tau} + D_k - w_t, not as D_k.
 
@@ -49,6 +49,7 @@ class Aggregation:
     """
 
     engines: ClassVar[tuple[str, ...]] = ()
+    weights: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...] | None] = None
     mixes_models: ClassVar[bool] = False
 
@@ -105,13 +106,16 @@ class Aggregation:
         """Returns the aggregation: itself, unless a plug-in wraps another."""
         return self
 
-    def takes_weights(self, meant_for: str) -> bool:
+    def takes_weights(self, meant_for: type[Aggregation]) -> bool:
         """Whether an algorithm's weights make sense in this aggregation.
 
         Args:
-            meant_for: Name of the weights' aggregation (`AlgorithmConfig.aggregation`).
+            meant_for: Aggregation of the weights, which `AlgorithmConfig.aggregation` names.
         """
-        return self.takes is None or meant_for in (component_of(self).name, *self.takes)
+        if self.takes is None:
+            return True
+        name, taken = component_of(meant_for).name, (component_of(self).name, *self.takes)
+        return name in taken or meant_for.weights in taken
 
     @property
     def reads_gradients(self) -> bool:
@@ -119,9 +123,9 @@ class Aggregation:
         memory = self.build().memory
         return memory is not None and memory.reads_gradients
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuses engines and runtimes that cannot execute it."""
-        name, engine = component_of(self).name, settings["engine"]
+        name, engine = component_of(self).name, settings.engine
         if self.engines and engine not in self.engines:
             allowed = f"only runs with engine {', '.join(self.engines)}"
             raise ParameterError("aggregation", name, allowed)
@@ -137,7 +141,7 @@ class Aggregation:
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError("aggregation", name, allowed)
         memory = aggregation.memory
-        if settings.get("private") is not None:
+        if settings.training.private is not None:
             from f3ast_tff.methods.parts.private_setting import check_private
 
             check_private(settings, name, memory)
@@ -145,7 +149,7 @@ class Aggregation:
             _check_stacks(name, aggregation, settings)
         if memory is None:
             return
-        if memory.by_client and settings.get("num_workers") is not None:
+        if memory.by_client and settings.num_workers is not None:
             does = (
                 "changes each client's update"
                 if memory.has_messages
@@ -153,7 +157,7 @@ class Aggregation:
             )
             does = "remembers each client" if memory.keeps_clients else does
             allowed = f"must not be given with aggregation {name}, which {does}"
-            raise ParameterError("num_workers", settings["num_workers"], allowed)
+            raise ParameterError("num_workers", settings.num_workers, allowed)
         from f3ast_tff.methods.parts.memory_rules import start_of
 
         start = start_of(memory)
@@ -163,34 +167,34 @@ class Aggregation:
             "pull": "a pull to the model",
         }
         what = [kind for part, kind in kinds.items() if getattr(start, part) is not None]
-        if what and is_late(settings):
+        if what and settings.is_late:
             allowed = (
                 f"must not be late with aggregation {name}, whose rule has clients start from "
                 f"{what[0]} of the round that their update arrives in"
             )
-            raise ParameterError("delivery", settings["delivery"], allowed)
-        if memory.start_loss and is_late(settings):
+            raise ParameterError("delivery", settings.delivery, allowed)
+        if memory.start_loss and settings.is_late:
             allowed = f"must not be late with aggregation {name}, which reads losses at the start"
-            raise ParameterError("delivery", settings["delivery"], allowed)
+            raise ParameterError("delivery", settings.delivery, allowed)
         if memory.reads_gradients:
             because = f"with aggregation {name}, which reads gradients off a client's update"
             require_plain_sgd(settings, "client", because)
 
 
-def _check_stacks(name: str, aggregation: Aggregation, settings: Mapping[str, Any]) -> None:
+def _check_stacks(name: str, aggregation: Aggregation, settings: Settings) -> None:
     """Refuses what does not go with stacked updates."""
     does = f"aggregation {name}, which combines the updates of a cohort at once"
-    if settings.get("num_workers") is not None:
+    if settings.num_workers is not None:
         allowed = f"must not be given with {does}: workers send sums"
-        raise ParameterError("num_workers", settings["num_workers"], allowed)
-    if is_late(settings) and settings["engine"] == "fused":
+        raise ParameterError("num_workers", settings.num_workers, allowed)
+    if settings.is_late and settings.engine == "fused":
         allowed = f"must not be late on engine fused with {does}: it sums late updates; host can"
-        raise ParameterError("delivery", settings["delivery"], allowed)
+        raise ParameterError("delivery", settings.delivery, allowed)
     if aggregation.memory is not None and aggregation.memory.echo_clip is not None:
         raise ParameterError("aggregation", name, "must have no combine with an echo_clip")
 
 
-def require_plain_sgd(settings: Mapping[str, Any], side: str, because: str) -> None:
+def require_plain_sgd(settings: Settings, side: str, because: str) -> None:
     """Refuses optimizers whose step is not learning rate times direction.
 
     Args:
@@ -201,7 +205,10 @@ def require_plain_sgd(settings: Mapping[str, Any], side: str, because: str) -> N
     Raises:
         ParameterError: If the side's optimizer is not SGD, or has momentum.
     """
-    optimizer, momentum = settings[f"{side}_optimizer"], settings.get(f"{side}_momentum", 0)
+    optimizer, momentum = {
+        "client": (settings.client_optimizer, settings.client_momentum),
+        "server": (settings.server_optimizer, settings.server_momentum),
+    }[side]
     if optimizer != "sgd":
         raise ParameterError(f"{side}_optimizer", optimizer, f"must be sgd {because}")
     if momentum:
@@ -209,8 +216,8 @@ def require_plain_sgd(settings: Mapping[str, Any], side: str, because: str) -> N
 
 
 def _as_meant(known: Any) -> str:
-    meant_for = known.config_class("algorithm").aggregation
-    return "sum" if meant_for in _OVER_RATES else "mean"
+    meant_for = known.find("aggregation", known.config_class("algorithm").aggregation)
+    return "sum" if meant_for.weights == OVER_RATE else "mean"
 
 
 @dataclass(frozen=True)
@@ -227,6 +234,6 @@ class SumOrMean(Aggregation):
     def normalise(self) -> bool:
         return self.cohort_weights == "mean"
 
-    def takes_weights(self, meant_for: str) -> bool:
+    def takes_weights(self, meant_for: type[Aggregation]) -> bool:
         """A mean takes all weights, a sum only those for a sum."""
-        return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")
+        return self.normalise or meant_for.weights in (OVER_RATE, SHARE)

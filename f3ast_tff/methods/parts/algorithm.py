@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.process import IndependentAvailability, stationary_of
+from f3ast_tff.availability.process import IndependentAvailability, eigenvalue_of, stationary_of
 from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares, vector_of
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
@@ -162,7 +163,8 @@ class AlgorithmConfig:
             preprocessing=absent,
         )
         strategy = config.build(world)
-        config.check({**vars(config), "num_clients": len(p)})
+        known = {**vars(config), "aggregation": cls.aggregation, "num_clients": len(p)}
+        config.check(Settings.of(known))
         meant_for = facts_of(strategy).aggregation
         if meant_for != cls.aggregation:
             # Selection without this aggregation would be another method.
@@ -192,25 +194,25 @@ class AlgorithmConfig:
         """Global norm to which clients clip their gradients; `None` for none."""
         return None
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Checks parameters against other settings, before anything is built.
 
         Args:
-            settings: All settings of the experiment by name.
+            settings: All settings of the experiment.
 
         Raises:
             ParameterError: On the first contradiction.
         """
 
 
-def require(settings: Mapping[str, Any], name: str, value: Any, when: str) -> None:
+def require(name: str, value: Any, only: Any, when: str) -> None:
     """Checks that a setting has the only value that makes sense together with another setting.
 
     Raises:
         ParameterError: If the value differs; `when` names the other setting.
     """
-    if settings[name] != value:
-        raise ParameterError(name, settings[name], f"must be {value} {when}")
+    if value != only:
+        raise ParameterError(name, value, f"must be {only} {when}")
 
 
 def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
@@ -224,18 +226,9 @@ def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str
         raise ParameterError(name, value, f"must be {allowed} {when}")
 
 
-def has_byte_budget(settings: Mapping[str, Any]) -> bool:
-    """Returns whether the communication constraint is a budget in bytes."""
-    return (settings.get("constraint") or "").startswith("bytes:")
-
-
-def is_late(settings: Mapping[str, Any]) -> bool:
-    """Returns whether updates may enter in a later round than they were asked in.
-
-    Args:
-        settings: What `check` is given; the resolver adds what a delivery of one's own says.
-    """
-    return settings.get("is_late", settings.get("delivery") in ("late", "asynchronous"))
+def has_byte_budget(constraint: str | None) -> bool:
+    """Returns whether the setting `constraint` is a budget in bytes."""
+    return (constraint or "").startswith("bytes:")
 
 
 # FedAvg over the active clients, whose bias most methods correct.
@@ -245,8 +238,7 @@ MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": 
 def _objective(known: Any) -> str:
     """The case of eq. (3); a combination is correlated if one of its parts is."""
     for config in known.config_classes("availability"):
-        # The process of a user's server has no `Config`.
-        measured = config.measured(known) if hasattr(config, "measured") else None
+        measured = config.measured(known)
         if config.positively_correlated if measured is None else measured.positive:
             return "p"
     return "p_squared"
@@ -331,7 +323,7 @@ class KnowledgeConfig(AlgorithmConfig):
             rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
             history = np.array([process.mask(t) for t in rounds])
             return EstimatedAvailability(n, history if len(history) else None)
-        eigenvalue = getattr(process, "eigenvalue", None)
+        eigenvalue = eigenvalue_of(process)
         if (
             eigenvalue is None
             and isinstance(process, IndependentAvailability)

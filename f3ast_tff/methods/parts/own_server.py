@@ -80,8 +80,9 @@ class OwnServer(dict[str, Any]):
         return SimpleNamespace(convex=False)
 
     def config_classes(self, kind: str) -> list[Any]:
-        """Returns the process, which has the attributes of a `Config` class."""
-        return [self._availability]
+        """Returns what a `Config` class would say of the process."""
+        declared = self._availability.positively_correlated
+        return [SimpleNamespace(positively_correlated=declared, measured=lambda known: None)]
 
     def settings(self, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the parameters of a method that differ from its defaults in a run.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
+from f3ast_tff.core.errors import ParameterError, whole_number
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
@@ -370,23 +370,3 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)
-
-
-def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
-    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
-
-    See `BaseStrategy.participation_rates`; a strategy need not have this method.
-
-    Raises:
-        ComponentError: If the rates are not N numbers.
-    """
-    tell = getattr(strategy, "participation_rates", None)
-    rates = None if tell is None else tell()
-    if rates is None:
-        return None
-    if np.shape(rates) != (num_clients,):
-        raise ComponentError(
-            f"algorithm {type(strategy).__name__}: participation_rates returned shape "
-            f"{np.shape(rates)}: must be ({num_clients},)"
-        )
-    return np.array(rates, np.float64)

@@ -45,8 +45,7 @@ class Wrapped(SavedState, Strategy):
 
     def participation_rates(self) -> np.ndarray | None:
         """The strategy's rates, if it learns any."""
-        tell = getattr(self.strategy, "participation_rates", None)
-        return None if tell is None else tell()
+        return facts_of(self.strategy).participation_rates()
 
     def saved_parts(self) -> dict[str, Any]:
         """Returns the strategy."""

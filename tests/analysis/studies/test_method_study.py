@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.method_differences import method_means, regime_differences
 from f3ast_tff.analysis.studies import kept_pages
 from f3ast_tff.analysis.studies.method_study import main, symmetric_limit
+from f3ast_tff.analysis.studies.regime_differences import method_means, regime_differences
 from f3ast_tff.analysis.study_runs import read_study
 from f3ast_tff.methods.mifa import MifaConfig
 

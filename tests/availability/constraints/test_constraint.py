@@ -8,6 +8,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.configuration import Settings
 
 REGISTRY = builtin_registry()
 REFUSED = {
@@ -43,7 +44,10 @@ def config(text: str) -> Any:
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_allowed_is_refused_with_the_text(text: str) -> None:
     settings = {"num_clients": 60, "constraint": text}
-    for refuse in (lambda: config(text).build(60, 7, 4), lambda: config(text).check(settings)):
+    for refuse in (
+        lambda: config(text).build(60, 7, 4),
+        lambda: config(text).check(Settings.of(settings)),
+    ):
         with pytest.raises(ParameterError) as error:
             refuse()
         found = error.value
@@ -51,18 +55,21 @@ def test_what_is_not_allowed_is_refused_with_the_text(text: str) -> None:
 
 
 def test_without_a_number_of_clients_the_form_is_checked_alone() -> None:
-    config("uniform:5:61").check({})
+    config("uniform:5:61").check(Settings.of({}))
     with pytest.raises(ParameterError, match=r"constraint = uniform:x: must be uniform:LEAST"):
-        config("uniform:x").check({"num_clients": None})
+        config("uniform:x").check(Settings.of({"num_clients": None}))
 
 
 def test_a_fixed_k_is_at_most_the_number_of_clients() -> None:
     fixed = REGISTRY.find("constraint", "fixed").config(clients_per_round=61)
-    for refuse in (lambda: fixed.build(60, 0, 4), lambda: fixed.check({"num_clients": 60})):
+    for refuse in (
+        lambda: fixed.build(60, 0, 4),
+        lambda: fixed.check(Settings.of({"num_clients": 60})),
+    ):
         with pytest.raises(ParameterError) as error:
             refuse()
         assert str(error.value) == "clients_per_round = 61: K must be at most num_clients, 60"
-    fixed.check({})
+    fixed.check(Settings.of({}))
 
 
 @pytest.mark.parametrize("name", REGISTRY.names("constraint"))

@@ -26,12 +26,7 @@ from f3ast_tff.settings import builtin_registry
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
-PLAIN, MEAN, F3AST, SCAFFOLD = (
-    "FedAvg, without replacement",
-    "FedAvg over all, Mean",
-    "F3AST",
-    "SCAFFOLD",
-)
+PLAIN, MEAN, F3AST, SCAFFOLD = ("FedAvg, without replacement", "Plain mean", "F3AST", "SCAFFOLD")
 
 
 def made(*scores: Sequence[float]) -> Trial:

@@ -53,7 +53,7 @@ def test_a_decay_of_1_is_constant() -> None:
     ],
 )
 def test_settings(given: dict[str, Any], expected: Schedule) -> None:
-    training = resolve(given).training
+    training = resolve(given).settings.training
     found = client_schedule(
         training.client_lr_schedule,
         decay=training.client_lr_decay,

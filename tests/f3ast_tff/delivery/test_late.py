@@ -13,6 +13,7 @@ from f3ast_tff import simulate
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Late
 from f3ast_tff.delivery.late import geometric
+from f3ast_tff.settings.configuration import Settings
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 EVERYBODY = np.arange(4)
@@ -113,7 +114,7 @@ def test_settings_without_effect_are_named(
 
 @pytest.mark.parametrize(("by", "mean"), [("geometric", 0.7), ("uniform", 1.5), ("clock", 0.7)])
 def test_means_that_are_possible_are_taken(by: str, mean: float) -> None:
-    Late(late_by=by, late_rounds=mean).check({})
+    Late(late_by=by, late_rounds=mean).check(Settings.of({}))
 
 
 TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "delivery": "late"}

@@ -17,6 +17,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
+from f3ast_tff.settings.configuration import Settings
 from tests.f3ast_tff.engines.two_biases import ENGINES, biases, labelled, s
 
 DATA = tiny_data()
@@ -153,7 +154,7 @@ def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[.
     """lambda_k follows D_k, however the client came there."""
     found = run(make_engine, name, FedDyn("mean", 0.5), momentum=0.9)
     np.testing.assert_allclose(found, feddyn(0.5, momentum=0.9), atol=2e-6)
-    FedDyn("mean", 0.5).check({"engine": "fused", "client_optimizer": "adam"})
+    FedDyn("mean", 0.5).check(Settings.of({"engine": "fused", "client_optimizer": "adam"}))
 
 
 @ENGINES

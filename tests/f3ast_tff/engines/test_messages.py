@@ -20,6 +20,7 @@ from f3ast_tff.methods.parts.memory import Client, ClientLosses, Memory, RoundCo
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.registry import registry_with
 from tests.f3ast_tff.engines.test_late_rounds import late_round
 from tests.f3ast_tff.engines.test_local_work import (
@@ -315,7 +316,9 @@ def test_late_messages(name: str, kind: str, make_engine: Callable[..., Any]) ->
 )
 def test_what_is_refused(kind: str, settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        plugin(kind).check({"engine": "fused", **settings})
+        plugin(kind).check(
+            Settings.of({"engine": "fused", **settings}, is_late="delivery" in settings)
+        )
 
 
 @ONE_ENGINE

@@ -10,6 +10,7 @@ import pytest
 from f3ast_tff.availability import ByteBudget, CycleK, FixedK, GroupMinimum, HoldK, PoissonK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.methods.small_world import Blinking, K, N, config, small_world
 
@@ -197,7 +198,7 @@ def test_what_a_selection_would_pass_over_is_refused(
     own = {parameter.name for parameter in ALGORITHMS[algorithm].parameters}
     made = config(algorithm, **{name: given[name] for name in own & given.keys()})
     with pytest.raises(ParameterError) as error:
-        made.check({**vars(made), **given})
+        made.check(Settings.of({**vars(made), "aggregation": made.aggregation, **given}))
     assert str(error.value) == message
 
 
@@ -206,7 +207,11 @@ def test_what_a_selection_would_pass_over_is_refused(
 def test_defaults_pass_in_every_reading(algorithm: str, preset: str) -> None:
     made = config(algorithm, preset)
     settings = {"model": "softmax_regression", "ridge": 0.01, "num_clients": N}
-    made.check({**vars(made), **settings, "clients_per_round": 3})
+    made.check(
+        Settings.of(
+            {**vars(made), "aggregation": made.aggregation, **settings, "clients_per_round": 3}
+        )
+    )
     made.build(small_world())
 
 
@@ -231,7 +236,16 @@ def test_the_largest_allowed_pass() -> None:
     """As many candidates as clients per round, and as many clusters as clients."""
     for algorithm, given in (("poc", {"poc_candidates": K}), ("f3ast", {"rate_clusters": N})):
         made = config(algorithm, **given)
-        made.check({**vars(made), "num_clients": N, "clients_per_round": K})
+        made.check(
+            Settings.of(
+                {
+                    **vars(made),
+                    "aggregation": made.aggregation,
+                    "num_clients": N,
+                    "clients_per_round": K,
+                }
+            )
+        )
         made.build(small_world())
     often = {"more_available_pi": Blinking.stationary.max()}
     assert config("more_available", **often).build(small_world()) is not None

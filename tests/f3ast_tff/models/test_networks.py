@@ -15,6 +15,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import ModelConfig, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.small_cnn import shrunk
 from f3ast_tff.settings import builtin_registry, register
+from f3ast_tff.settings.configuration import Settings
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 
@@ -125,7 +126,7 @@ def test_widths_of_the_small_cnn(given: dict[str, Any], expected: SmallCNN) -> N
 def test_widths_that_are_none(name: str, value: str) -> None:
     config = builtin_registry().components["model"]["small_cnn"].config(**{name: value})
     with pytest.raises(ParameterError, match=f"^{name} = {value}: must "):
-        config.check({"engine": "fused"})
+        config.check(Settings.of({"engine": "fused"}))
 
 
 def test_a_shrunk_image_is_made_of_means() -> None:
@@ -161,9 +162,9 @@ def test_a_model_in_jax_alone_is_refused_on_tff() -> None:
     class Config(ModelConfig):
         engines: ClassVar[tuple[str, ...]] = ("fused",)
 
-    Config().check({"engine": "fused"})
+    Config().check(Settings.of({"engine": "fused"}))
     with pytest.raises(ParameterError, match="must be fused with model of_ones_own"):
-        Config().check({"engine": "tff"})
+        Config().check(Settings.of({"engine": "tff"}))
 
 
 def test_importing_models_imports_neither_framework() -> None:

@@ -17,6 +17,7 @@ from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
 from f3ast_tff.optimizers.adaptive import AmsGrad
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.settings import builtin_registry, register
+from f3ast_tff.settings.configuration import Settings
 
 GRADIENTS = [np.array([1.0, -2.0]), np.array([0.5, 2.0]), np.array([0.0, 0.1])]
 Steps = Callable[[Optimizer, list], np.ndarray]
@@ -180,12 +181,12 @@ def test_own_optimizer_runs_where_it_has_a_form() -> None:
     assert not outcome.rejected
     # Three steps of 0.05, in either direction.
     assert np.abs(engine.weights()[0] * 20).max() == pytest.approx(3, abs=1e-5)
-    SignsConfig().check({"engine": "fused"})
+    SignsConfig().check(Settings.of({"engine": "fused"}))
 
 
 def test_own_optimizer_is_refused_where_it_has_none() -> None:
     with pytest.raises(ParameterError, match="^client_optimizer = signs: defines no in_tff"):
-        SignsConfig().check({"engine": "tff"})
+        SignsConfig().check(Settings.of({"engine": "tff"}))
     with pytest.raises(ParameterError, match="^engine = tff: Signs defines no in_tff"):
         Signs(0.1).in_tff()
 

@@ -50,9 +50,9 @@ def test_masks_are_those_of_the_run(form: str, folder: RunFolder, tmp_path: Path
     before = {path: path.read_bytes() for path in tmp_path.glob("x/*.*")}
     del before[tmp_path / "x/summary.json"]
     wanted = configuration(tmp_path, write_masks=form, keep_checkpoints=2)
-    assert lacks_outputs(folder.path, wanted.run)
+    assert lacks_outputs(folder.path, wanted.settings.run)
     add_outputs(folder, wanted)
-    assert not lacks_outputs(folder.path, wanted.run)
+    assert not lacks_outputs(folder.path, wanted.settings.run)
     assert sound_summary(folder.path) is not None
     masks = read_masks(folder.file(f"masks.{form}"))
     assert masks.shape == (ROUNDS, N)
@@ -79,7 +79,7 @@ def test_checkpoints_that_are_too_many_go(
     kept: int, rounds: list[int], folder: RunFolder, tmp_path: Path
 ) -> None:
     wanted = configuration(tmp_path, keep_checkpoints=kept)
-    assert lacks_outputs(folder.path, wanted.run) is (kept < 2)
+    assert lacks_outputs(folder.path, wanted.settings.run) is (kept < 2)
     add_outputs(folder, wanted)
     names = [path.name for path in sorted(folder.file("checkpoints").iterdir())]
     assert names == [f"round_{t:08d}.npz" for t in rounds]

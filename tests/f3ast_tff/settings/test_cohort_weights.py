@@ -47,6 +47,7 @@ def test_cohort_weights_follow_what_the_algorithm_means(
         ("mifa", "sum"),
         ("fedstale", "sum"),
         ("mifa", "focus"),
+        ("focus", "mifa"),
     ],
 )
 def test_those_of_weights_p_take_each_other(algorithm: str, aggregation: str) -> None:

@@ -1,13 +1,17 @@
-"""Records of plug-ins in `config.json`, from which the analysis knows comparable runs."""
+"""The typed settings, and the records of plug-ins in `config.json`, for comparable runs."""
 
 from __future__ import annotations
 
+import typing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.configuration import Settings
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
 
 PLUGIN = '''
@@ -66,3 +70,30 @@ def test_a_plug_in_that_is_not_in_use_is_not_recorded(tmp_path: Path) -> None:
     configuration = resolve({}, registry_with([str(file)]))
     assert configuration.describe()["plugins"] == []
     assert "plugins" not in configuration.identity
+
+
+def test_each_attribute_is_a_kind_or_a_parameter_of_its_type() -> None:
+    declared, types = builtin_registry().parameters(), typing.get_type_hints(Settings)
+    for field in fields(Settings)[2:]:
+        if field.name not in KINDS:
+            found = declared[field.name]
+            absent = field.default is None
+            expected = found.kind | None if found.optional or absent else found.kind
+            assert types[field.name] == expected, field.name
+    assert KINDS.keys() <= types.keys()
+
+
+def test_attributes_and_names_have_the_same_values() -> None:
+    settings = resolve({"algorithm": "fedbuff", "buffer_size": 3, "rounds": 7}).settings
+    assert settings.is_late and settings.delivery == settings["delivery"] == "late"
+    assert settings.buffer_size == settings["buffer_size"] == 3
+    assert settings.training.rounds == settings["rounds"] == 7
+    assert settings.num_workers is settings["num_workers"] is None
+    assert len(settings) == len([*settings]) and repr(settings) == repr({**settings})
+
+
+def test_without_the_component_the_attribute_is_at_its_default() -> None:
+    settings = resolve({"engine": "host"}).settings
+    assert "buffer_size" not in settings and settings.buffer_size is None
+    with pytest.raises(KeyError):
+        settings["buffer_size"]

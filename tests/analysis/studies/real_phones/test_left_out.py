@@ -83,6 +83,6 @@ def test_the_table_names_rules_and_methods(
     pd.concat([best, other]).to_csv(kept, index=False)
     assert main(["x", f"--scores={scores_file}", f"--kept={kept}"]) == 0
     printed = capsys.readouterr().out
-    fitted = "FedAvg over all, Mean; MIFA | 0.217 [0.217, 0.217] | 0.400 (c) |"
+    fitted = "Plain mean; MIFA | 0.217 [0.217, 0.217] | 0.400 (c) |"
     assert f"| Synthetic | 1 / N | best of the other traces | {fitted}" in printed
     assert "| always the kept study's best | MIFA | 0.150 " in printed

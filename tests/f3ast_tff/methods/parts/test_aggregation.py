@@ -15,6 +15,8 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedprox import FedProx
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -22,6 +24,7 @@ from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.settings import register
+from f3ast_tff.settings.configuration import Settings
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
@@ -190,12 +193,12 @@ def test_engines_that_cannot_execute_it_are_refused(
     config: Aggregation, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=message):
-        config.check(settings)
+        config.check(Settings.of(settings, is_late="delivery" in settings))
 
 
 def test_stacked_updates_may_be_late_elsewhere() -> None:
     for given in ({"engine": "host", "delivery": "late"}, {"engine": "fused"}):
-        Largest().check(given)
+        Largest().check(Settings.of(given, is_late="delivery" in given))
 
 
 def test_losses_at_the_start_are_read_in_the_round() -> None:
@@ -209,10 +212,10 @@ def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:
 
 
 def test_a_sum_takes_weights_for_a_sum_and_a_mean_takes_all() -> None:
-    for meant_for in ("sum", "fedstale", "fedlaavg", "mifa"):
+    for meant_for in (WeightedSum, FedStale, FedLaAvg, Mifa):
         assert Scaffold("sum").takes_weights(meant_for)
-    assert not Scaffold("sum").takes_weights("mean")
-    assert Scaffold("mean").takes_weights("mean")
+    assert not Scaffold("sum").takes_weights(WeightedMean)
+    assert Scaffold("mean").takes_weights(WeightedMean)
 
 
 def test_combined_by_hand() -> None:
@@ -227,9 +230,13 @@ def test_others_are_not(engine: str) -> None:
     """A memory of the server only is allowed with workers."""
     settings = {**PLAIN_SGD, "engine": engine, "num_workers": None, "tff_runtime": "tf"}
     for config in (WeightedSum(), FEDLAAVG, SCAFFOLD):
-        config.check(settings)
-    AmplifiedFedAvg("mean").check({**settings, "client_optimizer": "adam", "num_workers": 2})
-    SCAFFOLD.check({key: settings[key] for key in settings if key != "client_momentum"})
+        config.check(Settings.of(settings))
+    AmplifiedFedAvg("mean").check(
+        Settings.of({**settings, "client_optimizer": "adam", "num_workers": 2})
+    )
+    SCAFFOLD.check(
+        Settings.of({key: settings[key] for key in settings if key != "client_momentum"})
+    )
     if engine == "fused":
-        JaxAlone().check(settings)
-        FusedAlone().check(settings)
+        JaxAlone().check(Settings.of(settings))
+        FusedAlone().check(Settings.of(settings))

@@ -9,6 +9,7 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.private_setting import check_private
+from f3ast_tff.settings.configuration import Settings
 
 
 class LastSteps(Memory):
@@ -65,11 +66,12 @@ REFUSED: list[tuple[dict[str, Any], Memory | None, str]] = [
 @pytest.mark.parametrize(("settings", "memory", "told"), REFUSED, ids=lambda value: str(value)[:30])
 def test_refused(settings: dict[str, Any], memory: Memory | None, told: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        check_private({"private": "head", **settings}, "own", memory)
+        given = {"private": "head", **settings}
+        check_private(Settings.of(given, is_late="delivery" in settings), "own", memory)
     assert str(caught.value) == told
 
 
 @pytest.mark.parametrize("memory", [None, Memory()])
 def test_taken(memory: Memory | None) -> None:
     others = {"num_workers": None, "delivery": "certain", "client_share_of": "all"}
-    check_private({"private": "head", **others}, "own", memory)
+    check_private(Settings.of({"private": "head", **others}), "own", memory)

@@ -11,13 +11,8 @@ import pytest
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import (
-    BaseStrategy,
-    Cohort,
-    Losses,
-    Round,
-    participation_rates,
-)
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round
+from f3ast_tff.methods.parts.strategy_facts import participation_rates
 from tests.f3ast_tff.methods.small_world import Spy
 
 

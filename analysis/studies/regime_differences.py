@@ -7,7 +7,8 @@ Holm's correction is over a family: all regimes of one method in one objective.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,45 @@ import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.study_runs import (
-    FEDAVG,
-    RATES,
-    SHARE,
-    Method,
-    StudyRuns,
-    config_of,
-    corrected_by,
-    find_method,
-    method_name,
-)
-from f3ast_tff.analysis.tidy_scores import label
-from f3ast_tff.analysis.verdicts import holm
+from f3ast_tff.analysis.studies.baselines import FEDAVG, corrected_by, find_method
+from f3ast_tff.analysis.study_runs import RATES, SHARE, Method, StudyRuns, config_of, method_name
+from f3ast_tff.analysis.tidy_scores import label, read_cells
+from f3ast_tff.analysis.verdicts import corrected_intervals
 from f3ast_tff.settings import builtin_registry
 
 # Name of the objective of each method's paper, besides the client shares.
 OWN = "own"
 _COUNTS = ("above", "below", "lost", "runs")
+
+
+def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
+    """Returns the runs of a study at the rates that were chosen for their method and objective.
+
+    Args:
+        study: The runs, at several rates; every method and objective has its choice.
+        path: CSV file of `tuned_rates`. Settings that are columns of both files identify methods.
+
+    Raises:
+        RunsError: If the file cannot be read or lacks a column, or a method has no choice or no
+            run at the chosen rates.
+    """
+    chosen = read_cells(path)
+    for name in (SHARE, *RATES):
+        for table, file in ((chosen, str(path)), (study.runs, "the file of scores")):
+            if name not in table:
+                raise RunsError(f"{file} has no column {name}")
+    shared = [name for name in ("task", *study.method, SHARE) if name in chosen]
+    wanted = chosen[[*shared, *RATES]]
+    merged = study.runs.merge(wanted, how="left", on=shared, suffixes=("", "_chosen"))
+    at_choice = pd.Series(True, merged.index)
+    for rate in RATES:
+        at_choice &= pd.to_numeric(merged[rate]) == pd.to_numeric(merged[f"{rate}_chosen"])
+    kept = merged.loc[at_choice, study.runs.columns]
+    for key, part in merged.groupby([*study.method, SHARE], sort=False):
+        if not at_choice[part.index].any():
+            what = ", ".join(filter(None, map(str, key)))
+            raise RunsError(f"{what}: no run at the rates that {path} has chosen for it")
+    return replace(study, runs=kept.reset_index(drop=True))
 
 
 def regime_differences(study: StudyRuns) -> pd.DataFrame:
@@ -106,11 +128,6 @@ def method_means(differences: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("score", ascending=False, kind="stable", ignore_index=True)
 
 
-def mean_of_all(scores: pd.Series[Any]) -> float:
-    """Returns the mean of a method's scores, NaN if it lacks one: regimes are not equally hard."""
-    return float(scores.mean(skipna=False))
-
-
 def guess_loss(task: str) -> float:
     """Returns ln C, the loss of a uniform guess among a task's C classes; inf if C is unknown."""
     found = builtin_registry().components["task"].get(task)
@@ -118,16 +135,9 @@ def guess_loss(task: str) -> float:
     return math.inf if classes is None else math.log(classes)
 
 
-def corrected_intervals(family: Sequence[PairedDifference | None]) -> list[tuple[float, float]]:
-    """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
-
-    The ends are NaN if a difference is `None`.
-    """
-    errors = holm([None if each is None else each.p_value for each in family])
-    return [
-        each.interval(1 - error) if each and error else (math.nan, math.nan)
-        for each, error in zip(family, errors)
-    ]
+def mean_of_all(scores: pd.Series[Any]) -> float:
+    """Returns the mean of a method's scores, NaN if it lacks one: regimes are not equally hard."""
+    return float(scores.mean(skipna=False))
 
 
 def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
