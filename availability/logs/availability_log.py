@@ -196,7 +196,8 @@ def read_log(
         return _of_traces(read_traces(path, states, eligible), round_seconds, str(path))
     elif form not in FORMS:
         forms = (*FORMS, ".tsv", ".json", *TABLE_FORMS)
-        raise DataError(f"{path}: must end in {', '.join(forms)} or .pkl")
+        packed = "unpack it first: " if form in (".gz", ".bz2", ".xz", ".zip") else ""
+        raise DataError(f"{path}: {packed}must end in {', '.join(forms)} or .pkl")
     masks = read_masks(path)
     return AvailabilityLog(masks, read_as=_of_masks_text(masks, "no times"))
 

@@ -132,7 +132,7 @@ class AlgorithmConfig:
         if cls.deliveries:
             # With a server that waits for its cohort it would be FedAvg under another name.
             allowed = f"needs the late updates of a run (--delivery={cls.deliveries[0]})"
-            raise ParameterError("algorithm", component_of(cls).name, allowed)
+            raise ParameterError("algorithm", cls.__name__, allowed)
         p = vector_of("p", p)
         check_client_shares(p)
         constraint = constraint_from("k", k)
@@ -172,7 +172,7 @@ class AlgorithmConfig:
                 f"needs the aggregation {cls.aggregation} of a run: {type(strategy).__name__}, "
                 f"which selects, is meant for {meant_for}"
             )
-            raise ParameterError("algorithm", component_of(cls).name, allowed)
+            raise ParameterError("algorithm", cls.__name__, allowed)
         return strategy
 
     @classmethod

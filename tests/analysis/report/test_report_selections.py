@@ -116,7 +116,8 @@ def test_clients_of_equal_shares_are_told_apart_by_how_often_they_were_picked(
     """Client 2 is picked in both rounds, 0 and 1 in one, 3 never; titles stay inside the figure."""
     trace = {"initial_rates": np.full(4, 0.5), "rate_rounds": [2], "rates": [[0.3, 0.2, 0.9, 0.1]]}
     for algorithm, more in (("f3ast", trace), ("fedavg_all", {})):
-        folder = make_run(algorithm, algorithm=algorithm, num_clients=4, aggregation="mean")
+        own = {"algorithm": algorithm, "availability": "dirichlet_markov", "aggregation": "mean"}
+        folder = make_run(algorithm, num_clients=4, **own)
         np.savez(folder / "selection.npz", selected=[[0, 2], [1, 2]], p=np.full(4, 0.25), **more)
     found = {group: selections_of(group) for group in collect(tmp_path).groups}
     drawn = picked("picked", "Synthetic", found)

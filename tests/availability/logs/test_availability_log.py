@@ -158,6 +158,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         DataError, match=r"log.txt: must end in .csv, .npy, .npz, .tsv, .json, .jsonl, "
     ):
         read_log(tmp_path / "log.txt")
+    with pytest.raises(DataError, match=r"log.csv.gz: unpack it first: must end in .csv"):
+        read_log(tmp_path / "log.csv.gz")
     with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
         read_log(tmp_path / "gone.csv")
 

@@ -202,7 +202,7 @@ def test_stacked_updates_may_be_late_elsewhere() -> None:
 
 
 def test_losses_at_the_start_are_read_in_the_round() -> None:
-    ByStartLoss().check({"engine": "host", "delivery": "certain"})
+    ByStartLoss().check(Settings.of({"engine": "host", "delivery": "certain"}))
 
 
 def test_cohort_weights_are_summed_if_the_algorithm_divides_by_rates() -> None:
