@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from f3ast_tff.analysis.method_names import method_label, without_own_aggregation
 from f3ast_tff.analysis.paired_difference import LEVEL
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import (
@@ -27,7 +28,7 @@ from f3ast_tff.analysis.run_groups import (
     summarised,
     varying,
 )
-from f3ast_tff.analysis.runs import PERIODS, SCORES, method_label, without_own_aggregation
+from f3ast_tff.analysis.runs import PERIODS, SCORES
 from f3ast_tff.analysis.score_directions import check_score
 from f3ast_tff.analysis.texts import over, scored_on
 from f3ast_tff.analysis.verdicts import (

@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
+from f3ast_tff.analysis.method_names import method_label
 from f3ast_tff.analysis.run_groups import RunGroup, describe, sortable
-from f3ast_tff.analysis.runs import method_label
 
 # Colour, dashes and marker. The colours are Okabe and Ito's, which the colour-blind can
 # distinguish; dashes and markers differ also in grey.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from f3ast_tff.analysis.method_names import PLAIN_MEAN, is_plain_mean, own_aggregation
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
 from f3ast_tff.files.messages import is_plain, one_line
@@ -33,10 +34,6 @@ DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": Fal
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
-# Name of the algorithm fedavg_all with the aggregation mean.
-PLAIN_MEAN = "Plain mean"
-# Place of a component that is unknown here.
-_LAST = 1000
 SETTINGS = {
     "task": str,
     "algorithm": str,
@@ -183,25 +180,6 @@ def scores_named(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{kind}_{name}" for name in names for kind in ("sample", "user"))
 
 
-def display_of(kind: str, name: str) -> str:
-    """Returns the name of one of this version's components in tables; others go by their name."""
-    component = builtin_registry().components[kind].get(name)
-    return name if component is None else component.display
-
-
-def order_of(kind: str, name: str) -> int:
-    """Returns the place of one of this version's components among its kind; others come last."""
-    known = builtin_registry().components
-    component = known[kind].get(name) if kind in known else None
-    return _LAST if component is None else component.order
-
-
-def own_aggregation(algorithm: str) -> str | None:
-    """Returns the aggregation of one of this version's algorithms; `None` for others."""
-    component = builtin_registry().components["algorithm"].get(algorithm)
-    return None if component is None else component.config.aggregation
-
-
 def takes_mean(run: Run) -> bool:
     """Returns whether a run's aggregation divides the cohort's weights by their sum.
 
@@ -214,41 +192,6 @@ def takes_mean(run: Run) -> bool:
     config = known.find("aggregation", name).config
     names = [p.name for p in parameters_of(config) if p.name in run.settings]
     return bool(config(**{n: run.settings[n] for n in names}).build().normalise)
-
-
-def is_plain_mean(settings: Mapping[str, Any]) -> bool:
-    """Whether a method takes the weighted mean of clients drawn from all available."""
-    return (settings.get("algorithm"), settings.get("aggregation")) == ("fedavg_all", "mean")
-
-
-def algorithm_label(settings: Mapping[str, Any]) -> str:
-    """Returns the name of a method's algorithm in tables; see `PLAIN_MEAN`."""
-    plain = is_plain_mean(settings)
-    return PLAIN_MEAN if plain else display_of("algorithm", settings["algorithm"])
-
-
-def method_label(name: str, settings: Mapping[str, Any]) -> str:
-    """Returns a method in few words: its name, then settings that tell it apart.
-
-    A text needs no setting's name: `FedAvg, without replacement`, `F3AST, Mean`.
-    """
-    parts = [name]
-    for setting, value in settings.items():
-        word = str(value).replace("_", " ")
-        if setting == "aggregation":
-            parts += [] if name == PLAIN_MEAN else [display_of("aggregation", str(value))]
-        elif setting == "clients_per_round":
-            parts.append(f"K = {word}")
-        else:
-            plain = isinstance(value, str) and value[:1].isalpha()
-            parts.append(word if plain else f"{setting} {word}")
-    return ", ".join(parts)
-
-
-def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
-    """Returns settings without the aggregation if it is the algorithm's own."""
-    own = own_aggregation(algorithm)
-    return {n: v for n, v in settings.items() if n != "aggregation" or v != own}
 
 
 def load_runs(folder: Path | str) -> list[Run]:

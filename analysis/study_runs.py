@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.runs import RunsError, algorithm_label, method_label, order_of
+from f3ast_tff.analysis.method_names import algorithm_label, method_label, order_of
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.tidy_scores import (
     final_scores,
     kept_groups,

@@ -16,20 +16,15 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
-from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import (
-    DIRECTIONS,
+from f3ast_tff.analysis.method_names import (
     PLAIN_MEAN,
-    SCORES,
-    Pair,
-    Run,
-    RunsError,
     display_of,
     is_plain_mean,
-    scores_named,
     without_own_aggregation,
 )
+from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
+from f3ast_tff.analysis.runs import DIRECTIONS, SCORES, Pair, Run, RunsError, scores_named
 from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError

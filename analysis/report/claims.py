@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
-from f3ast_tff.analysis.runs import display_of
 from f3ast_tff.analysis.score_directions import higher_is_better
 from f3ast_tff.analysis.texts import (
     NOT_RUN,

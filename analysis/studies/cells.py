@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from f3ast_tff.analysis.method_names import order_of
 from f3ast_tff.analysis.run_groups import RunGroup, varying
-from f3ast_tff.analysis.runs import PERIODS, Pair, RunsError, order_of
+from f3ast_tff.analysis.runs import PERIODS, Pair, RunsError
 from f3ast_tff.analysis.tidy_scores import Key
 from f3ast_tff.settings.kinds import KINDS
 

@@ -15,9 +15,10 @@ from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import save
+from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.published_tables import paper_values
-from f3ast_tff.analysis.runs import SCORES, display_of
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import When, chosen, only_group, scores_at
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
 from f3ast_tff.campaigns.study_folders import declared

@@ -21,9 +21,10 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal
+from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.runs import SCORES, Pair
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys, scores_at
 from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import interval, markdown_table

@@ -26,7 +26,8 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.runs import RunsError, display_of
+from f3ast_tff.analysis.method_names import display_of
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.regime_differences import (
     OWN,
     at_tuned_rates,

@@ -15,10 +15,11 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
-from f3ast_tff.analysis.runs import SCORES, Pair, display_of
+from f3ast_tff.analysis.runs import SCORES, Pair
 from f3ast_tff.analysis.studies.cells import (
     BEST,
     CHANGE,

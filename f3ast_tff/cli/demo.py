@@ -103,7 +103,11 @@ def _demo(options: Options, signals: Signals) -> int:
 
 def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
     """Folders of the runs of each method."""
-    from f3ast_tff.analysis.runs import algorithm_label, method_label, without_own_aggregation
+    from f3ast_tff.analysis.method_names import (
+        algorithm_label,
+        method_label,
+        without_own_aggregation,
+    )
 
     found: dict[str, list[Path]] = {}
     for run in campaign.runs:

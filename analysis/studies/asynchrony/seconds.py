@@ -18,8 +18,8 @@ from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, save
 from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
+from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.run_groups import RunGroup, summarised
-from f3ast_tff.analysis.runs import display_of
 from f3ast_tff.analysis.studies.cells import chosen
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores

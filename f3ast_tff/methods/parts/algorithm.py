@@ -129,10 +129,11 @@ class AlgorithmConfig:
             process_from,
         )
 
+        name = component_of(cls).name if hasattr(cls, "component") else cls.__name__
         if cls.deliveries:
             # With a server that waits for its cohort it would be FedAvg under another name.
             allowed = f"needs the late updates of a run (--delivery={cls.deliveries[0]})"
-            raise ParameterError("algorithm", cls.__name__, allowed)
+            raise ParameterError("algorithm", name, allowed)
         p = vector_of("p", p)
         check_client_shares(p)
         constraint = constraint_from("k", k)
@@ -172,7 +173,7 @@ class AlgorithmConfig:
                 f"needs the aggregation {cls.aggregation} of a run: {type(strategy).__name__}, "
                 f"which selects, is meant for {meant_for}"
             )
-            raise ParameterError("algorithm", cls.__name__, allowed)
+            raise ParameterError("algorithm", name, allowed)
         return strategy
 
     @classmethod

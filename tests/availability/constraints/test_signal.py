@@ -147,11 +147,14 @@ def test_the_example_day() -> None:
         ("", "line 1 must be time,value"),
         ("time,value\n0,1\n", "must have two values or more"),
         ("time,value\n0,1\n0,2\n", "value 2: its time does not come after"),
-        ("time,value\n0,1\nnoon,2\n", "column 'time', line 3 is 'noon': must be a number"),
+        ("time,value\n0,1\nnoon,2\n", "column 'time', line 3 is 'noon': must be a time: a number"),
         ("time,value\n0,1\n5\n", "line 3: '5' is not a time and a value"),
         ("time,value\n0,1\n9,nan\n", "line 3: '9,nan' is not a time and a value within"),
         ("time,value\n0,1\n9,1e308\n", "line 3: '9,1e308' is not a time and a value within"),
-        ("time,value\n0,1\n1e999,2\n", "column 'time', line 3 is '1e999': must be a number"),
+        (
+            "time,value\n0,1\n1e999,2\n",
+            "column 'time', line 3 is '1e999': must be a time: a number",
+        ),
     ],
 )
 def test_a_bad_file_is_one_clear_error(tmp_path: Path, text: str, message: str) -> None:

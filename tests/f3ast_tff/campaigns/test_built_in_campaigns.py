@@ -76,7 +76,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("table9", 3 * 2 * 3 * 12),
         ("fig2", 3 * 12 + 2 * 3 * 3),
         ("fig4_vary_k", 3 * 4 * 12),
-        ("why_synthetic", 9 * 3 * 12),
+        ("why_synthetic", 9 * 4 * 12),
         ("sensitivity_synthetic", 12 * 3 * 6),
         ("baseline_forms", (6 + 3) * 4 * 5),
         ("released_legacy", 3 * 5 * 3),

@@ -62,6 +62,14 @@ def test_a_method_of_late_updates_is_refused(name: str) -> None:
         ALGORITHMS[name].config.start(P, K)
 
 
+def test_a_class_that_is_not_registered_is_refused_by_its_name() -> None:
+    class Later(AlgorithmConfig):
+        deliveries: ClassVar[tuple[str, ...]] = ("late",)
+
+    with pytest.raises(ParameterError, match="algorithm = Later: needs the late updates"):
+        Later.start(P, K)
+
+
 @pytest.mark.parametrize("p", [P, EQUAL], ids=["by_size", "equal"])
 def test_first_steps_of_f3ast_are_those_of_fedavg(p: np.ndarray) -> None:
     """If all are available, r(0) = K p, so that p_k / r_k = 1 / K.
