@@ -372,6 +372,14 @@ def _starts(
     first: float, last: float, round_seconds: int, devices: int, entries: int, name: str
 ) -> np.ndarray:
     """Times at which the rounds of a log start, `float64 [T]`."""
+    if last - first < round_seconds:
+        _LOGGER.warning(
+            "%s: all times lie within %s, less than a round of %s: give shorter rounds, or are the "
+            "times in another unit than seconds?",
+            name,
+            duration_text(last - first),
+            duration_text(round_seconds),
+        )
     first = np.floor(first / round_seconds) * round_seconds
     rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
     many = f"{name}: {rounds} rounds of {round_seconds} s"

@@ -228,6 +228,16 @@ def test_numbers_name_columns_if_they_count_them(tmp_path: Path) -> None:
     assert table(read_log(path)) == [[0, 1], [1, 0]]
 
 
+def test_a_log_within_one_round_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Days as Excel counts them, read as seconds."""
+    days = pd.DataFrame({"device": ["a", "a"], "time": [45444.0, 45453.9], "online": [1, 0]})
+    log_of_frame(days, 3600)
+    assert "within 9.9 s, less than a round of 1 h" in caplog.text
+    caplog.clear()
+    log_of_frame(days, 5)
+    assert not caplog.text
+
+
 def test_entries_that_look_wrong_are_said(caplog: pytest.LogCaptureFixture) -> None:
     events = {"device": ["a"] * 3, "time": [0, HOUR, HOUR], "online": [1, 0, 1]}
     log_of_frame(pd.DataFrame(events))
