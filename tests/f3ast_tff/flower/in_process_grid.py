@@ -32,7 +32,7 @@ class InProcessGrid(Grid):
         self.silent: dict[str, set[int]] = {"query": set(), "train": set(), "evaluate": set()}
         self.asleep = 0
         self.sent: list[tuple[str, int, int]] = []
-        self._app = app
+        self._app, self._run = app, None
         self._replies: dict[str, Message] = {}
         self._contexts = {
             self.node[k]: Context(
@@ -46,14 +46,14 @@ class InProcessGrid(Grid):
         }
 
     def set_run(self, run: Any) -> None:
-        raise NotImplementedError
+        self._run = run
 
     @property
     def run(self) -> Any:
-        raise NotImplementedError
+        return self._run
 
     def create_message(self, *arguments: Any, **named: Any) -> Message:
-        raise NotImplementedError
+        return Message(*arguments, **named)
 
     def get_node_ids(self) -> Iterable[int]:
         return [self.node[k] for k in sorted(self.connected)]
