@@ -94,6 +94,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
         ("fedlaavg_table2", 6 * 3),
+        ("fedlaavg_table3", (1 + 4 + 3 + 4) * 3),
     ],
 )
 def test_number_of_runs(name: str, runs: int) -> None:
@@ -239,6 +240,28 @@ def test_fedlaavg_table2_is_a_tenth_of_the_flag_files() -> None:
         }
         assert full[of_a_round] == 10 * own[of_a_round]
         assert full["num_clients"] == 10 * own["num_clients"]
+
+
+def test_fedlaavg_table3_moves_one_setting_from_table_2() -> None:
+    """N, with K = N / 10; E; or K. With E = 1 the second turn, E / 2 rounded down, would be none."""
+    (base,) = {
+        tuple(run.configuration.identity.items())
+        for run in built_in("fedlaavg_table2").runs
+        if run.name == "turns_memory-draw0"
+    }
+    moved = set()
+    for run in built_in("fedlaavg_table3").runs:
+        if run.settings["data_seed"] == 0:
+            own = run.configuration.identity
+            assert own.keys() == dict(base).keys()
+            moved.add(tuple((name, own[name]) for name, value in base if own[name] != value))
+    swept = [
+        *((("num_clients", n), ("clients_per_round", n // 10)) for n in (20, 40, 60, 80)),
+        (("alternating_period", 1), ("alternating_ratio", 1.0)),
+        *((("alternating_period", rounds),) for rounds in (5, 15)),
+        *((("clients_per_round", k),) for k in (2, 4, 6, 8)),
+    ]
+    assert {frozenset(each) for each in moved} == {frozenset(each) for each in [(), *swept]}
 
 
 @pytest.mark.parametrize(
