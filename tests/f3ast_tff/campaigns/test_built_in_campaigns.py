@@ -243,7 +243,7 @@ def test_fedlaavg_table2_is_a_tenth_of_the_flag_files() -> None:
 
 
 def test_fedlaavg_table3_moves_one_setting_from_table_2() -> None:
-    """N, with K = N / 10; E; or K. With E = 1 the second turn, E / 2 rounded down, would be none."""
+    """N, with K = N / 10; E; or K. With E = 1, E / 2 rounded down would be no second turn."""
     (base,) = {
         tuple(run.configuration.identity.items())
         for run in built_in("fedlaavg_table2").runs
