@@ -103,9 +103,12 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     `shown`: `above`, `below` or `open`.
 
     Raises:
-        RunsError: If runs of a claim are missing or differ in a further setting.
+        RunsError: If runs of a claim are missing or differ in a further setting, or no claim has
+            two runs.
     """
     claims = [claim for question in plan for claim in _claims(question, scores)]
+    if not claims:
+        raise RunsError("no pair of the plan has two runs in common, which a difference needs")
     families: dict[str, list[PlannedClaim]] = {}
     for claim in claims:
         if claim.question.status == PLANNED:

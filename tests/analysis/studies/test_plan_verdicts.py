@@ -112,3 +112,13 @@ def test_a_question_at_equal_seconds(files: tuple[str, Path]) -> None:
         read_plan(files[0]), read_scores(files[1]).query("availability=='always'")
     )
     assert found["at"].tolist() == ["8 s"] and found["shown"].tolist() == ["above"]
+
+
+def test_scores_of_one_draw_have_no_verdict(
+    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, path = files
+    scores = pd.read_csv(path)
+    scores[scores["data_seed"] == 0].to_csv(path, index=False)
+    assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}"]) == 2
+    assert "has two runs in common" in capsys.readouterr().err
