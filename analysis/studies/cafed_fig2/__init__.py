@@ -1,0 +1,1 @@
+"""CA-Fed, Fig. 2: convergence speed against bias, for several kappa^2."""
