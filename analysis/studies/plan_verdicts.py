@@ -5,7 +5,8 @@ python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown, with
-uncorrected intervals. A run whose accuracy, or loss of that kind, is not finite has accuracy 0.
+uncorrected intervals. With --counts a row stands for all cells of a difference. A run whose
+accuracy, or loss of that kind, is not finite has accuracy 0.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.text_values import integer_range
 
 _HEADINGS = ("difference", "score", "at", "mean", "interval", "median", "above 0", "p", "shown")
+_SHOWN = ("above", "open", "below")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Flags:
     plan: str = parameter(REQUIRED, "campaign with the plan")
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
     added: bool = parameter(False, "show the questions that were not planned, uncorrected")
+    counts: bool = parameter(
+        False, "a row per difference: its mean over cells, and in how many cells it is shown"
+    )
     out: str | None = parameter(
         None, "CSV file to write or replace, a row per claim, in place of tables", is_path=True
     )
@@ -90,7 +95,7 @@ def main(flags: Flags) -> None:
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
         raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
-    show("\n\n".join(_tables(shown)))
+    show("\n\n".join(_tables(shown, flags.counts)))
 
 
 def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> pd.DataFrame:
@@ -225,7 +230,7 @@ def _time(question: PlannedQuestion) -> str:
     return f"round {when}" if isinstance(when, int) else when.replace("_", " ")
 
 
-def _tables(table: pd.DataFrame) -> Iterator[str]:
+def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
     """A table per family, and one per time of asking for what was not planned."""
     for key, rows in table.groupby(["family", "said"], sort=False):
         family, said = cast(tuple[str, str], key)
@@ -235,7 +240,8 @@ def _tables(table: pd.DataFrame) -> Iterator[str]:
             title += f"; {number} claims in one family, intervals and p corrected by Holm's rule"
         else:
             title += "; intervals and p not corrected"
-        yield "\n\n".join(filter(None, [f"{title}:", _table(rows), _outlying(rows)]))
+        parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows)]
+        yield "\n\n".join(filter(None, [f"{title}:", *parts]))
 
 
 def _outlying(rows: pd.DataFrame) -> str:
@@ -249,8 +255,26 @@ def _claim(row: Mapping[Hashable, Any]) -> str:
     return str(row["difference"]) + (f", {row['cell']}" if row["cell"] else "")
 
 
-def _table(rows: pd.DataFrame) -> str:
+def _counts(rows: pd.DataFrame) -> str:
+    """Each difference in the mean over cells, and the cells in which it is above, open or below."""
     shown = []
+    for key, same in rows.groupby(["difference", "score", "at"], sort=False):
+        name, score, at = cast(tuple[str, str, str], key)
+        of_cells = same[same["cell"] != ""]["shown"]
+        counts = [str((of_cells == each).sum()) for each in _SHOWN]
+        mean = _rows_shown(same[same["cell"] == ""])
+        known = mean[0] if mean else (name, score.replace("_", " "), at, *[""] * len(_HEADINGS[3:]))
+        shown.append((*known, *counts))
+    headings = *_HEADINGS[:-1], "shown in the mean", *(f"cells {each}" for each in _SHOWN)
+    return markdown_table(headings, shown)
+
+
+def _table(rows: pd.DataFrame) -> str:
+    return markdown_table(_HEADINGS, _rows_shown(rows))
+
+
+def _rows_shown(rows: pd.DataFrame) -> list[tuple[str, ...]]:
+    shown: list[tuple[str, ...]] = []
     for row in rows.to_dict("records"):
         signs = f"{row['above']} of {row['draws']}"
         ends = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
@@ -259,7 +283,7 @@ def _table(rows: pd.DataFrame) -> str:
         shown.append(
             (_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["shown"])
         )
-    return markdown_table(_HEADINGS, shown)
+    return shown
 
 
 if __name__ == "__main__":

@@ -217,9 +217,10 @@ class FusedRound:
 
     def over_waves(self, work: PackedWork, wave: Callable[[Any, Any], Any], begin: Any) -> Any:
         """Returns `wave(w, ... wave(1, wave(0, begin)))`, over all waves of a round."""
-        if self.form.steps is not None and len(work.steps) == 1:
+        bounded, most = self.form.steps is not None, len(work.steps)
+        if bounded and most == 1:
             return wave(0, begin)
-        return lax.fori_loop(0, work.num_waves, wave, begin)
+        return lax.fori_loop(0, most if bounded else work.num_waves, wave, begin)
 
 
 def summed_nothing(

@@ -99,7 +99,8 @@ def _activated(z: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
 def _together(x: Any, layers: Sequence[Layer]) -> list[tuple[Any, ...]]:
     """As `_by_layer`: in iteration k layer l is at chunk k - l."""
     recurrent = jnp.stack([layer.recurrent for layer in layers])
-    length, batch, units = *x.shape[:2], recurrent.shape[1]
+    length, batch = x.shape[:2]
+    units = recurrent.shape[1]
     projected = _chunks(x @ layers[0].kernel + layers[0].bias)
     number = len(projected)
     zero = jnp.zeros((len(layers), batch, units), x.dtype)
@@ -170,18 +171,6 @@ def _before(values: Any) -> Any:
     return jnp.concatenate([jnp.zeros_like(values[:1]), values[:-1]])
 
 
-def _back_cell(
-    state: tuple[Any, Any], dh_here: Any, slopes: _Slopes, transposed: Any
-) -> tuple[tuple[Any, Any], Any]:
-    """The dh and dc that a step adds to those of the step before, and its dz."""
-    dh_next, dc_next = state
-    of_i, of_f, of_g, of_o = slopes.gates
-    dh = dh_here + dh_next
-    dc = dc_next + dh * slopes.of_c
-    dz = jnp.concatenate([dc * of_i, dc * of_f, dc * of_g, dh * of_o], axis=-1)
-    return (dz @ transposed, dc * slopes.f), dz
-
-
 def _back_by_layer(
     dh: Any, transposed: Sequence[tuple[Any, Any]], slopes: Sequence[_Slopes]
 ) -> list[Any]:
@@ -190,8 +179,15 @@ def _back_by_layer(
     for (kernel, recurrent), of_layer in zip(reversed(transposed), reversed(slopes)):
         zero = jnp.zeros_like(dh[0])
 
-        def step(state: Any, here: Any, recurrent: Any = recurrent) -> tuple[Any, Any]:
-            return _back_cell(state, *here, recurrent)
+        def step(
+            state: tuple[Any, Any], here: tuple[Any, _Slopes], recurrent: Any = recurrent
+        ) -> tuple[Any, Any]:
+            (dh_next, dc_next), (dh_here, slopes) = state, here
+            of_i, of_f, of_g, of_o = slopes.gates
+            dh = dh_here + dh_next
+            dc = dc_next + dh * slopes.of_c
+            dz = jnp.concatenate([dc * of_i, dc * of_f, dc * of_g, dh * of_o], axis=1)
+            return (dz @ recurrent, dc * slopes.f), dz
 
         dz = lax.scan(step, (zero, zero), (dh, of_layer), reverse=True)[1]
         found.insert(0, dz)
@@ -220,7 +216,7 @@ def _back_together(
         products, dc, above = carry
         top, of_c, gates, f = here
         dh_here = jnp.concatenate([above, top[None]])
-        steps = []
+        steps: list[Any] = []
         for t in reversed(range(_CHUNK)):
             dh = dh_here[:, t] + sum(products[:, gate] for gate in range(4))
             dc = dc + dh * of_c[:, t]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+from f3ast_tff.models.jax_layers.lstm import Layer
 
 _IMAGES = ("HWNC", "HWIO", "HWNC")
 
@@ -32,15 +35,20 @@ def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float
     return normalised.reshape(x.shape) * scale + offset
 
 
-def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+def lstm(x: Any, layers: Sequence[Layer]) -> Any:
     """The plain `lstm.lstm`, which JAX differentiates."""
+    for layer in layers:
 
-    def step(state: tuple[Any, Any], x_t: Any) -> tuple[Any, Any]:
-        h, c = state
-        i, f, g, o = jnp.split(x_t @ kernel + h @ recurrent + bias, 4, axis=1)
-        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-        h = jax.nn.sigmoid(o) * jnp.tanh(c)
-        return (h, c), h
+        def step(
+            state: tuple[Any, Any], x_t: Any, layer: Layer = layer
+        ) -> tuple[tuple[Any, Any], Any]:
+            h, c = state
+            z = x_t @ layer.kernel + h @ layer.recurrent + layer.bias
+            i, f, g, o = jnp.split(z, 4, axis=1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
 
-    zero = jnp.zeros((x.shape[1], recurrent.shape[0]), x.dtype)
-    return lax.scan(step, (zero, zero), x)[1]
+        zero = jnp.zeros((x.shape[1], layer.recurrent.shape[0]), x.dtype)
+        x = lax.scan(step, (zero, zero), x)[1]
+    return x

@@ -122,3 +122,12 @@ def test_scores_of_one_draw_have_no_verdict(
     scores[scores["data_seed"] == 0].to_csv(path, index=False)
     assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}"]) == 2
     assert "has two runs in common" in capsys.readouterr().err
+
+
+def test_counts_of_cells(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """A row per difference: its mean over cells, shown above 0 in one of two cells."""
+    plan, path = files
+    assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}", "--counts"]) == 0
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert row.startswith("| F3AST − FedAvg | sample accuracy | round 10 | +0.051 |")
+    assert row.endswith("| above | 1 | 1 | 0 |")

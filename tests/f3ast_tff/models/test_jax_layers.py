@@ -16,7 +16,7 @@ from f3ast_tff.models import CharacterLSTM, ResNet18, SmallCNN
 from f3ast_tff.models.jax_layers import plain
 from f3ast_tff.models.jax_layers.convolution import convolution
 from f3ast_tff.models.jax_layers.group_norm import group_norm
-from f3ast_tff.models.jax_layers.lstm import lstm
+from f3ast_tff.models.jax_layers.lstm import Layer, lstm
 from f3ast_tff.models.jax_layers.max_pool import max_pool
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import Network, images, text
@@ -131,28 +131,41 @@ def test_value_and_gradients(sides: tuple[int, int], size: int, stride: int, pad
         np.testing.assert_allclose(got, expected, atol=1e-4 * np.abs(expected).max())
 
 
-def test_value_and_gradients_of_lstm() -> None:
+@pytest.mark.parametrize("on", ["cpu", "default"])
+@pytest.mark.parametrize(("length", "num_layers"), [(13, 2), (5, 3), (8, 1)])
+def test_value_and_gradients_of_lstm(
+    length: int, num_layers: int, on: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The form of a CPU, and that of an accelerator, whose layers step together in chunks of 8."""
+    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *values, **forms: forms[on](*values))
     rng = np.random.default_rng(0)
-    shapes = [(5, 2, 3), (3, 16), (4, 16), (16,)]
-    arguments = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
-    upstream = rng.normal(size=(5, 2, 4)).astype(np.float32)
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.3, shape).astype(np.float32)
+
+    x = normal(length, 2, 3)
+    layers = [
+        Layer(normal(4 if layer else 3, 16), normal(4, 16), normal(16))
+        for layer in range(num_layers)
+    ]
 
     def both(function: Any) -> tuple[Any, Any]:
-        def value_and_gradients(*arguments: Any) -> tuple[Any, Any]:
-            y, back = jax.vjp(function, *arguments)
-            return y, back(upstream)
+        def total(x: Any, layers: Any) -> tuple[Any, Any]:
+            y = function(x, layers)
+            return (y**3).sum(), y
 
-        return run(value_and_gradients, *arguments)
+        gradients, y = run(jax.grad(total, (0, 1), has_aux=True), x, layers)
+        return y, jax.tree_util.tree_leaves(gradients)
 
     (ours, our_gradients), (theirs, their_gradients) = both(lstm), both(plain.lstm)
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    for got, expected in zip(our_gradients, their_gradients):
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    for got, expected in zip(our_gradients, their_gradients, strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
 def test_one_step_by_hand() -> None:
     """All gates are s(0) = 1/2, the cell's candidate is tanh(1): h = tanh(tanh(1) / 2) / 2."""
     bias = np.array([0, 0, 1, 0], np.float32)
-    zeros = np.zeros((1, 1, 1), np.float32), np.zeros((1, 4), np.float32)
-    got = run(lstm, *zeros, zeros[1], bias)
+    zeros = np.zeros((1, 4), np.float32)
+    got = run(lstm, np.zeros((1, 1, 1), np.float32), [Layer(zeros, zeros, bias)])
     np.testing.assert_allclose(got, [[[np.tanh(np.tanh(1) / 2) / 2]]], rtol=1e-6)
