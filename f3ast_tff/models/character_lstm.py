@@ -73,10 +73,10 @@ class CharacterLSTM:
         """Returns logits `[batch, length, vocabulary]` of integer ids `[batch, length]`."""
         from f3ast_tff.models.jax_layers.lstm import Layer, lstm
 
-        embedding, *of_layers, kernel, bias = weights
+        embedding, in_1, across_1, bias_1, in_2, across_2, bias_2, kernel, bias = weights
         # Time first, so that a step of the loops reads and writes contiguous memory.
         x = embedding[inputs.T]
-        x = lstm(x, [Layer(*of_layers[:3]), Layer(*of_layers[3:])])
+        x = lstm(x, [Layer(in_1, across_1, bias_1), Layer(in_2, across_2, bias_2)])
         return (x @ kernel + bias).transpose(1, 0, 2)
 
     def penalty(self, weights: Any) -> Any:
