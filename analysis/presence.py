@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from scipy import stats  # type: ignore[import-untyped]
 
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there, read_client_scores

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.compare.scored import varying
 from f3ast_tff.analysis.report.readings import readings, switched
-from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying, varying_within
+from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying_within
 from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.presence import ByPresence, by_presence, draw_presence
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.availability.logs.mask_files import write_masks
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.records.outputs import write_client_scores

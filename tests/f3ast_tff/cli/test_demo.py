@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.differences import methods_of
+from f3ast_tff.analysis.compare.judge import FEWEST_DRAWS
+from f3ast_tff.analysis.compare.methods import methods_of
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.cli import demo
 from f3ast_tff.cli.main import main
