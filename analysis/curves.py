@@ -17,7 +17,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from f3ast_tff.analysis.compare.scored import Pair, RunsError, Scored, varying
-from f3ast_tff.analysis.compare.times import CLOCK
+from f3ast_tff.analysis.compare.times import CLOCK, Course
 from f3ast_tff.analysis.line_styles import Look, literal, looks_of
 from f3ast_tff.analysis.run_groups import CONDITION, G, RunGroup, describe, partition
 from f3ast_tff.analysis.texts import counted
@@ -36,16 +36,16 @@ def has_clock(group: Scored) -> bool:
     return all(np.isfinite(_values(course, CLOCK)).all() for course in group.courses.values())
 
 
-def _values(course: pd.DataFrame, x: str) -> pd.Series[Any]:
-    """A run's x values, `float64 [n]`: a column, NaN where there is none, or sums of bytes."""
-    missing = pd.Series(np.nan, course.index)
+def _values(course: Course, x: str) -> np.ndarray:
+    """A run's x values, `[n]`: a column, NaN where there is none, or sums of bytes."""
+    missing = np.full(len(course["round"]), np.nan)
     if x == "bytes":
         return course.get("bytes_down", missing) + course.get("bytes_up", missing)
     return course.get(x, missing)
 
 
 def _finite_values(group: Scored, pair: Pair, x: str) -> np.ndarray:
-    values = _values(group.courses[pair], x).to_numpy(np.float64)
+    values = _values(group.courses[pair], x).astype(np.float64)
     if not np.isfinite(values).all():
         name = group.name_of(pair)
         raise RunsError(f"{name} has no {x} to draw against: no clock, see --delivery")
@@ -207,7 +207,8 @@ def _by_draw(group: Scored, column: str, x: str) -> pd.DataFrame:
         times = np.linspace(begin, max(begin, end), _COMMON_TIMES)
     by_draw: dict[int, list[pd.Series[Any]]] = {}
     for pair in sorted(group.courses):
-        scores = group.courses[pair].set_index("round")[column]
+        course = group.courses[pair]
+        scores = pd.Series(course[column], index=course["round"])
         if at:
             scores = pd.Series(np.interp(times, at[pair], scores), index=times)
         by_draw.setdefault(pair.draw, []).append(scores)

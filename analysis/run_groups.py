@@ -8,10 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
-
 from f3ast_tff.analysis.compare.scored import Pair, RunsError, Score, Scored, summarised, varying
-from f3ast_tff.analysis.compare.times import FINAL, Time
+from f3ast_tff.analysis.compare.times import FINAL, Course, Time
 from f3ast_tff.analysis.run_inputs import data_names, file_names, pairs_of
 from f3ast_tff.analysis.runs import Run, not_begun, read_run, run_folders, unfinished_line
 
@@ -67,7 +65,7 @@ class RunGroup(Scored):
         return self.first.generates_data
 
     @cached_property
-    def courses(self) -> Mapping[Pair, pd.DataFrame]:  # type: ignore[override]
+    def courses(self) -> Mapping[Pair, Course]:  # type: ignore[override]
         """Evaluations by run; scores have their names without `test_`."""
         return {pair: run.course for pair, run in self.runs.items()}
 

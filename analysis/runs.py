@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import Pair, RunsError, scores_named
+from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.analysis.method_names import PLAIN_MEAN, is_plain_mean, own_aggregation
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
@@ -117,9 +118,9 @@ class Run:
         return scores_named(self.directions)
 
     @cached_property
-    def course(self) -> pd.DataFrame:
+    def course(self) -> Course:
         """Evaluations for comparisons: `metrics` with scores named without `test_`."""
-        return self.metrics.rename(columns=lambda name: name.removeprefix("test_"))
+        return course_of(self.metrics)
 
     @property
     def pooled(self) -> bool:
@@ -142,6 +143,15 @@ class Run:
             return read_selection(self.path, self.summary)
         except DamagedResult as error:
             raise RunsError(f"damaged run: {one_line(error)}") from error
+
+
+def course_of(metrics: pd.DataFrame) -> Course:
+    """Returns the numbers of `metrics.csv` by column; scores have their names without `test_`."""
+    return {
+        str(name).removeprefix("test_"): column.to_numpy()
+        for name, column in metrics.items()
+        if column.dtype.kind in "iufb"
+    }
 
 
 def takes_mean(run: Run) -> bool:

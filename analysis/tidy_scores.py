@@ -18,7 +18,7 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.compare.pairs import ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, scores_named, varying
-from f3ast_tff.analysis.compare.times import FINAL
+from f3ast_tff.analysis.compare.times import FINAL, Course
 from f3ast_tff.analysis.method_names import (
     PLAIN_MEAN,
     display_of,
@@ -221,17 +221,19 @@ def kept_groups(table: pd.DataFrame) -> list[Kept]:
     draws, seeds, rounds = (table[name].tolist() for name in ("draw", _SEED, _ROUND))
     scores = scores_of(table)
     measured = [name for name in (_ROUND, *scores, CLOCK) if name in table]
-    metrics = table[measured]
+    metrics = {name: table[name].to_numpy() for name in measured}
     ways = table[WAYS].tolist() if WAYS in table else ["accuracy higher, loss lower"] * len(table)
     run_of = table.groupby([*names, "draw", _SEED], sort=False).ngroup().to_numpy()
     order = np.lexsort((rounds, run_of))
     found: dict[Key, Kept] = {}
-    courses: dict[Key, dict[Pair, pd.DataFrame]] = {}
+    courses: dict[Key, dict[Pair, Course]] = {}
     for rows in np.split(order, np.flatnonzero(np.diff(run_of[order])) + 1):
         first = int(rows[0])
         settings = {name: values[first] for name, values in texts.items()}
         key = tuple(settings.values())
-        courses.setdefault(key, {})[Pair(draws[first], seeds[first])] = metrics.iloc[rows]
+        courses.setdefault(key, {})[Pair(draws[first], seeds[first])] = {
+            name: values[rows] for name, values in metrics.items()
+        }
         if key not in found:
             found[key] = Kept(
                 settings, courses[key], _directions(ways[first]), generates_data(settings["task"])

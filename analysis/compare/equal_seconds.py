@@ -69,7 +69,7 @@ class AtSeconds:
         for group in groups:
             runs = {}
             for pair, run in group.runs.items():
-                metrics = run.metrics[clock_of(run.metrics) <= end]
+                metrics = run.metrics[clock_of(run.course) <= end]
                 if metrics.empty:
                     raise RunsError(f"{run.path} has no evaluation up to {end:g} seconds")
                 # Without the summary, whose scores are those of the whole run.

@@ -38,6 +38,8 @@ SIZES = (AS_PRINTED, SMALLER, LARGER, OPEN)
 SAME = "same"
 RELATIONS = ("better", SAME, "not worse")
 HOLM, UNCORRECTED = "Holm", "none"
+# Tests of a direction: the interval of the mean, or the exact sign test over draws.
+OF_MEAN, OF_SIGNS = "mean", "signs"
 # Probability of any false verdict in a family.
 ERROR = 0.05
 # Chosen here: with 5 draws t(0.975) is 2.78, with 3 it is 4.30.
@@ -145,20 +147,22 @@ class Verdict:
         return math.nan if self.claim.paired is None else self.claim.paired.mean
 
 
-def judge(claims: Sequence[Claim], correction: str = HOLM) -> list[Verdict]:
+def judge(claims: Sequence[Claim], correction: str = HOLM, test: str = OF_MEAN) -> list[Verdict]:
     """Judges the claims of one family, in their order.
 
     Args:
         claims: The claims. One without a test does not count in the correction.
         correction: `HOLM`, or `UNCORRECTED` for 95% intervals and p values as they are.
+        test: `OF_MEAN`, or `OF_SIGNS`, which no single draw decides.
     """
-    directions = _Tests([_p_of_direction(claim) for claim in claims], correction)
+    directions = _Tests([_p_of_direction(claim, test) for claim in claims], correction)
     sizes = _Tests([_p_of_size(claim) for claim in claims], correction)
     return [
         _verdict(
             claim,
             error=directions.errors[place],
             p=directions.corrected[place],
+            rejected=directions.rejected[place],
             size_error=sizes.errors[place],
         )
         for place, claim in enumerate(claims)
@@ -182,12 +186,14 @@ class _Tests:
 
     Attributes:
         errors: Error of the test that judges each claim, in (0, `ERROR`]; `None` without a test.
-        corrected: P values, corrected: at most `ERROR` if rejected; NaN without a test.
+        corrected: P values, corrected; NaN without a test.
+        rejected: Whether each null hypothesis is rejected.
     """
 
     def __init__(self, p_values: Sequence[float | None], correction: str) -> None:
         self.errors: list[float | None] = [None] * len(p_values)
         self.corrected = [math.nan] * len(p_values)
+        self.rejected = [False] * len(p_values)
         known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
         error, largest, stands = ERROR, 0.0, False
         for rank, (p, place) in enumerate(known):
@@ -197,14 +203,15 @@ class _Tests:
                 stands = p > error
             largest = max(largest, p * number)
             self.errors[place] = error
+            self.rejected[place] = not stands
             self.corrected[place] = min(largest, 1.0) if correction == HOLM else p
 
 
-def _p_of_direction(claim: Claim) -> float | None:
+def _p_of_direction(claim: Claim, test: str) -> float | None:
     found = claim.found
     if found is None or not claim.can_test or claim.relation == SAME:
         return None
-    return found.p_value
+    return found.p_value if test == OF_MEAN else found.sign_p_value
 
 
 def _p_of_size(claim: Claim) -> float | None:
@@ -214,7 +221,9 @@ def _p_of_size(claim: Claim) -> float | None:
     return found.p_of(claim.printed)
 
 
-def _verdict(claim: Claim, error: float | None, p: float, size_error: float | None) -> Verdict:
+def _verdict(
+    claim: Claim, error: float | None, p: float, rejected: bool, size_error: float | None
+) -> Verdict:
     """Judges one claim by tests with these errors; `None` for a missing test."""
     found = claim.found
     size = None if claim.printed is None else OPEN
@@ -222,7 +231,7 @@ def _verdict(claim: Claim, error: float | None, p: float, size_error: float | No
         sign = claim.paired.sign
         low, high = sorted(sign * end for end in found.interval(1 - size_error))
         size = _size(low, high, sign * (claim.printed or 0.0))
-    word, reason = _direction(claim, error)
+    word, reason = _direction(claim, rejected)
     low, high = _ends(claim, error)
     return Verdict(
         claim,
@@ -237,7 +246,7 @@ def _verdict(claim: Claim, error: float | None, p: float, size_error: float | No
     )
 
 
-def _direction(claim: Claim, error: float | None) -> tuple[str, str]:
+def _direction(claim: Claim, rejected: bool) -> tuple[str, str]:
     """The word, and the reason if no test decided."""
     found, paired = claim.found, claim.paired
     if reason := claim.reason_not_judged:
@@ -247,7 +256,7 @@ def _direction(claim: Claim, error: float | None) -> tuple[str, str]:
     if claim.loser:
         word = {"A": WORSE, "B": BETTER}.get(claim.loser, CLOSE)
         return word, paired.divergence.said()
-    if error is None or found.p_value > error:
+    if not rejected:
         return CLOSE, ""
     return (BETTER if found.is_above == paired.higher_is_better else WORSE), ""
 

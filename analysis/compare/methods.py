@@ -226,7 +226,7 @@ def saved_words(
         return ""
     ahead, behind = (a, b) if verdict.word == BETTER else (b, a)
     # With one evaluation nothing is known of the way there.
-    if min(len(course) for course in ahead.courses.values()) < 2:
+    if min(len(course["round"]) for course in ahead.courses.values()) < 2:
         return ""
     found = saved(ahead, behind, score, time)
     return "" if found is None else render.saved_sentence(found, labels[ahead], labels[behind])

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from f3ast_tff.analysis.compare.times import FINAL, NotEvaluated, Time, measured
+from f3ast_tff.analysis.compare.times import FINAL, Course, NotEvaluated, Time, measured
 
 
 class Pair(NamedTuple):
@@ -36,14 +35,13 @@ class Scored:
         settings: Settings of all the runs, by name.
         directions: Whether a higher score is better, by the score's name without `sample_` or
             `user_`, such as `accuracy`.
-        courses: Evaluations by run, see `times`; columns `round`, the scores, and
-            `simulated_seconds` if there is a clock.
+        courses: Evaluations by run, see `times`.
         generates_data: Whether the task generates its data, so that there are other draws.
     """
 
     settings: Mapping[str, Any]
     directions: Mapping[str, bool]
-    courses: Mapping[Pair, pd.DataFrame]
+    courses: Mapping[Pair, Course]
     generates_data: bool
 
     def name_of(self, pair: Pair) -> str:
@@ -84,12 +82,17 @@ class Scored:
             RunsError: If a run was not evaluated at that time.
         """
         score, when = measured(metric, time)
+        # A cell of a table stands in many pairs.
+        known: dict[tuple[str, Time], dict[Pair, float]] = vars(self).setdefault("_known", {})
+        if (score, when) in known:
+            return known[score, when]
         found, higher = {}, self.higher_is_better(score)
         for pair, course in self.courses.items():
             try:
                 found[pair] = when.value(course, score, higher)
             except NotEvaluated as error:
                 raise RunsError(f"{self.name_of(pair)} has {error}") from error
+        known[score, when] = found
         return found
 
 
@@ -98,7 +101,7 @@ class Kept(Scored):
     """Runs of which only scores are kept; see `Scored` for the attributes."""
 
     settings: Mapping[str, Any]
-    courses: Mapping[Pair, pd.DataFrame]
+    courses: Mapping[Pair, Course]
     directions: Mapping[str, bool]
     generates_data: bool = False
 

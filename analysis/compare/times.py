@@ -1,7 +1,7 @@
 """The time at which runs are compared, and the value of a score at that time.
 
-A run's course is a frame with a row per evaluation: `round`, rising; `simulated_seconds` if the run
-has a clock; a column per score.
+A run's course is its evaluations, an array `[n]` by name: `round`, rising; `simulated_seconds` if
+the run has a clock; each score.
 
 The time until a score is that of the first evaluation that has it. A run that does not have it by
 the end S is censored: it counts as S. So min(T, S) is compared, whose mean is the mean time
@@ -11,15 +11,16 @@ restricted to S: it is known for every run, and it is an expectation even if som
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.records.metrics import count_of_last_10_percent
 
 CLOCK = "simulated_seconds"
+Course = Mapping[str, np.ndarray]
 FINAL, LAST_10_PERCENT = "final", "mean_of_last_10_percent"
 # Periods of every run. The others are of kept studies: the best score over all evaluations, its
 # mean over their second half, and there the mean size of its change from one to the next.
@@ -79,7 +80,7 @@ class Time:
         unit = "rounds" if self.seconds is None else "seconds"
         return f"{kind}_{unit}_to_{self.reach:g}_{name}"
 
-    def value(self, course: pd.DataFrame, score: str, higher_is_better: bool) -> float:
+    def value(self, course: Course, score: str, higher_is_better: bool) -> float:
         """Returns a run's score at this time, or its time until the score.
 
         Args:
@@ -93,10 +94,10 @@ class Time:
         Raises:
             NotEvaluated: If the run has no evaluation at this time.
         """
-        seen = self._seen(course)
-        scores = seen[score].to_numpy(np.float64)
+        number = self._number(course)
+        scores = course[score][:number]
         if self.reach is not None:
-            clock = seen["round" if self.seconds is None else CLOCK].to_numpy(np.float64)
+            clock = course["round" if self.seconds is None else CLOCK][:number]
             end = clock[-1] if self.seconds is None else self.seconds
             there = scores >= self.reach if higher_is_better else scores <= self.reach
             return float(clock[there][0]) if there.any() else float(end)
@@ -112,31 +113,31 @@ class Time:
         half = scores[len(scores) // 2 :]
         return float((np.abs(np.diff(half)) if self.period == CHANGE else half).mean())
 
-    def reached(self, course: pd.DataFrame, score: str, higher_is_better: bool) -> bool:
+    def reached(self, course: Course, score: str, higher_is_better: bool) -> bool:
         """Returns whether a run has the score to reach by the end of this time."""
         assert self.reach is not None
-        scores = self._seen(course)[score].to_numpy(np.float64)
+        scores = course[score][: self._number(course)]
         found = scores >= self.reach if higher_is_better else scores <= self.reach
         return bool(found.any())
 
-    def _seen(self, course: pd.DataFrame) -> pd.DataFrame:
-        """The evaluations up to this time, the last one at it."""
+    def _number(self, course: Course) -> int:
+        """Number of evaluations up to this time, the last one at it."""
+        rounds = course["round"]
         if self.round is not None:
-            rounds = course["round"].to_numpy()
-            if self.reach is None and self.round not in rounds:
+            number = int(np.searchsorted(rounds, self.round, side="right"))
+            if number == 0 or (self.reach is None and rounds[number - 1] != self.round):
                 raise NotEvaluated(f"no evaluation of round {self.round}")
-            seen = course[rounds <= self.round]
-        elif self.seconds is not None:
-            seen = course[clock_of(course) <= self.seconds]
-            if seen.empty:
+            return number
+        if self.seconds is not None:
+            number = int(np.searchsorted(clock_of(course), self.seconds, side="right"))
+            if number == 0:
                 cure = "evaluate it more often, or give the others more rounds and --seconds"
                 raise NotEvaluated(f"no evaluation up to {self.seconds:g} seconds; {cure}")
-        else:
-            seen = course
-        if self.period == CHANGE and len(seen) < 3:
-            few = f"needs 3 evaluations or more, has {len(seen)}"
+            return number
+        if self.period == CHANGE and len(rounds) < 3:
+            few = f"needs 3 evaluations or more, has {len(rounds)}"
             raise NotEvaluated(f"too few evaluations: period {CHANGE} {few}")
-        return seen
+        return len(rounds)
 
 
 # Periods that the name of a metric can hold, by its first word.
@@ -168,12 +169,12 @@ def at(time: str | int | Time) -> Time:
     return Time(round=time) if isinstance(time, int) else Time(period=time)
 
 
-def clock_of(course: pd.DataFrame) -> np.ndarray:
+def clock_of(course: Course) -> np.ndarray:
     """Returns simulated seconds by evaluation, `float64 [n]`.
 
     Raises:
         NotEvaluated: If the run has no clock.
     """
-    if CLOCK not in course or not np.isfinite(course[CLOCK]).all() or course.empty:
+    if CLOCK not in course or not len(course[CLOCK]) or not np.isfinite(course[CLOCK]).all():
         raise NotEvaluated(f"no {CLOCK} to compare at: no clock, see --delivery")
-    return course[CLOCK].to_numpy(np.float64)
+    return course[CLOCK]

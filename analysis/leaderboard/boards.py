@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from f3ast_tff.analysis.compare.pairs import best_first, mean_score
 from f3ast_tff.analysis.compare.scored import Kept
 from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs
@@ -194,7 +196,7 @@ def _runs(configuration: Configuration, kept: Kept) -> list[Run]:
         seeds = {n: v for n, v in zip(PAIR, pair) if n in settings}
         run = Run(
             path=Path(settings["run_name"]),
-            metrics=course.rename(columns=names),
+            metrics=pd.DataFrame({names.get(n, n): v for n, v in course.items()}),
             summary={},
             **{**facts, "settings": {**settings, **seeds}},
         )

@@ -135,7 +135,7 @@ def rounds_to(group: Kept, score: str, target: float) -> dict[int, float]:
     """
     by_draw: dict[int, list[pd.Series]] = {}
     for pair, course in group.courses.items():
-        column = course.set_index("round")[score]
+        column = pd.Series(course[score], index=course["round"])
         by_draw.setdefault(pair.draw, []).append(column)
     found = {}
     for draw, columns in by_draw.items():
@@ -207,7 +207,7 @@ def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
     }
     for panel, (title, methods) in zip(panels, parts.items()):
         for key, group in methods.items():
-            columns = [course.set_index("round")[score] for course in group.courses.values()]
+            columns = [pd.Series(c[score], index=c["round"]) for c in group.courses.values()]
             table = pd.concat(columns, axis=1)
             mean, error = table.mean(axis=1), table.sem(axis=1)
             look = looks[key]

@@ -10,6 +10,7 @@ uncorrected intervals. With --counts a row stands for all cells of a difference.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +21,21 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.compare.judge import (
+    BETTER,
     CLOSE,
     HOLM,
     NOT_JUDGED,
+    OF_MEAN,
+    OF_SIGNS,
     UNCORRECTED,
     WORDS,
+    WORSE,
     Claim,
     Verdict,
     judge,
 )
 from f3ast_tff.analysis.compare.leads import log_times
+from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
@@ -112,7 +118,9 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     `difference` and `cell` in words; `mean`, `low` and `high`, whose interval is corrected within
     the family if the claim was planned, nominal otherwise; `median`, `above`, `below`, `draws`,
     `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise;
-    `verdict` on the first row, of `judge.WORDS`, and `reason` if no test decided.
+    `verdict` on the first row, of `judge.WORDS`, and `reason` if no test decided; `signs`, the
+    verdict of the sign test, corrected likewise; `family_errs`, how often a large family of such
+    differences without effect has some direction, see `null_families`; NaN for a small one.
 
     Raises:
         RunsError: If runs of a claim are missing or differ in a further setting, or no claim has
@@ -125,12 +133,15 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     for claim in claims:
         name = claim.question.family if claim.question.status == PLANNED else ""
         families.setdefault(name, []).append(claim)
-    verdicts: dict[int, Verdict] = {}
+    rows: dict[int, dict[str, object]] = {}
     for name, members in families.items():
         correction = HOLM if name else UNCORRECTED
-        judged = judge([Claim(claim.paired) for claim in members], correction)
-        verdicts.update(zip(map(id, members), judged))
-    return pd.DataFrame([_row(claim, verdicts[id(claim)]) for claim in claims])
+        asked = [Claim(claim.paired) for claim in members]
+        verdicts, by_signs = (judge(asked, correction, test) for test in (OF_MEAN, OF_SIGNS))
+        errs = null_rejections(asked) if name and len(asked) >= LARGE else math.nan
+        for claim, verdict, signs in zip(members, verdicts, by_signs):
+            rows[id(claim)] = {**_row(claim, verdict), "signs": signs.word, "family_errs": errs}
+    return pd.DataFrame([rows[id(claim)] for claim in claims])
 
 
 def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
@@ -230,7 +241,8 @@ def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
             title += f"; {number} claims in one family, intervals and p corrected by Holm's rule"
         else:
             title += "; intervals and p not corrected"
-        parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows), _not_judged(rows)]
+        parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows)]
+        parts += [_not_judged(rows), _caveat(rows) if family else ""]
         yield "\n\n".join(filter(None, [f"{title}:", *parts]))
 
 
@@ -239,6 +251,22 @@ def _outlying(rows: pd.DataFrame) -> str:
     some = rows[(rows["verdict"] == CLOSE) & (rows["outliers"] != "")]
     said = [f"{_claim(row)}, {row['at']}: {row['outliers']}" for row in some.to_dict("records")]
     return f"Outlying draws of claims too close to call: {'; '.join(said)}." if said else ""
+
+
+def _caveat(rows: pd.DataFrame) -> str:
+    """How far a family can be trusted: its sign tests, and its error without effect."""
+    shown = rows[rows["verdict"].isin([BETTER, WORSE])]
+    if shown.empty:
+        return ""
+    same = int((shown["verdict"] == shown["signs"]).sum())
+    said = f"Of {len(shown)} directions {same} are also shown by sign tests, corrected likewise."
+    errs = float(rows["family_errs"].iloc[0])
+    if not math.isnan(errs):
+        said += (
+            f" In a family like this one without any effect some direction comes out in {errs:.0%} "
+            "(bootstrap of its draws)."
+        )
+    return said
 
 
 def _not_judged(rows: pd.DataFrame) -> str:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from f3ast_tff.advice import trial_tasks
 from f3ast_tff.advice.candidates import METHODS, Candidate, candidate
@@ -16,8 +15,8 @@ from f3ast_tff.advice.study import read_studies
 from f3ast_tff.analysis.compare.judge import BETTER, Claim, Verdict, judge
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired, ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair
-from f3ast_tff.analysis.compare.times import FINAL
-from f3ast_tff.analysis.runs import DIRECTIONS
+from f3ast_tff.analysis.compare.times import FINAL, Course
+from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs.availability_log import AvailabilityLog
@@ -208,7 +207,7 @@ def trial(
     clients = n if own else min(n, MOST_CLIENTS)
     chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]
-    courses: dict[str, dict[str, dict[Pair, pd.DataFrame]]] = {
+    courses: dict[str, dict[str, dict[Pair, Course]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
     }
     for draw in range(draws):
@@ -232,8 +231,7 @@ def trial(
                     given["data_seed"] = draw
                     given["availability"] = _named(table, names)
                 found = simulate(**{"availability": table, "seed": draw, **given})
-                course = found.metrics.rename(columns=lambda name: name.removeprefix("test_"))
-                courses[task][each.name][Pair(draw, draw)] = course
+                courses[task][each.name][Pair(draw, draw)] = course_of(found.metrics)
     runs = {
         task: {
             name: Kept({"task": task, "method": name}, of_name, DIRECTIONS, generates_data=True)

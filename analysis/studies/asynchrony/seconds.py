@@ -109,7 +109,10 @@ def drawn(runs: Sequence[Kept]) -> Figure:
 
 def _until(seconds: float, group: Kept) -> Kept:
     """The evaluations up to a time."""
-    courses = {p: course[course[CLOCK] <= seconds] for p, course in group.courses.items()}
+    courses = {
+        pair: {name: values[course[CLOCK] <= seconds] for name, values in course.items()}
+        for pair, course in group.courses.items()
+    }
     return replace(group, courses=courses)
 
 

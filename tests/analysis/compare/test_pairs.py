@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
+import numpy as np
 import pytest
 
 from f3ast_tff.analysis.compare.judge import BETTER, CLOSE, WORSE, Claim, judge
@@ -27,9 +27,11 @@ def runs(*scores: float, loss: float | tuple[float, ...] = 1.0) -> Kept:
     """Runs of draws 0, 1, ... with these final user accuracies and losses, 0.1 and 2 before."""
     losses = loss if isinstance(loss, tuple) else (loss,) * len(scores)
     courses = {
-        Pair(draw, draw): pd.DataFrame(
-            {"round": [50, 100], "user_accuracy": [0.1, score], "user_loss": [2.0, lost]}
-        )
+        Pair(draw, draw): {
+            "round": np.array([50, 100]),
+            "user_accuracy": np.array([0.1, score]),
+            "user_loss": np.array([2.0, lost]),
+        }
         for draw, (score, lost) in enumerate(zip(scores, losses))
     }
     return Kept({}, courses, {"accuracy": True, "loss": False}, generates_data=True)

@@ -129,6 +129,7 @@ def test_counts_of_cells(files: tuple[str, Path], capsys: pytest.CaptureFixture[
     """A row per difference: its mean over cells, better in one of two cells."""
     plan, path = files
     assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}", "--counts"]) == 0
-    row = capsys.readouterr().out.splitlines()[-1]
+    row, _, said = capsys.readouterr().out.splitlines()[-3:]
+    assert said.startswith("Of 2 directions 2 are also shown by sign tests")
     assert row.startswith("| F3AST − FedAvg | sample accuracy | round 10 | +0.051 |")
     assert row.endswith("| better | 1 | 1 | 0 |")

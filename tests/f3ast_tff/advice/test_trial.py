@@ -21,7 +21,7 @@ from f3ast_tff.advice.trial import (
     trial,
 )
 from f3ast_tff.analysis.compare.scored import Kept, Pair
-from f3ast_tff.analysis.runs import DIRECTIONS
+from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
 
@@ -33,8 +33,8 @@ PLAIN, MEAN, F3AST, SCAFFOLD = ("FedAvg, without replacement", "Plain mean", "F3
 def kept(scores: Sequence[float]) -> Kept:
     """Runs of draws 0, 1, ... with these final accuracies."""
     courses = {
-        Pair(draw, draw): pd.DataFrame(
-            {"round": [100], "user_accuracy": [score], "user_loss": [1.0]}
+        Pair(draw, draw): course_of(
+            pd.DataFrame({"round": [100], "user_accuracy": [score], "user_loss": [1.0]})
         )
         for draw, score in enumerate(scores)
     }
