@@ -7,7 +7,7 @@ values are corrected by Holm's rule for the number of differences in the table.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,7 @@ from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.judge import BETTER, ERROR, WORSE, Claim, Verdict, judge
 from f3ast_tff.analysis.compare.leads import over_time, saved
 from f3ast_tff.analysis.compare.pairs import best_first, paired
-from f3ast_tff.analysis.compare.scored import varying
+from f3ast_tff.analysis.compare.scored import Scored, varying
 from f3ast_tff.analysis.compare.times import FINAL, PERIODS, Time, at
 from f3ast_tff.analysis.method_names import method_label, without_own_aggregation
 from f3ast_tff.analysis.report.variants import told_apart
@@ -196,25 +196,42 @@ def judged(
     verdicts = judge([Claim(paired(a, b, score, time)) for a, b in chosen])
     rows = [
         {
-            "where": _where(a, world),
-            "a": labels[a],
-            "b": labels[b],
+            "where": _where(pair[0], world),
+            "a": labels[pair[0]],
+            "b": labels[pair[1]],
             **render.row(verdict),
-            "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, (a, b))),
-            "over_time": render.earlier(over_time(a, b, score, at(time))[:-1]),
-            "saved": saved_words(verdict, (a, b), score, at(time), labels),
-            "differs_in": _differs_in(a, b),
+            **_words(verdict, pair, score, at(time), labels),
+            "differs_in": _differs_in(*pair),
         }
-        for (a, b), verdict in zip(chosen, verdicts)
+        for pair, verdict in zip(chosen, verdicts)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def in_words(row: Mapping[Hashable, Any]) -> list[str]:
+def in_words(row: Mapping[Any, Any]) -> list[str]:
     """Returns a row of `differences` in words: the verdict, and the lead over time if known."""
     before = f"Before: {row['over_time']}." if row["over_time"] else ""
     more = " ".join(filter(None, [before, row["saved"]]))
     return [row["sentence"], *([f"  {more}"] if more else [])]
+
+
+def pair_in_words(
+    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+) -> list[str]:
+    """Returns a verdict on a pair in words, as `in_words`."""
+    return in_words(_words(verdict, pair, score, time, labels))
+
+
+def _words(
+    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+) -> dict[str, str]:
+    """The columns of words of `differences`."""
+    a, b = pair
+    return {
+        "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, pair)),
+        "over_time": render.earlier(over_time(a, b, score, time)[:-1]),
+        "saved": saved_words(verdict, pair, score, time, labels),
+    }
 
 
 def saved_words(
@@ -232,7 +249,7 @@ def saved_words(
     return "" if found is None else render.saved_sentence(found, labels[ahead], labels[behind])
 
 
-def said_at(time: str | int | Time, groups: Sequence[RunGroup]) -> str:
+def said_at(time: str | int | Time, groups: Sequence[Scored]) -> str:
     """Returns the time of a verdict in words, such as `at round 200`."""
     when = at(time)
     if when.reach is not None:
@@ -241,7 +258,7 @@ def said_at(time: str | int | Time, groups: Sequence[RunGroup]) -> str:
         return f"({unit} until {when.reach:g}{most})"
     if when.seconds is not None:
         return f"at {when.seconds:g} simulated seconds"
-    rounds = {group.settings["rounds"] for group in groups}
+    rounds = {int(each["round"][-1]) for group in groups for each in group.courses.values()}
     last = f"round {rounds.pop()}" if len(rounds) == 1 else "the last round"
     if when.round is not None:
         return f"at round {when.round}"

@@ -20,11 +20,11 @@ import numpy as np
 
 from f3ast_tff.advice.candidates import Candidate, candidate
 from f3ast_tff.analysis.compare.judge import Claim, judge
-from f3ast_tff.analysis.compare.methods import said_at
+from f3ast_tff.analysis.compare.methods import pair_in_words
 from f3ast_tff.analysis.compare.pairs import best_first, mean_score, paired
-from f3ast_tff.analysis.compare.render import cell, sentence
+from f3ast_tff.analysis.compare.render import cell
 from f3ast_tff.analysis.compare.scored import scores_named
-from f3ast_tff.analysis.compare.times import FINAL
+from f3ast_tff.analysis.compare.times import FINAL, Time
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import directions, read_run
 from f3ast_tff.analysis.study_runs import SCORES_OF
@@ -130,7 +130,9 @@ class Comparison:
 
     @property
     def _of_all(self) -> dict[str, Any]:
-        return {**self.conditions, "eval_every": max(self.conditions["rounds"], 1)}
+        # Ten points of a curve, so that the lead is known over time.
+        tenth = max(self.conditions["rounds"] // 10, 1)
+        return {"eval_every": tenth, **self.conditions}
 
     def tuning(self) -> Campaign:
         """Returns the campaign of all combinations on the draws held out."""
@@ -217,9 +219,11 @@ class Comparison:
             if name in verdicts:
                 row += f"  {cell(verdicts[name])} {verdicts[name].word}"
             lines.append(row)
-        for name, verdict in verdicts.items():
-            said = sentence(verdict, own, name, said_at(FINAL, [runs[own]]))
-            lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for name in others:
+            pair = (runs[own], runs[name])
+            labels = {runs[own]: own, runs[name]: name}
+            for said in pair_in_words(verdicts[name], pair, score, Time(), labels):
+                lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="    ")
         lines.append("  tuned:")
         for name, choice in chosen.items():
             values = ", ".join(f"{each} {value}" for each, value in choice.items())

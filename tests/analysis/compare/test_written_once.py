@@ -52,7 +52,10 @@ def places_of(pattern: str) -> set[str]:
     ("pattern", "places"),
     [
         # The correction of a family, a test's decision, and how often both err.
-        (r"ERROR / |p_value\w*\W+[<>]", {"analysis/compare/judge.py", "analysis/compare/null_families.py"}),
+        (
+            r"ERROR / |p_value\w*\W+[<>]",
+            {"analysis/compare/judge.py", "analysis/compare/null_families.py"},
+        ),
         # The value of a run that diverged.
         (r"-math\.inf if .*higher|0\.0 if .*(lost|diverged|worst)", {"analysis/compare/pairs.py"}),
         # Paired intervals, of other things than claims: importance, regret, means.

@@ -65,7 +65,7 @@ def test_all_methods_have_the_same_grid_as_far_as_they_have_the_settings(tmp_pat
     tuning = found.tuning()
     assert len(tuning.runs) == 2 * (6 + 3 + 6)
     assert {run.settings["data_seed"] for run in tuning.runs} == {100, 101}
-    assert {run.settings["eval_every"] for run in tuning.runs} == {4}
+    assert {run.settings["eval_every"] for run in tuning.runs} == {1}
     assert all(run.folder.is_relative_to(tmp_path / "tuning") for run in tuning.runs)
 
 
