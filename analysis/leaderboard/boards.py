@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.pairs import best_first, mean_score
-from f3ast_tff.analysis.compare.scored import Kept
+from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs
 from f3ast_tff.analysis.runs import Run, described
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, method_name
@@ -124,7 +124,7 @@ def read_boards(study: Study) -> list[Board]:
     """Returns the boards of a study.
 
     Raises:
-        RunsError: If the file cannot be read.
+        RunsError: If the file cannot be read, or the campaign lacks one of its runs.
     """
     table = runs_where(read_scores(study.scores), study.where)
     names = settings_of(table)
@@ -138,7 +138,10 @@ def read_boards(study: Study) -> list[Board]:
     }
     found = []
     for kept in kept_groups(table):
-        configuration = by_settings[tuple(kept.settings.values())]
+        configuration = by_settings.get(tuple(kept.settings.values()))
+        if configuration is None:
+            said = ", ".join(f"{name} {value}" for name, value in kept.settings.items() if value)
+            raise RunsError(f"{study.scores}: the campaign {study.name} has no run of {said}")
         (group,), _ = group_runs(_runs(configuration, kept))
         found.append((group, kept.settings, configuration))
     worlds = {group: tuple(sorted(group.world.items())) for group, _, _ in found}

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from f3ast_tff.campaigns.grid import Campaign
 
 _USAGE = """
-F3AST, FedAvg with and without replacement, and a plain mean, on generated data: which is better,
-and which clients does each neglect? 32 runs of 200 rounds, half a minute of one core.
+F3AST, FedAvg without replacement, and a plain mean, on generated data: which is better, when, and
+which clients does each neglect? 24 runs of 500 rounds, half a minute of one core.
 
 f3ast-tff demo
 
@@ -142,4 +142,5 @@ def _draw(campaign: Campaign, folder: Path) -> list[Path]:
     runs = _by_name(campaign)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {name: by_presence(runs[name]) for name in _DRAWN}
-    return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")
+    title = "Who waits longest for an accurate model?"
+    return draw_presence(drawn, title, folder / "presence.svg")
