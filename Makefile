@@ -170,6 +170,9 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra fused --extra torch requirements/torch.in -o requirements/torch.txt
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.11 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/build.in -o requirements/build.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
