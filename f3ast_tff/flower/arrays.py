@@ -25,7 +25,7 @@ Model = dict[str, np.ndarray]
 
 
 class ArrayError(ValueError):
-    """An array that holds no real numbers, or other ones than the model's; says what is wrong."""
+    """An array holds no real numbers, or does not fit the model; the message names the fault."""
 
 
 def model_of(record: ArrayRecord) -> Model:
@@ -46,11 +46,11 @@ def record_of(model: Model) -> ArrayRecord:
 
 
 def fitting(name: str, array: Array, sent: np.ndarray) -> np.ndarray:
-    """Returns an array of the shape sent whose numbers the model's type holds.
+    """Returns a client's array, checked for shape and range.
 
     Args:
         name: Name of the array.
-        array: What a client has sent: any bytes.
+        array: The client's array: any bytes.
         sent: The model's array.
 
     Raises:
@@ -77,7 +77,7 @@ def numbers(name: str, array: Array, wanted: tuple[int, ...] | None = None) -> n
     Args:
         name: Name of the array.
         array: The array: any bytes.
-        wanted: The shape that it must have; by default any.
+        wanted: Its shape; any by default.
 
     Raises:
         ArrayError: See `fitting`.

@@ -1,4 +1,4 @@
-"""Replies of clients: what they hold is read here, and what does not fit is not delivered."""
+"""Reads the replies of clients; a reply that does not fit is not delivered."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _model_of(content: RecordDict, sent: Model) -> Model:
 
 
 def metric(content: RecordDict | None, name: str) -> float:
-    """Returns a number of a reply; NaN if it has none, or is about 0 examples.
+    """Returns a number of a reply; NaN without one, or with 0 examples.
 
-    A number beyond 1e38 is no answer, as a method could compute no weights from such a loss.
+    A number beyond 1e38 counts as missing: a method could compute no weights from such a loss.
     """
     if content is None or not _examples(content) > 0:
         return math.nan
@@ -72,7 +72,7 @@ def metric(content: RecordDict | None, name: str) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a record is a number; a truth value is none, nor is one beyond floats."""
+    """Whether a value of a record is a number within the range of floats; no truth value."""
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return known and (isinstance(value, float) or abs(value) <= sys.float_info.max)
 

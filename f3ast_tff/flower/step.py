@@ -25,8 +25,8 @@ def moved(
 ) -> Model:
     """Returns x + rate sum_k w_k (x_k - x), over sum_k w_k for a mean.
 
-    An integer is rounded, held in its type's range, and stays what it was if nobody changed it. A
-    buffer is the mean of the clients' own by weights scaled to sum 1, whatever the rate.
+    An integer is rounded, held in its type's range, and stays the same if nobody changed it. A
+    buffer becomes the mean of the clients' own, by weights scaled to sum 1, whatever the rate.
 
     Args:
         model: x, arrays by name.
