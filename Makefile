@@ -95,7 +95,10 @@ record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES
 	$(PY) -m tests.f3ast_tff.engines.recorded_rounds $(CASES)
 
 test-flower: $(FLOWER)/.installed  ## Run the tests of Flower, in an environment of their own
-	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest tests/f3ast_tff/flower tests/examples/test_flower_synthetic.py
+	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest -m "not slow" tests/f3ast_tff/flower tests/examples/test_flower_synthetic.py
+
+test-flower-slow: $(FLOWER)/.installed  ## Run the slow ones: a thousand schedules and replies, and a network
+	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest -m slow tests/f3ast_tff/flower
 
 test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment of Python 3.12
 	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py
@@ -170,6 +173,9 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  pyproject.toml --extra fused --extra torch requirements/torch.in -o requirements/torch.txt
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.11 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/build.in -o requirements/build.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \

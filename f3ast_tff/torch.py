@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from torch import nn
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.models.training_function import Examples, Trained, TrainingFunction, Work
 from f3ast_tff.optimizers import Sgd
 
@@ -28,14 +30,17 @@ class TorchModel(TrainingFunction):
     A client's step is w - rate v with v = momentum v + g and g the gradient of the batch's loss,
     plus weight_decay w, plus the method's offset and its pull (w - start); g is clipped to a norm
     if the method says so. The batches are those of the suite's other engines. Rate, momentum, clip
-    norm and schedule are the run's client optimizer, which must be SGD.
+    norm and schedule are the run's client optimizer, which must be SGD. What the network draws, as
+    dropout does, is a function of (seed, round, client). Weights travel in `float32`, also those of
+    a network in bfloat16, whose inputs are cast to its type.
 
     Attributes:
         module: The network: inputs `float32 [n, ...]` to logits `[n, classes]`, or
             `[n, length, classes]`.
         device: PyTorch's name of the device, such as `"cpu"` or `"cuda:0"`.
-        buffers: Whether buffers, such as the running mean of a batch norm, are sent and averaged
-            like the weights (`"sent"`), or stay as they are in `module` for all (`"kept"`).
+        buffers: Whether buffers, such as the running mean of a batch norm, are sent (`"sent"`), or
+            stay as they are in `module` for all (`"kept"`). The server takes the mean of the
+            buffers that arrive, by weights scaled to sum 1, whatever its step.
         weight_decay: Factor of the weights in the gradient; 0 for none.
 
     Raises:
@@ -100,6 +105,7 @@ class TorchModel(TrainingFunction):
             # The base is a frozen dataclass.
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_start", self._sent(own))
+        first = len(list(own.parameters()))
         super().__init__(
             initial=self._initial,
             train=self._train,
@@ -109,6 +115,7 @@ class TorchModel(TrainingFunction):
             identity=identity,
             loss=None if loss is None else self._loss_in_numpy,
             scores=scores,
+            buffer_leaves=tuple(range(first, len(self._start))),
         )
 
     @property
@@ -142,7 +149,25 @@ class TorchModel(TrainingFunction):
         return self._start if self._make is None else self._sent(_seeded(self._make, seed))
 
     def _sent(self, module: nn.Module) -> list[np.ndarray]:
-        return [tensor.detach().cpu().numpy().copy() for tensor in self._tensors(module)]
+        return [_in_numpy(tensor).copy() for tensor in self._tensors(module)]
+
+    def _inputs(self, features: torch.Tensor) -> torch.Tensor:
+        """Model inputs on the device, in the network's type if it has one."""
+        types = {each.dtype for each in self.module.parameters()}
+        if features.is_floating_point() and len(types) == 1:
+            return features.to(self.device, types.pop())
+        return features.to(self.device)
+
+    @contextmanager
+    def _drawing(self, seed: int) -> Iterator[None]:
+        """Seeds PyTorch's generators, and restores them at the end."""
+        device = torch.device(self.device)
+        forks: dict[str, Any] = {"devices": []}
+        if device.type != "cpu":
+            forks = {"devices": [device], "device_type": device.type}
+        with torch.random.fork_rng(**forks):
+            torch.manual_seed(seed)
+            yield
 
     def _loaded(self, weights: Sequence[np.ndarray]) -> nn.Module:
         """The network with these weights, on the device."""
@@ -160,6 +185,19 @@ class TorchModel(TrainingFunction):
         offset: Sequence[np.ndarray] | None = None,
         pull: float | None = None,
     ) -> Trained:
+        draws = generator(work.seed, "torch", work.round_number, work.client)
+        with self._drawing(int(draws.integers(2**63))):
+            return self._trained(weights, examples, work, offset=offset, pull=pull)
+
+    def _trained(
+        self,
+        weights: Sequence[np.ndarray],
+        examples: Examples,
+        work: Work,
+        *,
+        offset: Sequence[np.ndarray] | None,
+        pull: float | None,
+    ) -> Trained:
         sgd = work.optimizer
         module = self._loaded(weights).train()
         kept = [buffer.clone() for buffer in module.buffers()]
@@ -176,7 +214,7 @@ class TorchModel(TrainingFunction):
         padded = bool(pads.any())
         for batch in batches:
             x, y = (torch.from_numpy(each[batch]) for each in (examples.features, labels))
-            outputs = module(x.to(self.device))
+            outputs = module(self._inputs(x))
             if padded and pads[batch].all():
                 # The mean over no label is no number.
                 loss = outputs.sum() * 0
@@ -197,7 +235,7 @@ class TorchModel(TrainingFunction):
             for buffer, before in zip(module.buffers(), kept):
                 buffer.copy_(before)
         sizes = [len(batch) for batch in batches]
-        mean = np.average(torch.stack(losses).cpu().numpy(), weights=sizes) if losses else 0.0
+        mean = np.average(_in_numpy(torch.stack(losses)), weights=sizes) if losses else 0.0
         return Trained(found, float(mean))
 
     def _batch_loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -237,10 +275,15 @@ class TorchModel(TrainingFunction):
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
         module = self._loaded(weights).eval()
-        with torch.no_grad():
-            found = module(torch.tensor(features, device=self.device))
-        scores: np.ndarray = found.cpu().numpy()
-        return scores
+        with torch.no_grad(), self._drawing(0):
+            return _in_numpy(module(self._inputs(torch.tensor(features))))
+
+
+def _in_numpy(tensor: torch.Tensor) -> np.ndarray:
+    """An array of a tensor; `float32` for short floating-point numbers, as bfloat16."""
+    short = tensor.is_floating_point() and tensor.element_size() < 4
+    found: np.ndarray = (tensor.float() if short else tensor).detach().cpu().numpy()
+    return found
 
 
 def _known(labels: torch.Tensor) -> torch.Tensor:

@@ -32,8 +32,9 @@ git ls-files -z --cached --others --exclude-standard |
   xargs -0 tar --ignore-failed-read -cf - | tar -xf - -C "$folder/source"
 rm -rf dist
 "$build_python" -m venv "$folder/tools"
-"$folder/tools/bin/python" -m pip install -qq --disable-pip-version-check build twine
-"$folder/tools/bin/python" -m build --outdir dist "$folder/source" >"$folder/build.log" || {
+"$folder/tools/bin/python" -m pip install -qq --disable-pip-version-check --no-deps \
+  --require-hashes --only-binary :all: -r requirements/build.txt
+"$folder/tools/bin/python" -m build --no-isolation --outdir dist "$folder/source" >"$folder/build.log" || {
   cat "$folder/build.log" >&2
   exit 1
 }

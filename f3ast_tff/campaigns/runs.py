@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -102,13 +103,13 @@ class Outcome:
 
 def now() -> str:
     """Returns the time in the format of manifests: ISO 8601, UTC, to the millisecond."""
-    return at(datetime.now(UTC).timestamp())
+    return at(time.time())
 
 
 def at(timestamp: float) -> str:
     """Returns a time, seconds since 1970, in the format of manifests."""
-    time = datetime.fromtimestamp(timestamp, UTC)
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    when = datetime.fromtimestamp(timestamp, UTC)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def is_finished(run: PlannedRun) -> bool:

@@ -1,39 +1,34 @@
-"""Replies of clients: what they hold is read here, and what does not fit is not delivered."""
+"""Reads the replies of clients; a reply that does not fit is not delivered."""
 
 from __future__ import annotations
 
-import ast
 import logging
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from flwr.app import Array, Message, MetricRecord, RecordDict
+from flwr.app import Message, MetricRecord, RecordDict
+
+from f3ast_tff.files.messages import one_line
+from f3ast_tff.flower.arrays import ArrayError, Model, fitting
 
 _LOG = logging.getLogger("flwr")
 _EXAMPLES = "num-examples"
-# Encoding of `Array.numpy`: the format of `.npy` files.
-_NUMPY = "numpy.ndarray"
-_NUMBERS = "biuf"
-_LONGEST_HEADER = 10_000
-
-# A model: its arrays by name.
-Model = dict[str, np.ndarray]
-
-
-class ReplyError(ValueError):
-    """A reply holds no model that fits; the message says what is wrong."""
+# Methods square losses, and add them up.
+_LARGEST = 1e38
 
 
 def by_client(replies: Iterable[Message], nodes: Mapping[int, int]) -> dict[int, RecordDict]:
-    """Returns the contents of the replies without an error, by client id."""
+    """Returns the contents of the replies without an error, by client id; logs the errors."""
     client = {node: k for k, node in nodes.items()}
     contents = {}
     for reply in replies:
         k = client.get(reply.metadata.src_node_id)
         if reply.has_error():
-            _LOG.warning("client %s failed: %s", k, reply.error.reason)
+            who = "a client" if k is None else f"client {k}"
+            _LOG.warning("%s failed: %s", who, one_line(reply.error.reason))
         elif k is not None:
             contents[k] = reply.content
     return contents
@@ -50,7 +45,7 @@ def models_of(contents: Mapping[int, RecordDict], sent: Model) -> dict[int, Mode
     for k, content in contents.items():
         try:
             found[k] = _model_of(content, sent)
-        except ReplyError as error:
+        except ArrayError as error:
             _LOG.warning("client %d: %s, not delivered", k, error)
     return found
 
@@ -59,72 +54,27 @@ def _model_of(content: RecordDict, sent: Model) -> Model:
     records = list(content.array_records.values())
     matching = [record for record in records if record.keys() == sent.keys()]
     if not matching:
-        raise ReplyError(f"its reply has no arrays of the names {', '.join(sent)[:80]}")
-    return {name: _decoded(name, array, sent[name]) for name, array in matching[0].items()}
-
-
-def _decoded(name: str, array: Array, sent: np.ndarray) -> np.ndarray:
-    """An array of the shape sent; nothing is allocated before its shape and its bytes are known.
-
-    Raises:
-        ReplyError: If it has another encoding, shape, kind of numbers or size, or is not finite in
-            the dtype of the model.
-    """
-    what = f"array {name[:80]!r}"
-    if array.stype != _NUMPY:
-        raise ReplyError(f"{what} is encoded as {str(array.stype)[:40]!r}: must be {_NUMPY}")
-    try:
-        shape, by_columns, dtype, begin = _header(array.data)
-    except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError) as error:
-        raise ReplyError(f"{what} is no .npy array") from error
-    if dtype.kind not in _NUMBERS or dtype.hasobject:
-        raise ReplyError(f"{what} has dtype {str(dtype)[:40]}: must be of real numbers")
-    if shape != sent.shape:
-        raise ReplyError(f"{what} has shape {str(shape)[:80]}: must be {sent.shape}")
-    rest = memoryview(array.data)[begin:]
-    if len(rest) != sent.size * dtype.itemsize:
-        raise ReplyError(f"{what} has {len(rest)} bytes: must be {sent.size * dtype.itemsize}")
-    value = np.frombuffer(rest, dtype).reshape(shape, order="F" if by_columns else "C")
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = np.isfinite(value).all() and (
-            sent.dtype.kind in "biu" or np.isfinite(value.astype(sent.dtype)).all()
-        )
-    if not fits:
-        raise ReplyError(f"{what} is not finite as {sent.dtype}")
-    return value
-
-
-def _header(data: bytes) -> tuple[Any, bool, np.dtype[Any], int]:
-    """Shape, order by columns, dtype and place of the first byte of a `.npy` file.
-
-    NumPy's own reader repairs headers of Python 2 by a tokenizer, which raises errors of its own.
-    """
-    if data[:6] != b"\x93NUMPY" or data[6:7] not in (b"\x01", b"\x02"):
-        raise ValueError
-    width = 2 if data[6:7] == b"\x01" else 4
-    begin = 8 + width
-    end = begin + int.from_bytes(data[8:begin], "little")
-    if not begin < end <= min(len(data), _LONGEST_HEADER):
-        raise ValueError
-    told = ast.literal_eval(data[begin:end].decode("latin1").strip())
-    if not isinstance(told["descr"], str):
-        raise ValueError
-    return told["shape"], bool(told["fortran_order"]), np.dtype(told["descr"]), end
+        raise ArrayError(f"its reply has no arrays of the names {', '.join(sent)[:80]}")
+    return {name: fitting(name, array, sent[name]) for name, array in matching[0].items()}
 
 
 def metric(content: RecordDict | None, name: str) -> float:
-    """Returns a number of a reply, NaN if it has none or is about 0 examples."""
+    """Returns a number of a reply; NaN without one, or with 0 examples.
+
+    A number beyond 1e38 counts as missing: a method could compute no weights from such a loss.
+    """
     if content is None or not _examples(content) > 0:
         return math.nan
     for record in content.metric_records.values():
         if is_number(value := record.get(name)):
-            return float(value)
+            return float(value) if abs(value) <= _LARGEST else math.nan
     return math.nan
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a record is a number; a truth value is none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether a value of a record is a number within the range of floats; no truth value."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return known and (isinstance(value, float) or abs(value) <= sys.float_info.max)
 
 
 def _examples(content: RecordDict) -> float:
@@ -154,5 +104,6 @@ def mean_metrics(contents: Iterable[RecordDict]) -> MetricRecord | None:
     means = {}
     for name, pairs in told.items():
         values, sizes = np.array(pairs).T
-        means[name] = float(np.average(values, weights=sizes))
+        with np.errstate(over="ignore", invalid="ignore"):
+            means[name] = float(np.average(values, weights=sizes))
     return MetricRecord(means)

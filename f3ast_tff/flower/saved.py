@@ -1,16 +1,20 @@
-"""The file from which a restarted server resumes."""
+"""The file from which a restarted server resumes; one server at a time holds it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from filelock import Timeout
 
 from f3ast_tff.core.errors import CheckpointError
 from f3ast_tff.files.array_files import read_npz, write_npz
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import open_regular
+from f3ast_tff.files.locks import held
 from f3ast_tff.records.checkpoint import Checkpoint
 
 
@@ -29,11 +33,38 @@ class SavedRound:
     strategy: dict[str, np.ndarray]
 
 
+def storable(value: np.ndarray) -> np.ndarray:
+    """Returns an array as the file holds it: bfloat16, which NumPy's files lack, as `float32`."""
+    return value.astype(np.float32) if value.dtype.kind == "V" else value
+
+
+@contextmanager
+def only_server(path: Path | None) -> Iterator[None]:
+    """Holds the lock of a state file; it ends with this process in every case.
+
+    Raises:
+        CheckpointError: If another server holds it, or the folder cannot be written.
+    """
+    if path is None:
+        yield
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = held(path.parent.resolve() / f".{path.name}.lock")
+    except Timeout as error:
+        raise CheckpointError(f"{path} is in use by another server") from error
+    except OSError as error:
+        raise CheckpointError(f"cannot write beside {path}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def save_round(path: Path, saved: SavedRound) -> None:
     """Replaces the file atomically; a killed server leaves the previous file."""
-    model = {f"model/{name}": value for name, value in saved.model.items()}
+    model = {f"model/{name}": storable(value) for name, value in saved.model.items()}
     strategy = {f"strategy/{name}": value for name, value in saved.strategy.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         write_npz(file, {"round": np.array(saved.number), **model, **strategy})
 

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from flwr.app import (
-    Array,
-    ArrayRecord,
-    ConfigRecord,
-    Message,
-    MessageType,
-    MetricRecord,
-    RecordDict,
-)
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result
 from flwr.serverapp.strategy import Strategy as FlowerStrategy
 
 from f3ast_tff.availability.round_clients import Availability, available_clients
-from f3ast_tff.core.errors import CheckpointError, ParameterError
+from f3ast_tff.core.errors import CheckpointError, EngineError, ParameterError
+from f3ast_tff.flower.arrays import Model, model_of, record_of
+from f3ast_tff.flower.link import Link
 from f3ast_tff.flower.nodes import Nodes
-from f3ast_tff.flower.replies import Model, by_client, mean_metrics, metric, models_of
-from f3ast_tff.flower.saved import SavedRound, load_round, save_round
+from f3ast_tff.flower.replies import by_client, mean_metrics, metric, models_of
+from f3ast_tff.flower.saved import SavedRound, load_round, only_server, save_round, storable
+from f3ast_tff.flower.step import StepError, moved
 from f3ast_tff.methods.parts.own_server import constraint_from, process_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.models.leaf_kinds import buffers_among
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of
 from f3ast_tff.settings.kinds import KINDS
@@ -65,6 +62,7 @@ class _Arguments:
     server_lr: float = parameter(1.0, "step along the aggregate", above=0)
     evaluate_every: int = parameter(1, "rounds between evaluations", minimum=0)
     answer_seconds: float = parameter(30.0, "longest wait for an answer", minimum=0)
+    wait_seconds: float | None = parameter(None, "longest wait for a client", minimum=0)
 
 
 class AvailabilityStrategy(FlowerStrategy):
@@ -76,8 +74,12 @@ class AvailabilityStrategy(FlowerStrategy):
     models with weights that sum to 1, which would undo the weights p_k / r_k of F3AST.
 
     A client's update is lost if its reply is missing, an error, or not a finite model of the sent
-    shapes. A round without updates does not change the model. Clients read the round, from 1, as
-    `server-round` of the config; the count continues after a restart.
+    shapes. A round without updates does not change the model. While no client is connected, no
+    round begins: an outage of the link is not the clients' absence. Clients read the round, from 1,
+    as `server-round` of the config; the count continues after a restart.
+
+    Buffers, as a batch norm's running variance, are no parameters: the server takes the mean of
+    those that arrive, by weights scaled to sum 1, whatever `server_lr`.
 
     A `ClientApp` registers `tell_partition_id`. For a method that asks for losses it also has
     `@app.evaluate("loss")`, which replies with the metric `loss` on the training examples.
@@ -98,6 +100,8 @@ class AvailabilityStrategy(FlowerStrategy):
         server_lr: float = 1.0,
         evaluate_every: int = 1,
         answer_seconds: float = 30.0,
+        wait_seconds: float | None = None,
+        buffers: Sequence[str | int] | None = None,
     ) -> None:
         """Prepares a federation.
 
@@ -111,8 +115,11 @@ class AvailabilityStrategy(FlowerStrategy):
                 its round. `None` for no file.
             server_lr: Step along the aggregate, above 0.
             evaluate_every: Rounds between evaluations on the available clients; 0 for none.
-            answer_seconds: Longest wait of a round for a first client, and for the client ids of
-                new nodes.
+            answer_seconds: Longest wait of a round for the client ids of new nodes.
+            wait_seconds: Longest wait while no client is connected, after which `start` ends with
+                an error; `None` for the `timeout` of `start`.
+            buffers: Arrays that are buffers: names, or numbers from 0. `None` for those named as
+                PyTorch, Keras and Flax name theirs, such as `bn1.running_var`.
 
         Raises:
             ParameterError: If a value is not allowed, or the method needs another aggregation.
@@ -126,6 +133,7 @@ class AvailabilityStrategy(FlowerStrategy):
             raise ParameterError("strategy", type(strategy).__name__, allowed)
         given = {"num_clients": num_clients, "server_lr": server_lr, "state_file": state_file}
         given |= {"evaluate_every": evaluate_every, "answer_seconds": answer_seconds}
+        given |= {"wait_seconds": wait_seconds}
         checked = {p.name: p.checked(given[p.name]) for p in parameters_of(_Arguments)}
         if facts.num_clients not in (None, num_clients):
             allowed = f"must be {facts.num_clients}, the clients of the strategy"
@@ -137,8 +145,9 @@ class AvailabilityStrategy(FlowerStrategy):
         self._state_file = Path(checked["state_file"]) if checked["state_file"] else None
         self._server_lr = checked["server_lr"]
         self._evaluate_every = checked["evaluate_every"]
-        self._answer_seconds = checked["answer_seconds"]
-        self._nodes = Nodes(self._num_clients, self._answer_seconds)
+        self._wait_seconds = checked["wait_seconds"]
+        self._declared, self._buffers = buffers, frozenset[str]()
+        self._nodes = Nodes(self._num_clients, checked["answer_seconds"])
         self._rounds_before = 0
         self._seconds: float | None = None
         self._open: _Open | None = None
@@ -157,10 +166,11 @@ class AvailabilityStrategy(FlowerStrategy):
 
         Args:
             grid: Flower's link to the nodes.
-            initial_arrays: Model of round 0; not used after a restart.
+            initial_arrays: Model of round 0, real numbers; after a restart only its names, shapes
+                and types count.
             num_rounds: T, number of rounds.
-            timeout: Longest time of a round, of asking for losses, and of the wait for a first
-                client, seconds; later replies are lost.
+            timeout: Longest time of a round and of asking for losses, seconds; later replies are
+                lost.
             train_config: Config sent to the clients that train.
             evaluate_config: Config sent to the clients that evaluate.
             evaluate_fn: Function that scores the model of a round on the server.
@@ -169,19 +179,47 @@ class AvailabilityStrategy(FlowerStrategy):
             The last model, and the metrics of this start by round.
 
         Raises:
-            CheckpointError: If the state file is damaged or of another model or method.
+            CheckpointError: If the state file is damaged, of another model or method, or in use by
+                another server.
             ComponentError: If the strategy breaks its protocol, see `run.selecting`.
+            EngineError: If no client is connected for `wait_seconds`.
+            ParameterError: If an initial array is not of finite real numbers, or `buffers` names no
+                array.
         """
-        arrays = self._resume(initial_arrays)
-        before, self._seconds = self._rounds_before, timeout
-        # Nodes may take long to start, so no round begins before the first node is connected.
-        self._nodes.connected(grid, first_seconds=timeout)
+        model = model_of(initial_arrays)
+        names = list(model)
+        places = buffers_among(names, len(names), self._declared, setting="buffers")
+        self._buffers = frozenset(names[place] for place in places)
+        with only_server(self._state_file):
+            return self._start(
+                grid,
+                self._resume(model),
+                num_rounds,
+                timeout=timeout,
+                train_config=train_config,
+                evaluate_config=evaluate_config,
+                evaluate_fn=evaluate_fn,
+            )
+
+    def _start(
+        self,
+        grid: Grid,
+        model: Model,
+        num_rounds: int,
+        *,
+        timeout: float,
+        train_config: ConfigRecord | None,
+        evaluate_config: ConfigRecord | None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None,
+    ) -> Result:
+        arrays, before, self._seconds = record_of(model), self._rounds_before, timeout
+        link: Any = Link(grid)
 
         def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:
             return None if evaluate_fn is None else evaluate_fn(before + server_round, model)
 
         result = super().start(
-            grid,
+            link,
             arrays,
             num_rounds=max(num_rounds - before, 0),
             timeout=timeout,
@@ -196,13 +234,13 @@ class AvailabilityStrategy(FlowerStrategy):
             evaluate_metrics_serverapp=_later(result.evaluate_metrics_serverapp, before),
         )
 
-    def _resume(self, initial: ArrayRecord) -> ArrayRecord:
+    def _resume(self, initial: Model) -> Model:
         """Restores the saved round, if any; returns the model to continue with."""
         saved = None if self._state_file is None else load_round(self._state_file)
         if saved is None:
             return initial
-        forms = {name: (str(each.dtype), each.shape) for name, each in saved.model.items()}
-        if forms != {name: (each.dtype, tuple(each.shape)) for name, each in initial.items()}:
+        forms, wanted = _forms(saved.model), _forms({n: storable(a) for n, a in initial.items()})
+        if forms != wanted:
             raise CheckpointError(f"{self._state_file} holds another model: {forms}")
         try:
             self._strategy.restore(saved.strategy)
@@ -210,14 +248,14 @@ class AvailabilityStrategy(FlowerStrategy):
             raise CheckpointError(f"{self._state_file} is of another method: {error}") from error
         self._rounds_before = saved.number
         _LOG.info("going on after round %d of %s", saved.number, self._state_file)
-        return _record(saved.model)
+        return {name: each.astype(initial[name].dtype) for name, each in saved.model.items()}
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """Selects the clients of a round; see `flwr.serverapp.strategy.Strategy`."""
         t = self._rounds_before + server_round
-        nodes = self._nodes.connected(grid, first_seconds=self._answer_seconds)
+        nodes = self._connected(grid, t)
         available = np.zeros(self._num_clients, bool)
         available[list(nodes)] = True
         if self._availability is not None:
@@ -230,8 +268,7 @@ class AvailabilityStrategy(FlowerStrategy):
 
         now = Round(t, available, constraint_of(self._constraint, t), losses)
         ids = select_clients(self._strategy, now)
-        model = {name: array.numpy() for name, array in arrays.items()}
-        self._open = _Open(now, ids, model, nodes)
+        self._open = _Open(now, ids, model_of(arrays), nodes)
         count = np.count_nonzero(available)
         _LOG.info("round %d: %d clients available, asked: %s", t, count, ids.tolist())
         return self._messages(content, ids, nodes, MessageType.TRAIN)
@@ -257,30 +294,25 @@ class AvailabilityStrategy(FlowerStrategy):
         if self._state_file is not None:
             saved = SavedRound(t, asked.model if model is None else model, self._strategy.state())
             save_round(self._state_file, saved)
-        return None if model is None else _record(model), mean_metrics(contents.values())
+        return None if model is None else record_of(model), mean_metrics(contents.values())
 
     def _step(self, model: Model, cohort: Cohort, updates: Mapping[int, Model]) -> Model | None:
         """Returns the model moved along the aggregate; `None` without one that is finite."""
-        total = float(cohort.weights.sum()) if self._aggregation == "mean" else 1.0
-        if not len(cohort) or total == 0:
+        mean = self._aggregation == "mean"
+        if not len(cohort) or mean and cohort.weights.sum() == 0:
             return None
-        moved = {}
-        for name, value in model.items():
-            start = value.astype(np.float64)
-            step = np.zeros_like(start)
-            whole = value.dtype.kind in "biu"
-            with np.errstate(over="ignore", invalid="ignore"):
-                for k, weight in zip(cohort.ids.tolist(), cohort.weights):
-                    step += weight / total * (updates[k][name] - start)
-                after = start + self._server_lr * step
-                # Arithmetic makes a number of an array of shape (), which Flower does not send.
-                moved[name] = np.asarray(np.rint(after) if whole else after).astype(value.dtype)
-            if not np.isfinite(after).all() or not np.isfinite(moved[name]).all():
-                _LOG.warning(
-                    "the step of this round is not finite and is not taken: array %s", name
-                )
-                return None
-        return moved
+        try:
+            return moved(
+                model,
+                [updates[k] for k in cohort.ids.tolist()],
+                cohort.weights,
+                mean=mean,
+                rate=self._server_lr,
+                buffers=self._buffers,
+            )
+        except StepError as error:
+            _LOG.warning("the step of this round is not taken: %s", error)
+            return None
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -312,6 +344,15 @@ class AvailabilityStrategy(FlowerStrategy):
         ):
             _LOG.info("\t├──> %s: %s", name, value)
 
+    def _connected(self, grid: Grid, t: int) -> dict[int, int]:
+        """Returns the node of each connected client, once there is one; see `Nodes`."""
+        wait = self._wait_seconds
+        limit = (self._seconds or 0.0) if wait is None else wait
+        nodes = self._nodes.connected(grid, first_seconds=limit)
+        if not nodes:
+            raise EngineError(f"round {t}: no client was connected for {limit:g} s")
+        return nodes
+
     def _losses(
         self, grid: Grid, ids: np.ndarray, nodes: Mapping[int, int], arrays: ArrayRecord, t: int
     ) -> np.ndarray:
@@ -335,5 +376,5 @@ def _later(metrics: Mapping[int, MetricRecord], rounds: int) -> dict[int, Metric
     return {rounds + t: record for t, record in metrics.items()}
 
 
-def _record(model: Model) -> ArrayRecord:
-    return ArrayRecord({name: Array(value) for name, value in model.items()})
+def _forms(model: Model) -> dict[str, tuple[str, tuple[int, ...]]]:
+    return {name: (str(each.dtype), each.shape) for name, each in model.items()}

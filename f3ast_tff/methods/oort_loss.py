@@ -112,7 +112,8 @@ class OortLoss(BaseStrategy):
         """Asks the selected clients for their losses."""
         if len(ids):
             squares = now.losses(ids)
-            known_loss = np.where(np.isfinite(squares), squares, 0.0)
+            # A client may say anything; squares are not below 0.
+            known_loss = np.where(np.isfinite(squares), np.maximum(squares, 0.0), 0.0)
             self._found[ids] = self.sizes[ids] * np.sqrt(known_loss)
         return super().weigh(now, ids, delivered)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
-
-import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 
@@ -30,7 +28,9 @@ def names_of(model: Any) -> list[str]:
     return [] if named is None else list(named())
 
 
-def chosen_leaves(text: str, names: Sequence[str], num_leaves: int) -> list[int]:
+def chosen_leaves(
+    text: str, names: Sequence[str], num_leaves: int, setting: str = "private"
+) -> list[int]:
     """Returns the places of the leaves that a comma list names, rising.
 
     An entry names the leaves whose name it is or begins, or of which it is a part, with or without
@@ -41,6 +41,7 @@ def chosen_leaves(text: str, names: Sequence[str], num_leaves: int) -> list[int]
         text: The entries, separated by commas.
         names: Name of each leaf; empty if the model has none.
         num_leaves: Number of leaves.
+        setting: Name of the setting, for the error.
 
     Raises:
         ParameterError: If an entry names no leaf; names the allowed entries.
@@ -53,17 +54,23 @@ def chosen_leaves(text: str, names: Sequence[str], num_leaves: int) -> list[int]
     """
     found: set[int] = set()
     for entry in (each.strip() for each in text.split(",")):
-        places = [place for place, name in enumerate(names) if _fits(entry, name)]
+        places = leaves_named((entry,), names)
         if not places and entry.isdecimal() and int(entry) < num_leaves:
             places = [int(entry)]
         if not entry or not places:
-            raise ParameterError("private", text, _allowed(names, num_leaves))
+            raise ParameterError(setting, text, _allowed(names, num_leaves))
         found.update(places)
     return sorted(found)
 
 
+def leaves_named(entries: Collection[str], names: Sequence[str]) -> list[int]:
+    """Returns the places of the leaves that any of the entries names; see `chosen_leaves`."""
+    return [place for place, name in enumerate(names) if any(_fits(e, name) for e in entries)]
+
+
 def _fits(entry: str, name: str) -> bool:
-    parts = name.split(".")
+    # Keras separates the parts of a name by slashes.
+    entry, parts = entry.replace("/", "."), name.replace("/", ".").split(".")
     starts = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
     return entry in {*starts, *parts, *map(_without_number, parts)}
 
@@ -79,27 +86,3 @@ def _allowed(names: Sequence[str], num_leaves: int) -> str:
     parts = dict.fromkeys(_without_number(part) for name in names for part in name.split("."))
     whole = f"names such as {names[-1]}" if len(names) > _MOST else ", ".join(names)
     return f"must be among {', '.join(parts)}, {whole}, or {numbers}"
-
-
-def ranges_of(leaves: Sequence[int], weights: Sequence[np.ndarray]) -> tuple[tuple[int, int], ...]:
-    """Returns the coordinates of leaves in the model as one vector, as ranges (first, end).
-
-    Args:
-        leaves: Places of the leaves, rising.
-        weights: The model's arrays.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff.models.leaf_names import ranges_of
-        >>> ranges_of([0, 2, 3], [np.zeros((2, 2)), np.zeros(3), np.zeros(5), np.zeros(1)])
-        ((0, 4), (7, 13))
-    """
-    ends = np.cumsum([weight.size for weight in weights]).tolist()
-    found: list[tuple[int, int]] = []
-    for leaf in leaves:
-        first, end = ends[leaf] - weights[leaf].size, ends[leaf]
-        if found and found[-1][1] == first:
-            found[-1] = (found[-1][0], end)
-        elif end > first:
-            found.append((first, end))
-    return tuple(found)

@@ -27,7 +27,8 @@ class Model(Protocol):
       pairs of a function and `"higher"` or `"lower"`.
 
     A method `leaf_names` may name the arrays of `initial_weights`, such as `head.bias`, for the
-    setting `private`.
+    setting `private`. An attribute `buffer_leaves`, names or numbers of such arrays, may say which
+    are buffers; see `f3ast_tff.models.leaf_kinds`.
 
     Attributes:
         examples_at_once: Number of examples scored at once in evaluation; bounds memory.

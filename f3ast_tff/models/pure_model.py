@@ -22,6 +22,8 @@ class PureModel:
         convex: See `ModelConfig`.
         loss: See `Model`.
         scores: See `Model`.
+        buffer_leaves: Leaves that are buffers, which training leaves as they are: names or numbers.
+            By default those of Flax' collection `batch_stats`, and others of such names.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -48,6 +50,7 @@ class PureModel:
         convex: bool = False,
         loss: Callable[[Any, Any], Any] | None = None,
         scores: Mapping[str, Any] | None = None,
+        buffer_leaves: Sequence[str | int] | None = None,
     ) -> None:
         """Takes the functions.
 
@@ -62,6 +65,7 @@ class PureModel:
                 (R1).
             loss: See `Model`; cross-entropy by default.
             scores: See `Model`; none by default.
+            buffer_leaves: See the class.
         """
         self._init = init
         self._apply = apply
@@ -70,6 +74,7 @@ class PureModel:
         self.convex = convex
         self.loss = loss
         self.scores = scores
+        self.buffer_leaves = buffer_leaves
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns the leaves of `init(seed)`, `float32`.

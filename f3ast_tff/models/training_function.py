@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.real_numbers import as_floats, is_real
 
 
 class Examples(NamedTuple):
@@ -120,6 +121,9 @@ class TrainingFunction:
         loss: Loss that evaluations report, in NumPy, see `Model`; `train` has its own. By default
             cross-entropy.
         scores: Further scores, in NumPy, see `Model`.
+        buffer_leaves: Leaves that are buffers, such as running means: names, or numbers from 0. No
+            method changes them, and the server takes the mean of those that arrive. By default the
+            leaves named as PyTorch, Keras and Flax name theirs, such as `running_var`.
 
     Examples:
         >>> import numpy as np
@@ -148,6 +152,7 @@ class TrainingFunction:
     leaves: tuple[str, ...] = ()
     loss: Callable[[Any, Any], Any] | None = None
     scores: Mapping[str, Any] | None = None
+    buffer_leaves: Sequence[str | int] | None = None
 
     engines: ClassVar[tuple[str, ...]] = ("host",)
     in_numpy: ClassVar[bool] = True
@@ -176,20 +181,31 @@ class TrainingFunction:
         """Returns `initial(seed)`, `float32`.
 
         Raises:
-            ParameterError: If there is no array, or one is not of finite floating-point numbers.
+            ParameterError: If there is no array, or one is not of finite floating-point numbers;
+                names it.
         """
         found = [np.asarray(weight) for weight in self.initial(seed)]
         for place, weight in enumerate(found):
-            if weight.dtype.kind != "f" or not np.isfinite(weight).all():
-                allowed = f"array {place} of initial must be of finite floating-point numbers"
-                raise ParameterError("model", self.name, allowed)
+            floats = is_real(weight.dtype) and weight.dtype.kind not in "biu"
+            if not floats or not np.isfinite(weight).all():
+                name = self.leaf_names()[place] if self.leaf_names() else place
+                allowed = f"array {name} of initial must be of finite floating-point numbers"
+                raise ParameterError("model", self.name, f"{allowed}, not {weight.dtype}")
         if not found:
             raise ParameterError("model", self.name, "initial must return arrays")
         return [weight.astype(np.float32) for weight in found]
 
     def apply(self, weights: Any, inputs: Any) -> Any:
-        """See `Model.apply`, in NumPy: `predict`."""
-        return np.asarray(self.predict(weights, inputs))
+        """See `Model.apply`, in NumPy: `predict`, see `as_floats`.
+
+        Raises:
+            ComponentError: If `predict` returns no real numbers.
+        """
+        found = np.asarray(self.predict(weights, inputs))
+        if not is_real(found.dtype):
+            name = getattr(self.predict, "__qualname__", "predict")
+            raise ComponentError(f"{name} returned {found.dtype}: must be real numbers")
+        return as_floats(found)
 
     def penalty(self, weights: Any) -> Any:
         """See `Model.penalty`: none, as `train` has its own loss."""

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from f3ast_tff.core.errors import CheckpointError, PluginError, RunFolderError, is_of_a_path
 from f3ast_tff.files.atomic import atomic_write, naming, remove_temporaries
 from f3ast_tff.files.data_files import check_appendable, read_json
+from f3ast_tff.files.locks import held
 from f3ast_tff.files.messages import LineFormatter
 from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.records.results import (
@@ -165,8 +166,7 @@ def lock_folder(folder: Path, patience_s: float = 0.0, kind: str = "process") ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_links(folder)
-        lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
-        lock.acquire()
+        lock = held(folder / ".lock", patience_s)
     except Timeout as error:
         raise RunFolderError(f"{folder} is in use by another {kind}") from error
     except OSError as error:

@@ -23,6 +23,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
+from f3ast_tff.models.leaf_kinds import PRIVATE, LeafKinds, kinds_of
 from f3ast_tff.optimizers.optimizer import for_clients
 from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
@@ -35,7 +36,6 @@ from f3ast_tff.settings.registry import builtin_registry
 
 if TYPE_CHECKING:
     from f3ast_tff.models.scores import Scoring
-    from f3ast_tff.run.private_leaves import PrivateLeaves
     from f3ast_tff.run.trained_model import TrainedModel
 
 # The released code seeds availability with the constant 1 (R13).
@@ -165,18 +165,19 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         aggregation: Aggregation = self._build("aggregation")
-        return aggregation if self._private is None else self._private.around(aggregation)
+        if self._training.private is None:
+            return aggregation
+        from f3ast_tff.run.private_leaves import around_private_leaves
+
+        return around_private_leaves(
+            aggregation, self.kinds, model=self.model, num_clients=self.data.train.num_clients
+        )
 
     @cached_property
-    def _private(self) -> PrivateLeaves | None:
-        """The leaves of the model that stay with the clients, if any."""
-        text = self._training.private
-        if text is None:
-            return None
-        from f3ast_tff.run.private_leaves import private_leaves
-
+    def kinds(self) -> LeafKinds:
+        """Kinds of the model's leaves."""
         weights = self.model.initial_weights(self._run.seed)
-        return private_leaves(text, self.model, weights, self.data.train.num_clients)
+        return kinds_of(self.model, weights, self._training.private)
 
     @property
     def _test_owners(self) -> np.ndarray | None:
@@ -201,9 +202,8 @@ class Builder:
     @cached_property
     def model_bytes(self) -> int:
         """Bytes of one copy of the model, without leaves that stay with the clients."""
-        weights = self.model.initial_weights(self._run.seed)
-        private = 0 if self._private is None else self._private.num_bytes
-        return sum(weight.nbytes for weight in weights) - private
+        weights, kinds = self.model.initial_weights(self._run.seed), self.kinds.kinds
+        return sum(weight.nbytes for weight, kind in zip(weights, kinds) if kind != PRIVATE)
 
     @cached_property
     def payload(self) -> Payload:
@@ -347,6 +347,7 @@ class Builder:
             test_owners=self._test_owners,
             scoring=self.scoring,
             start=self.start,
+            kinds=self.kinds,
         )
         return engine.build(parts)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,59 +12,35 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.own_test import owners_of_tests
 from f3ast_tff.datasets.task import OWN_MODELS_NEED, TaskConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Ranges
 from f3ast_tff.methods.parts.memory_rules import length_of
 from f3ast_tff.methods.parts.personal import Personal
-from f3ast_tff.models.leaf_names import chosen_leaves, names_of, ranges_of
+from f3ast_tff.models.leaf_kinds import PRIVATE, LeafKinds
+from f3ast_tff.models.leaf_names import names_of
 from f3ast_tff.settings.configuration import Settings
 
 _LOG = logging.getLogger("f3ast_tff.run")
 
 
-@dataclass(frozen=True)
-class PrivateLeaves:
-    """Private leaves of a run.
-
-    Attributes:
-        ranges: Their coordinates in the model as one vector.
-    """
-
-    ranges: Ranges
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of one client's private leaves."""
-        return length_of(self.ranges) * np.dtype(np.float32).itemsize
-
-    def around(self, aggregation: Aggregation) -> Personal:
-        """Returns an aggregation of the shared leaves alone."""
-        return Personal(aggregation, self.ranges)
-
-
-def private_leaves(
-    text: str, model: Any, weights: Sequence[np.ndarray], num_clients: int
-) -> PrivateLeaves:
-    """Finds the leaves that a setting `private` names; says how much memory they take.
+def around_private_leaves(
+    aggregation: Aggregation, kinds: LeafKinds, *, model: Any, num_clients: int
+) -> Personal:
+    """Returns an aggregation of the shared leaves alone; says what the private ones take.
 
     Args:
-        text: The setting.
+        aggregation: The aggregation.
+        kinds: Kinds of the model's leaves.
         model: The network.
-        weights: Its initial weights.
         num_clients: Number of clients N.
-
-    Raises:
-        ParameterError: If an entry names no leaf.
     """
-    names = names_of(model)
-    leaves = chosen_leaves(text, names, len(weights))
-    found = PrivateLeaves(ranges_of(leaves, weights))
+    names, found = names_of(model), Personal(aggregation, kinds.ranges(PRIVATE))
+    size = length_of(found.ranges)
     _LOG.info(
         "private leaves %s: %d numbers of each of %d clients, %.1f MiB; the saved model has their "
         "initial values",
-        ", ".join(names[leaf] if names else str(leaf) for leaf in leaves),
-        length_of(found.ranges),
+        ", ".join(names[leaf] if names else str(leaf) for leaf in kinds.leaves(PRIVATE)),
+        size,
         num_clients,
-        num_clients * found.num_bytes / 2**20,
+        num_clients * size * np.dtype(np.float32).itemsize / 2**20,
     )
     return found
 

@@ -186,3 +186,84 @@ def test_a_loss_of_classes_gets_classes() -> None:
     np.testing.assert_allclose(
         plain.metrics["test_sample_loss"], own.metrics["test_sample_loss"], rtol=1e-5
     )
+
+
+class Noisy(Net):
+    """With batch norm and dropout."""
+
+    def __init__(self) -> None:
+        super().__init__(norm=True)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.drop(torch.tanh(self.norm(self.first(x)))))
+
+
+def test_dropout_is_a_function_of_seed_round_and_client(tmp_path: Path) -> None:
+    """A run that is stopped in round 4 goes on in another state of PyTorch's generator."""
+
+    def stop(t: int, cohort: Any, outcome: Any) -> None:
+        if t == 4:
+            raise InterruptedError
+
+    six = {**GIVEN, "rounds": 6, "algorithm": "f3ast", "eval_every": 1, "checkpoint_every": 2}
+    whole = simulate(model=TorchModel(Noisy, identity="noisy"), folder=tmp_path / "one", **six)
+    six |= {"model": TorchModel(Noisy, identity="noisy"), "folder": tmp_path / "two"}
+    with pytest.raises(InterruptedError):
+        simulate(on_round=stop, **six)
+    assert load_run(tmp_path / "two").weights_round == 2
+    torch.rand(17)
+    before = torch.get_rng_state()
+    resumed = simulate(**six)
+    assert torch.equal(torch.get_rng_state(), before)
+    for one, other in zip(whole.weights, resumed.weights):
+        np.testing.assert_array_equal(one, other)
+    for column in ("train_loss", "test_sample_loss"):
+        np.testing.assert_array_equal(whole.metrics[column], resumed.metrics[column])
+
+
+def test_draws_differ_between_rounds_and_clients() -> None:
+    torch.manual_seed(0)
+    model = TorchModel(Noisy())
+    updates = []
+    for t, k in ((1, 0), (1, 1), (2, 0), (1, 0)):
+        ours = engine(model, Sgd(0.1), LocalTraining(100, seed=3))
+        ours.run_rounds(t, [Cohort(np.array([k]), np.ones(1))])
+        updates.append(ours.weights()[0])
+    assert len({each.tobytes() for each in updates}) == 3
+    np.testing.assert_array_equal(updates[0], updates[3])
+
+
+@pytest.mark.parametrize("algorithm", ["f3ast", "fedavg"])
+def test_the_running_variance_is_a_mean_whatever_the_step(algorithm: str) -> None:
+    """It starts at 1, and those of the clients are less: so is the server's, at any rate."""
+    found: dict[float, list[np.ndarray]] = {1.0: [], 3.0: []}
+    for rate, variances in found.items():
+        simulate(
+            model=TorchModel(net(True)),
+            algorithm=algorithm,
+            server_lr=rate,
+            on_evaluation=lambda _, trained, to=variances: to.append(trained.weights[-1]),
+            **{**GIVEN, "rounds": 6, "eval_every": 1, "client_lr": 1e-9},
+        )
+        assert len(variances) == 6 and min(map(np.min, variances)) > 0
+        assert max(map(np.max, variances)) <= 1 and np.min(variances[-1]) < 0.9
+    np.testing.assert_allclose(found[1.0], found[3.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_network_of_another_type_trains(kind: torch.dtype) -> None:
+    """Rounded weights of the same network: about the same losses as in `float32`."""
+    plain, ours = (
+        simulate(model=TorchModel(net().to(each)), **{**GIVEN, "rounds": 4}).metrics
+        for each in (torch.float32, kind)
+    )
+    np.testing.assert_allclose(ours["test_sample_loss"], plain["test_sample_loss"], rtol=0.05)
+    assert ours["test_sample_loss"].iloc[-1] < np.log(10)
+
+
+def test_complex_parameters_are_refused_by_name() -> None:
+    odd = net()
+    odd.phase = nn.Parameter(torch.ones(3, dtype=torch.complex64))
+    with pytest.raises(ParameterError, match="array phase of initial must be .* not complex64"):
+        simulate(model=TorchModel(odd), **GIVEN)

@@ -57,8 +57,8 @@ class Disk:
             folder: Folder whose files count.
             at: Number of the point, from 1; 0 for no intervention.
             how: `"kill"`: SIGKILL before the point; `"torn"`: the same, but in the middle of a
-                write; `"full"`: the disk is full from the point on; `"clock"`: the clock is a day
-                behind from the point on.
+                write; `"full"`: the disk is full from the point on; `"behind"`, `"ahead"`: the
+                clock is a day behind or ahead from the point on.
         """
         self._folder = os.path.abspath(folder) + os.sep
         self._at, self._how = at, how
@@ -73,9 +73,9 @@ class Disk:
         self.points += 1
         if self._how == "full" and takes_room and 0 < self._at <= self.points:
             raise OSError(errno.ENOSPC, "No space left on device")
-        if self._how == "clock" and self.points == self._at:
-            now = time.time
-            time.time = lambda: now() - 86400  # type: ignore[assignment]
+        if self._how in ("behind", "ahead") and self.points == self._at:
+            now, shift = time.time, 86400 if self._how == "ahead" else -86400
+            time.time = lambda: now() + shift  # type: ignore[assignment]
         if self._how in ("kill", "torn") and self.points == self._at:
             if self._how == "torn":
                 half()

@@ -1,5 +1,5 @@
 """Schedules of faults by seed: runs and campaigns killed at numbered writes, fsyncs, renames and
-removals, on a disk that is full then, or with a clock that goes back.
+removals, on a disk that is full then, or with a clock that jumps a day back or ahead.
 
 A continued run ends bit for bit as an undisturbed one: results, masks, client scores, checkpoints.
 The printed `F3AST_FUZZ_SEED` repeats a run of this file.
@@ -110,7 +110,7 @@ class Kills:
         shutil.copytree(undisturbed.before, folder)
         how = ""
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
-            how = rng.choice(["kill", "kill", "torn", "torn", "full", "clock"])
+            how = rng.choice(["kill", "kill", "torn", "torn", "full", "behind", "ahead"])
             ended = self._run(folder, words, at=rng.randint(1, undisturbed.points), how=how)
             if ended.code == 0:
                 # A continued run has fewer points.
@@ -192,7 +192,7 @@ def test_campaigns(tmp_path: Path) -> None:
 
         def case(number: int, rng: Any) -> str:
             folder = tmp_path / str(number)
-            how = rng.choice(["kill", "kill", "torn", "full", "clock"])
+            how = rng.choice(["kill", "kill", "torn", "full", "behind", "ahead"])
             ended = forks.run(folder, words, at=rng.randint(1, whole.points), how=how)
             assert "Traceback" not in ended.err, ended
             ended = forks.run(folder, words)

@@ -25,6 +25,7 @@ from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, scored_in
 from f3ast_tff.engines.host.models import local_work_of
 from f3ast_tff.engines.host.server import ServerState, direction, stepped
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
+from f3ast_tff.methods.parts.buffers import mean_of_buffers
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -77,7 +78,7 @@ class HostEngine:
         self._memory: HostMemory | None = None
         if rules is not None and parts.p is not None:
             self._memory = HostMemory(rules, parts.p, model, server.learning_rate)
-        self._late = LateUpdates(len(model)) if parts.late else None
+        self._late = LateUpdates(len(model), len(parts.buffer_places)) if parts.late else None
         if parts.aggregation.stacks:
             check_stack(parts.aggregation, parts.cohort_size, len(model))
 
@@ -128,6 +129,7 @@ class HostEngine:
         delta = direction(aggregation, delta, self._like)
         factor = 1.0 if late_cohort is None else cohort.step
         after = stepped(state, delta, self._parts.server_optimizer, factor)
+        after = self._with_buffers(after, each.arrived & finite, came, sent)
         fine = bool(np.isfinite(delta).all() and np.isfinite(after.model).all())
         outcome = each.outcome(came, finite, delta, by_client)
         if memory is None or now is None:
@@ -154,6 +156,17 @@ class HostEngine:
             update_norm=outcome.update_norm if noted.moves else 0.0,
             rejected=not (noted.moves or noted.keeps) or not noted.fits,
         )
+
+    def _with_buffers(
+        self, after: ServerState, arrived: np.ndarray, came: LocalResult, sent: Sent
+    ) -> ServerState:
+        """The state after a step, with the mean of the buffers that arrived, `bool [m]`."""
+        places = self._parts.buffer_places
+        if not len(places):
+            return after
+        model, now = after.model.copy(), self._state.model[places]
+        model[places] = mean_of_buffers(came.buffers[arrived], sent.weights[arrived], now)
+        return replace(after, model=model)
 
     def _now(self, t: int) -> RoundContext | None:
         rate = self._parts.client_optimizer.rate(t)
@@ -189,7 +202,11 @@ class HostEngine:
         if self._late is not None and each.slots is not None:
             late = self._late.of(each.slots)
             mixes = self._parts.aggregation.mixes_models
-            return replace(late, updates=late.updates - self._state.model) if mixes else late
+            if not mixes:
+                return late
+            updates = late.updates - self._state.model
+            updates[:, self._parts.buffer_places] = 0
+            return replace(late, updates=updates)
         model, offsets, pulls = self._state.model, None, None
         if starts and starts[0].model is not None:
             model = np.array([start.model for start in starts], np.float32)
@@ -214,7 +231,7 @@ class HostEngine:
             # made at the rate of the round that asked, so it is brought to this round's rate.
             factors = now.learning_rate / each.rates if memory.rules.by_client else 1
             updates = updates * np.reshape(factors, (-1, 1))
-        finite = np.isfinite(came.updates).all(axis=1)
+        finite = np.isfinite(came.updates).all(axis=1) & np.isfinite(came.buffers).all(axis=1)
         sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
         if memory is None or now is None or not memory.rules.has_messages:
             return sent
@@ -334,6 +351,11 @@ class _Each:
     which: np.ndarray
     slots: np.ndarray | None
     rates: np.ndarray | None
+
+    @property
+    def arrived(self) -> np.ndarray:
+        """Whether a client's update has come, `bool [m]`; not for a slot below 0."""
+        return np.ones(len(self.ids), bool) if self.slots is None else self.slots >= 0
 
     def outcome(
         self, came: LocalResult, finite: np.ndarray, delta: np.ndarray, by_client: bool

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.real_numbers import is_real
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
 from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, example_scores
 from f3ast_tff.files.messages import one_line_of
@@ -40,7 +41,7 @@ class FunctionWork:
                 client's last step.
         """
         self.model.check_optimizer(self.parts.client_optimizer)
-        memory, name = self.parts.aggregation.memory, type(self.parts.aggregation).__name__
+        memory, name = self.parts.aggregation.memory, self.parts.aggregation.own_name
         if memory is None:
             return
         start = start_of(memory)
@@ -61,7 +62,8 @@ class FunctionWork:
         """
         updates = np.zeros((len(ids), start.model.shape[-1]), np.float32)
         losses = np.full(len(ids), np.nan)
-        models = np.broadcast_to(start.model, updates.shape)
+        models, places = np.broadcast_to(start.model, updates.shape), self.parts.buffer_places
+        buffers = models[:, places]
         asked = np.flatnonzero(self.parts.work.num_batches(self.parts.data.train.sizes[ids]))
         for place in asked.tolist():
             more: dict[str, Any] = {}
@@ -74,7 +76,9 @@ class FunctionWork:
                 work, models[place], more, is_first=place == asked[0]
             )
             updates[place] = after - models[place]
-        return LocalResult(updates, losses)
+            buffers[place] = after[places]
+        updates[:, places] = 0
+        return LocalResult(updates, losses, buffers)
 
     def _trained(
         self, work: Work, model: np.ndarray, more: Mapping[str, Any], is_first: bool
@@ -122,11 +126,16 @@ class FunctionWork:
         """The weights as a vector, and the loss."""
         try:
             weights, loss = trained
-            found = [np.asarray(weight, np.float32) for weight in weights]
+            given = [np.asarray(weight) for weight in weights]
             loss = float(loss)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
             raise ComponentError(said) from error
+        others = [n for n, array in enumerate(given) if not is_real(array.dtype)]
+        if others:
+            said = f"{where} returned array {others[0]} of {given[others[0]].dtype}"
+            raise ComponentError(f"{said}: must be of real numbers")
+        found = [array.astype(np.float32) for array in given]
         shapes, wanted = ([array.shape for array in arrays] for arrays in (found, self.like))
         if len(found) != len(wanted):
             raise ComponentError(f"{where} returned {len(found)} arrays: must be {len(wanted)}")

@@ -33,13 +33,17 @@ class LocalResult:
     """Updates of a cohort.
 
     Attributes:
-        updates: D_k, `float32 [m, num_weights]`; zeros for a client without any step.
+        updates: D_k, `float32 [m, num_weights]`; zeros for a client without any step, and at the
+            buffers.
         losses: Mean loss of each client's batches, weighted by examples, `float64 [m]`; NaN
             without any step.
+        buffers: The buffers after training, `float32 [m, num_buffers]`; the start's without any
+            step.
     """
 
     updates: np.ndarray
     losses: np.ndarray
+    buffers: np.ndarray
 
 
 class LocalWork(Protocol):

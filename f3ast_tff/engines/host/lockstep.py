@@ -114,9 +114,9 @@ class Lockstep:
         sizes = self.parts.data.train.sizes[ids]
         steps = self.parts.work.num_batches(sizes)
         order = np.argsort(-steps, kind="stable")
-        shape = (len(ids), start.model.shape[-1])
+        models = np.broadcast_to(start.model, (len(ids), start.model.shape[-1]))
         begin = LocalStart(
-            np.broadcast_to(start.model, shape)[order],
+            models[order],
             None if start.offsets is None else start.offsets[order],
             None if start.pulls is None else start.pulls[order],
         )
@@ -127,7 +127,7 @@ class Lockstep:
         visits = self.parts.work.num_visits(sizes[order])
         np.divide(losses, visits, out=losses, where=visits > 0)
         means[order] = np.where(visits > 0, losses, np.nan)
-        return LocalResult(updates, means)
+        return LocalResult(updates, means, models[:, self.parts.buffer_places])
 
     def _trained(
         self, round_number: int, start: LocalStart, batches: Batches
@@ -135,6 +135,7 @@ class Lockstep:
         """Returns the updates, `float32 [m, num_weights]`, and the sums of losses, `[m]`."""
         begin, offsets, pulls = start.model, start.offsets, start.pulls
         optimizer, classes = self.parts.client_optimizer, self.model.num_classes
+        buffers = self.parts.buffer_places
         rate = np.float32(optimizer.rate(round_number))
         errors = Errors.of(batches, self.parts.data.train.labels[batches.rows], classes)
         weights, before = begin.copy(), begin.copy() if self.last_step else begin
@@ -154,6 +155,8 @@ class Lockstep:
                 gradients += offsets[: len(active)]
             if pulls is not None:
                 gradients += pulls[: len(active), None] * (active - begin[: len(active)])
+            if len(buffers):
+                gradients[:, buffers] = 0
             if self.last_step:
                 before[: len(active)] = active
             subtracted, moments = optimizer.in_numpy(
@@ -162,6 +165,8 @@ class Lockstep:
                 step=step,
                 learning_rate=rate,
             )
+            if len(buffers):
+                subtracted[:, buffers] = 0
             active -= subtracted
         losses = np.bincount(batches.client, errors.losses() * batches.examples, len(begin))
         # Without batches NumPy returns integers.

@@ -71,7 +71,7 @@ def direction(aggregation: Aggregation, delta: np.ndarray, like: list[np.ndarray
     wanted = [part.shape for part in given]
     if shapes != wanted:
         raise ComponentError(
-            f"aggregation {type(aggregation).__name__}: in_numpy returned "
+            f"aggregation {aggregation.own_name}: in_numpy returned "
             f"{type(found).__name__} of shapes {shapes}: must be a list of shapes {wanted}"
         )
     return flat(found).astype(np.float32, copy=False)

@@ -111,7 +111,7 @@ def combined(aggregation: Aggregation, sent: Sent) -> np.ndarray:
     found = np.asarray(aggregation.combine(updates, weights.astype(np.float32)))
     if found.shape != updates.shape[1:] or found.dtype.kind not in "iuf":
         raise ComponentError(
-            f"aggregation {type(aggregation).__name__}: combine returned {found.dtype} of shape "
+            f"aggregation {aggregation.own_name}: combine returned {found.dtype} of shape "
             f"{[*found.shape]}: must be numbers of shape {[*updates.shape[1:]]}"
         )
     return found.astype(np.float32)
@@ -163,7 +163,7 @@ def check_stack(aggregation: Aggregation, cohort_size: int, num_weights: int) ->
             f"keeps the updates of {cohort_size} clients at once, {needed / 2**30:.1f} GiB: this "
             f"machine has {room / 2**30:.1f} GiB to spare"
         )
-        raise ParameterError("aggregation", type(aggregation).__name__, allowed)
+        raise ParameterError("aggregation", aggregation.own_name, allowed)
     _LOG.log(
         logging.WARNING if needed > _LARGE else logging.INFO,
         "combine keeps the updates of up to %d clients at once, %.1f MiB in host memory and, on "

@@ -317,12 +317,16 @@ def on_host(done: Queued) -> RoundOutcome:
 
 
 def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
-    """Refuses a model that has no logit for a class, or not one vector for each label."""
+    """Refuses a model without a logit of each class for each label, or with other numbers."""
     some, apply = parts.data.train, parts.model.apply
     features, labels = some.features[:2], some.labels[:2]
     found = jax.eval_shape(
         lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
     )
+    kind = getattr(found, "dtype", np.float32)
+    if not jax.dtypes.issubdtype(kind, np.floating):
+        name = f"model {type(parts.model).__name__}: apply"
+        raise ComponentError(f"{name} returned {kind}: must be floating-point numbers")
     if parts.scoring is not None and not parts.scoring.classes:
         jax.eval_shape(sums_of(parts.scoring), found, labels)
         return

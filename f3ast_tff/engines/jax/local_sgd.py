@@ -143,6 +143,7 @@ class LocalSgd:
         keeps_previous: Whether to return also each client's model before its last step.
         start_loss: Whether to compute also the loss under the model at the client's start.
         sums: Loss of outputs and labels, and their scores: `CrossEntropy`, or a model's own.
+        buffers: Places of the leaves that are buffers, which no step changes.
         jit_options: Arguments of `jax.jit` that a program with this training needs.
         kernels: Number of kernels of a client's steps, in words.
     """
@@ -157,6 +158,7 @@ class LocalSgd:
     keeps_previous: bool = False
     start_loss: bool = False
     sums: Any = CrossEntropy()
+    buffers: tuple[int, ...] = ()
 
     def wave(
         self,
@@ -263,7 +265,10 @@ class LocalSgd:
                 local.weights,
                 start.model,
             )
+        if self.buffers:
+            gradients = with_leaves(gradients, _map(jnp.zeros_like, gradients), self.buffers)
         optimizer, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
+        weights = with_leaves(weights, local.weights, self.buffers)
         num_examples = jnp.sum(here.astype(jnp.float32))
         start_loss = local.start_loss
         if self.start_loss:
@@ -276,6 +281,13 @@ class LocalSgd:
             start_loss=start_loss,
             previous=local.weights if self.keeps_previous else (),
         )
+
+
+def with_leaves(weights: Tree, others: Tree, places: tuple[int, ...]) -> Tree:
+    """Returns the leaves of a model, at these places those of another."""
+    if not places:
+        return weights
+    return [other if i in places else w for i, (w, other) in enumerate(zip(weights, others))]
 
 
 def _only_lane(tree: Tree) -> Tree:

@@ -77,7 +77,7 @@ def fastest(sgd: LocalSgd, batch_size: int, on_cpu: bool) -> LocalSgd:
 
 
 def _suits(sgd: LocalSgd, batch_size: int) -> bool:
-    if sgd.start_loss:
+    if sgd.start_loss or sgd.buffers:
         return False
     model, parts = sgd.model, (sgd.model, sgd.preprocessing, sgd.optimizer.optimizer)
     # Exactly these classes, no subclasses: other arithmetic has not been tried.

@@ -123,7 +123,7 @@ class FusedRound:
     @property
     def finish(self) -> ServerStep:
         """The server's step along the totals of a whole cohort."""
-        return ServerStep(self.server, self.aggregation)
+        return ServerStep(self.server, self.aggregation, self.sgd.buffers)
 
     def train(self, state: ServerState, inputs: RoundInputs, by_client: bool = False) -> Summed:
         """Trains the clients of a cohort or of a part of it, and sums up.

@@ -11,6 +11,7 @@ from jax import lax
 from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.engines.jax.local_sgd import with_leaves
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import (
@@ -101,10 +102,12 @@ class ServerStep:
     Attributes:
         optimizer: Optimizer of the step along the aggregate.
         aggregation: Rule from the weighted updates to the aggregate.
+        buffers: Places of the leaves that are buffers, which no step changes.
     """
 
     optimizer: JaxOptimizer
     aggregation: Aggregation
+    buffers: tuple[int, ...] = ()
 
     def context(
         self, state: ServerState, learning_rate: Any, memory_inputs: MemoryInputs
@@ -239,7 +242,7 @@ class ServerStep:
         structures: list[Any] = [trees.tree_structure(t) for t in (found, delta)]
         if structures[0] != structures[1] or returned != given:
             raise ComponentError(
-                f"aggregation {type(self.aggregation).__name__}: in_jax returned "
+                f"aggregation {self.aggregation.own_name}: in_jax returned "
                 f"{type(found).__name__} of shapes {returned}: must be a list of shapes {given}"
             )
         return found
@@ -248,7 +251,7 @@ class ServerStep:
         negative = _map(jnp.negative, delta)
         rate = self.optimizer.learning_rate if step is None else self.optimizer.learning_rate * step
         optimizer, weights = self.optimizer.update(state.optimizer, state.weights, negative, rate)
-        return ServerState(weights, optimizer, {})
+        return ServerState(with_leaves(weights, state.weights, self.buffers), optimizer, {})
 
 
 def with_average(

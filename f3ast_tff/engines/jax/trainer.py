@@ -81,6 +81,7 @@ class ClientsOnDevice:
             keeps_previous=memory is not None and memory.last_step,
             start_loss=memory is not None and memory.start_loss,
             sums=sums_of(parts.scoring),
+            buffers=parts.buffer_leaves,
         )
 
     def fused_round(self, sgd: LocalSgd) -> FusedRound:

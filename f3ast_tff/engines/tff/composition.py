@@ -122,7 +122,8 @@ def process_of(
     # The process does not depend on the order of examples.
     model, work = parts.model, replace(parts.work, seed=0)
     client, server = parts.client_optimizer, parts.server_optimizer
-    composition = (model, parts.preprocessing, work, client, server, aggregation)
+    buffers = parts.buffer_leaves
+    composition = (model, parts.preprocessing, work, client, server, aggregation, buffers)
     build: Callable[..., Any] = latest_process if all(map(is_value, composition)) else _build
     stored = stored_spec(examples)
     return build(*composition, features=stored["x"], labels=stored["y"])
@@ -135,6 +136,7 @@ def _build(
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
     aggregation: Aggregation,
+    buffers: tuple[int, ...],
     features: tf.TensorSpec,
     labels: tf.TensorSpec,
 ) -> tff.learning.templates.LearningProcess:
@@ -149,7 +151,9 @@ def _build(
         )
 
     batches = ClientBatches(stored, work, preprocessing, start_of(model, aggregation))
-    return build_process(model_fn, batches, client_optimizer, server_optimizer, aggregation)
+    return build_process(
+        model_fn, batches, client_optimizer, server_optimizer, aggregation, buffers
+    )
 
 
 latest_process = lru_cache(maxsize=1)(_build)

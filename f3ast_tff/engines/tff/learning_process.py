@@ -181,14 +181,45 @@ class _Clipped(tff.learning.optimizers.Optimizer):
         return self._inner.set_hparams(state, hparams)
 
 
-def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
-    """Returns the TFF optimizer that a value describes.
+class _Holding(tff.learning.optimizers.Optimizer):
+    """An optimizer that leaves the variables at some places as they are."""
+
+    def __init__(self, inner: tff.learning.optimizers.Optimizer, places: tuple[int, ...]) -> None:
+        self._inner = inner
+        self._places = places
+
+    def initialize(self, specs: Any) -> Any:
+        return self._inner.initialize(specs)
+
+    def next(self, state: Any, weights: Any, gradients: Any) -> Any:
+        zeros = [tf.zeros_like(gradient) for gradient in tf.nest.flatten(gradients)]
+        state, stepped = self._inner.next(state, weights, self._with(gradients, zeros))
+        return state, self._with(stepped, tf.nest.flatten(weights))
+
+    def _with(self, values: Any, others: list[Any]) -> Any:
+        leaves = list(tf.nest.flatten(values))
+        for place in self._places:
+            leaves[place] = others[place]
+        return tf.nest.pack_sequence_as(values, leaves)
+
+    def get_hparams(self, state: Any) -> Any:
+        return self._inner.get_hparams(state)
+
+    def set_hparams(self, state: Any, hparams: Any) -> Any:
+        return self._inner.set_hparams(state, hparams)
+
+
+def build_optimizer(
+    optimizer: Optimizer, buffers: tuple[int, ...] = ()
+) -> tff.learning.optimizers.Optimizer:
+    """Returns the TFF optimizer that a value describes; it never steps the buffers.
 
     Raises:
         ParameterError: If the optimizer has no form in TFF.
     """
     built, limit = optimizer.in_tff(), optimizer.clip_norm
-    return built if limit is None else _Clipped(built, limit)
+    built = built if limit is None else _Clipped(built, limit)
+    return _Holding(built, buffers) if buffers else built
 
 
 def build_process(
@@ -197,6 +228,7 @@ def build_process(
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
     aggregation: Aggregation,
+    buffers: tuple[int, ...] = (),
 ) -> tff.learning.templates.LearningProcess:
     """Builds a learning process.
 
@@ -208,6 +240,7 @@ def build_process(
         server_optimizer: Optimizer of the step along the aggregate.
         aggregation: Rule from the weighted updates to the aggregate; with a memory its state takes
             a correction, see `CorrectedFactory`.
+        buffers: Places of the weights that are buffers, which no step changes.
 
     Returns:
         A process whose `next` takes `client_work.client_dataset`s. Its metrics hold, besides TFF's
@@ -230,7 +263,7 @@ def build_process(
     weights_type = initial_weights.type_signature.result
     local_training = tff.learning.templates.build_model_delta_client_work(
         trained_model,
-        build_optimizer(client_optimizer),
+        build_optimizer(client_optimizer, buffers),
         tff.learning.ClientWeighting.UNIFORM,
         sum_and_collect,
         # The alternative, `Dataset.reduce`, prepares the training step anew for every client if
@@ -256,7 +289,7 @@ def build_process(
             update_type, tff.TensorType(tf.float32.as_numpy_dtype)
         ),
         model_finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
-            build_optimizer(server_optimizer), weights_type
+            build_optimizer(server_optimizer, buffers), weights_type
         ),
     )
 

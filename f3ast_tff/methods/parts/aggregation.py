@@ -54,6 +54,11 @@ class Aggregation:
     mixes_models: ClassVar[bool] = False
 
     @property
+    def own_name(self) -> str:
+        """Name of the class, for errors."""
+        return type(self).__name__
+
+    @property
     def normalise(self) -> bool:
         """Whether Delta is the weighted mean, not the sum."""
         return False

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
@@ -24,22 +21,10 @@ from f3ast_tff.methods.parts.memory import (
     Values,
 )
 from f3ast_tff.methods.parts.memory_rules import length_of
+from f3ast_tff.methods.parts.wrapped_memory import WrappedAggregation, WrappedMemory
 
 # Name of the table of the clients' own parts.
 OWN = "private_leaves"
-# Facts of the memory inside that are those of the memory around it.
-_FACTS = (
-    "vectors",
-    "numbers",
-    "averages",
-    "settled_averages",
-    "totals",
-    "server_vectors",
-    "start_loss",
-    "reads_gradients",
-    "vectors_down",
-    "vectors_up",
-)
 
 
 @dataclass(frozen=True)
@@ -48,7 +33,7 @@ class NoRules(Memory):
 
 
 @dataclass(frozen=True)
-class PersonalParts(Memory):
+class PersonalParts(WrappedMemory):
     """Client k keeps the private coordinates u_k of its model; the others, v, are shared.
 
         client k of S trains all of (v, u_k); it sends D_k with 0 for the private coordinates;
@@ -63,14 +48,14 @@ class PersonalParts(Memory):
         ranges: Private coordinates.
     """
 
-    inner: Memory
-    ranges: Ranges
+    has_own_models: ClassVar[bool] = True
+    has_messages: ClassVar[bool] = True
+    by_client: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        facts = {name: getattr(self.inner, name) for name in _FACTS}
+        super().__post_init__()
         parts: Mapping[str, Ranges] = MappingProxyType({**self.inner.parts, OWN: self.ranges})
-        for name, value in {**facts, "parts": parts}.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "parts", parts)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         own = with_part(now.model, self.ranges, client.kept[OWN], now.xp)
@@ -91,27 +76,9 @@ class PersonalParts(Memory):
         sent = self._shared(update, now.xp)
         return self.inner.message(self._inside(client), sent, losses, now)
 
-    def aggregated(self, delta: Any, server: Values, now: RoundContext) -> Any:
-        return self.inner.aggregated(delta, server, now)
-
-    def correction(self, server: Values, now: RoundContext) -> Any:
-        return self.inner.correction(server, now)
-
-    def mean(self, normalise: bool, now: RoundContext) -> Any:
-        return self.inner.mean(normalise, now)
-
-    def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
-        return self.inner.steps(server, now, present)
-
     def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
         inside = self.inner.after_server_step(_without_own(kept), delta, model, now)
         return {**inside, OWN: kept[OWN]}
-
-    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        return self.inner.end_round(server, model, now)
-
-    def evaluated(self, server: Values, model: Any) -> Any:
-        return self.inner.evaluated(server, model)
 
     def own_model(self, kept: Values, server: Values, model: Any, xp: Any) -> Any:
         shared = self.inner.own_model(_without_own(kept), server, model, xp)
@@ -127,7 +94,7 @@ class PersonalParts(Memory):
 
 
 @dataclass(frozen=True)
-class Personal(Aggregation):
+class Personal(WrappedAggregation):
     """An aggregation whose clients keep private coordinates.
 
     Attributes:
@@ -135,32 +102,9 @@ class Personal(Aggregation):
         ranges: Private coordinates.
     """
 
-    inner: Aggregation
-    ranges: Ranges
-
-    @property
-    def normalise(self) -> bool:
-        return self.inner.normalise
-
     @property
     def memory(self) -> PersonalParts:
         return PersonalParts(self.inner.memory or NoRules(), self.ranges)
-
-    @property
-    def stacks(self) -> bool:
-        return self.inner.stacks
-
-    def in_jax(self, delta: list[Any]) -> list[Any]:
-        return self.inner.in_jax(delta)
-
-    def in_tf(self, delta: list[Any]) -> list[Any]:
-        return self.inner.in_tf(delta)
-
-    def in_numpy(self, delta: list[Any]) -> list[Any]:
-        return self.inner.in_numpy(delta)
-
-    def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return self.inner.combine(updates, weights)
 
 
 def part_of(vector: Any, ranges: Ranges, xp: Any) -> Any:

@@ -201,13 +201,6 @@ def test_no_round_passes_while_nodes_start() -> None:
     np.testing.assert_allclose(result.arrays.to_numpy_ndarrays()[0], 0.25)
 
 
-def test_a_round_waits_a_little_for_a_first_client() -> None:
-    grid = InProcessGrid(app_of(unit), 4, {})
-    grid.connected = set()
-    assert run(grid, four(answer_seconds=0.1), 2).tolist() == [0, 0, 0, 0]
-    assert grid.sent == []
-
-
 def test_metrics_are_averages_by_examples() -> None:
     """(0 * 1 + 1 * 2 + 2 * 3 + 3 * 4) / 10 = 2; evaluation has no sizes: (0 + 1 + 2 + 3) / 4."""
     grid = InProcessGrid(app_of(unit), 4, {})

@@ -1,8 +1,8 @@
 """A schedule of faults by seed, on a Flower server with a state file.
 
 The server is killed in a round, or before the file of its state is renamed; the disk is full; the
-clock goes back; replies are lost or bad. A server that starts again ends with the model of one that
-was never stopped and lost the same replies.
+clock jumps a day back or ahead; replies are lost or bad. A server that starts again ends with the
+model of one that was never stopped and lost the same replies.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Faults:
     Attributes:
         lost: Clients without a usable reply, by round.
         left: Faults of the server that are still to come: kind, and round or number of the rename.
+        jump: Seconds that the clock is ahead.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -42,9 +43,9 @@ class Faults:
             (rng.randrange(4), rng.randint(1, ROUNDS)): rng.choice(["error", "nan", "shape"])
             for _ in range(rng.randint(0, 5))
         }
-        kinds = ["in_round", "before_rename", "full", "clock"]
+        kinds = ["in_round", "before_rename", "full", "behind", "ahead"]
         self.left = [(rng.choice(kinds), rng.randint(1, ROUNDS)) for _ in range(rng.randint(1, 3))]
-        self._renames = 0
+        self._renames, self.jump = 0, 0
 
     def update(self, k: int, t: int) -> np.ndarray:
         """The reply of a client, or what is wrong with it."""
@@ -65,6 +66,7 @@ class Faults:
             return
         kind, _ = self.left.pop(0)
         self._renames = 0
+        self.jump = {"behind": -86400, "ahead": 86400}.get(kind, self.jump)
         if kind == "before_rename":
             raise Killed
         if kind == "full":
@@ -105,7 +107,7 @@ def schedule(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
             before = len(faults.left)
             faults.at_rename()
             if len(faults.left) < before:
-                monkeypatch.setattr(time, "time", lambda: clock() - 86400)
+                monkeypatch.setattr(time, "time", lambda: clock() + faults.jump)
         replace(source, target)
         saved += Path(target).parent == folder
 

@@ -63,12 +63,49 @@ BAD = {
     "not finite": npy(np.full((2, 3), np.nan, np.float32)),
     "beyond float32": npy(np.full((2, 3), 1e40)),
     "a version of its own": b"\x93NUMPY\x09\x00" + GOOD[8:],
+    "a shape of floats": header("(2.0, 3)") + GOOD[128:],
+    "a shape of complex numbers": header("(2, 3+0j)") + GOOD[128:],
+    "a list as shape": header("[2, 3]") + GOOD[128:],
+    "an order of 0": header("(2, 3)", order="0") + GOOD[128:],
+    "a number as type": header("(2, 3)").replace(b"'<f4'", b"4    ") + GOOD[128:],
+    "no type at all": header("(2, 3)", descr="<f3") + GOOD[128:],
+    "raw bytes": header("(2, 3)", descr="|V4") + GOOD[128:],
+    "an escape": header("('\\\\\x1b', 3)") + GOOD[128:],
+    "beyond longdouble's": npy(np.full((2, 3), np.longdouble("1e4000"))),
 }
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
 def test_a_payload_that_is_no_such_array(data: bytes) -> None:
     assert models_of({0: reply(array(data)), 1: reply(array(GOOD))}, SENT).keys() == {1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("i8", 1e300),
+        ("i8", 2.0**63),
+        ("i8", np.uint64(2**63)),
+        ("i8", np.longdouble("1e4000")),
+        ("u1", -1),
+        ("u1", 255.6),
+        ("i4", 2**31),
+        ("?", 2),
+        ("?", -0.6),
+    ],
+)
+def test_an_integer_out_of_range_is_its_client_s_fault_alone(kind: str, given: Any) -> None:
+    sent = {"n": np.zeros(1, kind)}
+    other = {"arrays": ArrayRecord({"n": Array(np.array([given]))})}
+    fine = {"arrays": ArrayRecord({"n": Array(np.array([0.4]))})}
+    assert models_of({0: RecordDict(other), 1: RecordDict(fine)}, sent).keys() == {1}
+
+
+@pytest.mark.parametrize("header_of", ["(2.0, 3)", "(2, 3+0j)", "(2, True)"])
+def test_a_shape_that_only_equals_the_right_one_is_not_delivered(header_of: str) -> None:
+    sent = {"w": np.zeros((2, 1 if "True" in header_of else 3), np.float32)}
+    content = RecordDict({"a": ArrayRecord({"w": array(header(header_of) + GOOD[128:])})})
+    assert models_of({0: content}, sent) == {}
 
 
 def test_other_encodings_and_names() -> None:

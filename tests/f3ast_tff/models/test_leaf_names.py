@@ -16,7 +16,7 @@ from f3ast_tff.models import (
     SoftmaxRegression,
     TrainingFunction,
 )
-from f3ast_tff.models.leaf_names import chosen_leaves, names_of, ranges_of
+from f3ast_tff.models.leaf_names import chosen_leaves, names_of
 
 MODELS: dict[str, Any] = {
     "softmax": SoftmaxRegression(3, 2),
@@ -90,9 +90,3 @@ def test_a_model_without_names_has_numbers() -> None:
     function = TrainingFunction(lambda seed: [np.zeros(1)], lambda *_: None, lambda *_: None)
     assert names_of(function) == names_of(object()) == []
     assert chosen_leaves("1,0", [], 2) == [0, 1]
-
-
-def test_ranges_join_leaves_side_by_side_and_leave_out_empty_ones() -> None:
-    weights = [np.zeros(size) for size in (2, 0, 3, 4, 1)]
-    assert ranges_of([1], weights) == ()
-    assert ranges_of([0, 2, 4], weights) == ((0, 5), (9, 10))

@@ -124,6 +124,8 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("model", model(lambda z: z.mean(0)), r"returned shape \[10\] for 2 examples"),
     ("model", model(lambda z: z[..., 0]), r"returned shape \[2\] for 2 examples"),
     ("model", model(lambda z: None), "apply returned NoneType for 2 examples"),
+    ("model", model(lambda z: z.astype("int8")), "apply returned int8: must be floating-point"),
+    ("model", model(lambda z: z + 1j), "apply returned complex64: must be floating-point"),
     ("constraint", Limits(4), r"limit\(1\) returned 4: must be a RoundConstraint"),
     ("constraint", Limits(RoundConstraint(2), RoundConstraint(3)), r"limit\(1\) returned two"),
     ("delivery", Delivers(None), r"arrivals\(1\) returned NoneType: must be Arrivals"),

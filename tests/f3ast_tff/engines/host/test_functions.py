@@ -234,10 +234,64 @@ def test_wrong_scores_are_named() -> None:
         simulate(model=TrainingFunction(initial, sgd, two), **GIVEN)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "bool", "float16", "int64", "float64"])
+def test_logits_of_any_real_type_do_not_wrap(kind: str) -> None:
+    """The largest possible logit of class 0, and the least of all others.
+
+    The loss of an example of another class is their difference, up to e^-difference.
+    """
+    low, high = {"int8": (-128, 127), "uint8": (0, 255), "bool": (0, 1)}.get(kind, (-6e4, 6e4))
+
+    def extreme(weights: Any, features: np.ndarray) -> np.ndarray:
+        scores = np.full((len(features), 10), low, kind)
+        scores[:, 0] = high
+        return scores
+
+    model = TrainingFunction(initial, sgd, extreme)
+    metrics = simulate(model=model, **{**GIVEN, "rounds": 1}).metrics
+    right = metrics["test_sample_accuracy"].iloc[-1]
+    each = np.log(9 + np.exp(high - low)) if high == 1 else float(high - low)
+    expected = right * np.log1p(9 * np.exp(low - high)) + (1 - right) * each
+    np.testing.assert_allclose(metrics["test_sample_loss"].iloc[-1], expected, rtol=1e-5)
+
+
+def test_numbers_that_are_not_real_are_refused() -> None:
+    def scores(weights: Any, features: np.ndarray) -> np.ndarray:
+        return np.ones((len(features), 10), complex)
+
+    def weights_of(kind: str) -> Any:
+        return lambda w, examples, work: Trained([each.astype(kind) for each in w], 0.5)
+
+    with pytest.raises(ComponentError, match="scores returned complex128: must be real numbers"):
+        simulate(model=TrainingFunction(initial, sgd, scores), **GIVEN)
+    for kind in ("complex64", "U8", "O"):
+        with pytest.raises(
+            ComponentError, match=r"returned array 0 of .*: must be of real numbers"
+        ):
+            simulate(model=TrainingFunction(initial, weights_of(kind), predict), **GIVEN)
+
+
+def test_weights_in_bfloat16_are_real_numbers() -> None:
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+
+    def train(weights: Any, examples: Any, work: Any) -> Trained:
+        return Trained([np.asarray(each + 1, bfloat16) for each in weights], 0.5)
+
+    def start(seed: int) -> list[np.ndarray]:
+        return [np.zeros(weight.shape, bfloat16) for weight in initial(seed)]
+
+    model = TrainingFunction(start, train, predict)
+    result = simulate(model=model, algorithm="fedavg", availability="always", **GIVEN)
+    for weight in result.weights:
+        np.testing.assert_allclose(weight, np.full(weight.shape, 4, np.float32), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         (lambda seed: [], "initial must return arrays"),
+        (lambda seed: [np.zeros(3, complex)], "array 0 of initial must be .*, not complex128"),
+        (lambda seed: [np.zeros(3, "V2")], r"array 0 of initial must be .*, not \|V2"),
         (lambda seed: [np.zeros(3, int)], "array 0 of initial must be of finite floating"),
         (lambda seed: [np.full(3, np.nan)], "array 0 of initial must be of finite floating"),
     ],

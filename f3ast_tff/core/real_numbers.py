@@ -1,0 +1,32 @@
+"""Arrays of real numbers, also of types that NumPy knows only with `ml_dtypes`, as bfloat16."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def is_real(dtype: np.dtype[Any]) -> bool:
+    """Returns whether a type is of real numbers: truth values, integers or floating-point numbers.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.core.real_numbers import is_real
+        >>> [is_real(np.dtype(each)) for each in ("int8", "float16", "complex64", "V2", "object")]
+        [True, True, False, False, False]
+    """
+    # bfloat16 has the kind of raw bytes, which do not cast to numbers.
+    return dtype.kind in "biuf" or dtype.kind == "V" and bool(np.can_cast(dtype, np.float32))
+
+
+def as_floats(values: np.ndarray) -> np.ndarray:
+    """Returns real numbers in a type in which a difference neither wraps nor overflows early.
+
+    Args:
+        values: Real numbers; `float32` and wider floating-point numbers are returned as they are,
+            shorter ones as `float32`, others as `float64`.
+    """
+    if values.dtype.kind in "biu":
+        return values.astype(np.float64)
+    return values.astype(np.float32) if values.dtype.itemsize < 4 else values

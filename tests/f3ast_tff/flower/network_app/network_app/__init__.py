@@ -1,0 +1,1 @@
+"""A federation on a real network that meets faults; see `test_network.py`."""
