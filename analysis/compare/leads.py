@@ -121,13 +121,13 @@ def saved(ahead: Scored, behind: Scored, score: str, end: Time = LAST) -> Saved 
         end: End of the comparison: a round, simulated seconds, or the last evaluation.
 
     Returns:
-        The times; `None` without a common run.
+        The times; `None` without a common run, or if the runs are not paired.
 
     Raises:
         RunsError: If a run was not evaluated by the end.
     """
     both = log_times(ahead, behind, score, end)
-    if not both.common:
+    if not both.common or ahead.independent:
         return None
     low, high = (math.nan, math.nan) if both.found is None else both.found.interval(LEVEL)
     goals = ranked(behind, score, end)
