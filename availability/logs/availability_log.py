@@ -33,7 +33,7 @@ from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_col
 from f3ast_tff.availability.logs.log_columns import LOG_FORMS, Given, Reading, reading_of, with_form
 from f3ast_tff.availability.logs.log_decision import decided
 from f3ast_tff.availability.logs.log_entries import Entries, entries_of, far_times, odd_lengths
-from f3ast_tff.availability.logs.log_masks import CLOCKS, masks_of_frame
+from f3ast_tff.availability.logs.log_masks import CLOCKS, in_longer_rounds, masks_of_frame
 from f3ast_tff.availability.logs.log_reading import Options
 from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -286,7 +286,8 @@ def log_of_frame(
             spans `start`, and `end` or `duration`, of events `session`, of masks `time` alone.
             Also words for states, `on=plugged,off=idle/full` (`off=null` for gaps), columns that
             decide nothing, `ignore=note/flag`, and the zone of dates without one,
-            `zone=Europe/Berlin`.
+            `zone=Europe/Berlin`; of masks with times the longer rounds into which they are put,
+            `round_seconds=3600`.
         time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
         max_visit: Longest time online without a further event, and longest span, seconds; `None`
             for no limit.
@@ -353,14 +354,20 @@ def _log_of_masks(
         if of_log or (found.start is not None and found.end is not None) or is_likely_log(table):
             refuse_columns(table, found, given, options)
         raise
-    log = AvailabilityLog(masks, clients)
     if clock is None:
-        return replace(log, read_as=_of_masks_text(masks, "no times"))
+        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times"))
     last = clock.first + masks.shape[0] * clock.round_seconds
     said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
+    before = masks, clock.round_seconds
+    if given.round_seconds is not None:
+        masks, clock = in_longer_rounds(masks, clock, given.round_seconds)
     said += f", rounds of {duration_text(clock.round_seconds)}"
+    if clock.round_seconds != before[1]:
+        online = [f"{each.mean().mean():.1%}" for each in (before[0], masks)]
+        said += f", of each its first row of {duration_text(before[1])} "
+        said += f"({online[0]} of the rows online, {online[1]} of the rounds)"
     return replace(
-        log,
+        AvailabilityLog(masks, clients),
         round_seconds=clock.round_seconds,
         start=clock.first % DAY,
         read_as=_of_masks_text(masks, said),

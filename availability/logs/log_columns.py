@@ -39,8 +39,9 @@ KNOWN = {
     ),
     "session": ("session", "session_id", "session_identifier", "connection_id"),
 }
-# Given beside the columns: words of states, columns that decide nothing, the zone of the times.
-_WORDS, IGNORE, ZONE = ("on", "off"), "ignore", "zone"
+# Given beside the columns: words of states, columns that decide nothing, the zone of the times, the
+# length of the rounds into which masks are put.
+_WORDS, IGNORE, ZONE, ROUNDS = ("on", "off"), "ignore", "zone", "round_seconds"
 _SAME = {"client": "device", "online": "state"}
 _UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
 LOG_FORMS = "device,time,online or device,start,end"
@@ -122,6 +123,7 @@ class Given:
         ignored: Columns that decide nothing.
         words: What words of states mean: `STATES`, and those given.
         zone: Time zone of dates without one.
+        round_seconds: Length of the rounds into which masks are put; `None` for their own.
     """
 
     text: str
@@ -129,6 +131,7 @@ class Given:
     ignored: tuple[str, ...]
     words: Mapping[str, bool]
     zone: str
+    round_seconds: int | None = None
 
     @classmethod
     def of(cls, text: str) -> Given:
@@ -138,6 +141,10 @@ class Given:
             ParameterError: If a pair has no `=`, or names an unknown part.
         """
         pairs = _pairs(text)
+        length = pairs.get(ROUNDS)
+        if length is not None and not re.fullmatch("[1-9][0-9]{0,8}", length):
+            allowed = f"{ROUNDS} must be a whole number of seconds, at least 1"
+            raise ParameterError("table_columns", text, allowed)
         own = {part: pairs.get(part, "").lower().split("/") for part in _WORDS}
         words = {word.strip(): part == "on" for part, many in own.items() for word in many}
         return cls(
@@ -146,6 +153,7 @@ class Given:
             ignored=tuple(filter(None, map(str.strip, pairs.get(IGNORE, "").split("/")))),
             words={**STATES, **{word: is_on for word, is_on in words.items() if word}},
             zone=pairs.get(ZONE, ""),
+            round_seconds=None if length is None else int(length),
         )
 
     @property
@@ -243,7 +251,7 @@ def _pairs(given: str) -> dict[str, str]:
     for pair in filter(None, (each.strip() for each in given.split(","))):
         part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)
-        known = (*KNOWN, *_WORDS, IGNORE, ZONE)
+        known = (*KNOWN, *_WORDS, IGNORE, ZONE, ROUNDS)
         if not equals or part not in known or not value or part in found:
             allowed = "must be such as device=imei,time=ts,state=event,on=charging, of "
             raise ParameterError("table_columns", given, allowed + ", ".join(known))

@@ -11,7 +11,6 @@ from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
 from f3ast_tff.availability.logs.left_over import refuse_left_over
 from f3ast_tff.availability.logs.likely_columns import refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
-from f3ast_tff.availability.logs.log_entries import entries_of
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
     Options,
@@ -22,7 +21,6 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_rounds import shares_of
 from f3ast_tff.availability.logs.log_states import NO_ANSWER, states_of, unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
@@ -51,9 +49,7 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
         reading = _with_state_of_spans(table, reading, given)
     if reading.state is not None:
         _refuse_unknown_words(table, reading, given, options)
-    visits = carried_out(table, reading, options)
-    shares = shares_of(entries_of(visits), options.round_seconds, table.name)
-    found = Tried({}, reading, visits, shares)
+    found = Tried({}, reading, carried_out(table, reading, options), options)
     if not table.form:
         refuse_left_over(table, given, options, found)
     return found

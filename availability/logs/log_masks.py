@@ -85,6 +85,33 @@ def masks_of_frame(
     return packed, tuple(clients), clock
 
 
+def in_longer_rounds(
+    masks: PackedMasks, clock: Clock, round_seconds: int
+) -> tuple[PackedMasks, Clock]:
+    """Returns masks in longer rounds: of each its first row, as a log is read, and their clock.
+
+    Rounds begin at the first row that begins a whole number of rounds, if any, else at the first.
+
+    Args:
+        masks: Available clients by row.
+        clock: Times of the rows.
+        round_seconds: Length of a round.
+
+    Raises:
+        ParameterError: If it is not a whole number of rows.
+    """
+    many, rest = divmod(round_seconds, clock.round_seconds)
+    if rest or not many:
+        allowed = f"must be {clock.round_seconds}, the time from row to row, or a multiple of it"
+        raise ParameterError("table_round_seconds", round_seconds, allowed)
+    wait = -clock.first % round_seconds / clock.round_seconds
+    first = int(wait) if wait == int(wait) and wait < masks.shape[0] else 0
+    bits = masks.bits[first::many]
+    at = clock.first + first * clock.round_seconds
+    longer = Clock(round_seconds, at, clock.times)
+    return PackedMasks(bits, (len(bits), masks.shape[1])), longer
+
+
 def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
     """Returns the clock of the rows of masks; `None` if the column counts the rounds.
 

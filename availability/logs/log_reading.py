@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Options:
     round_seconds: int = 3600
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tried:
     """A reading that could be carried out.
 
@@ -44,13 +45,18 @@ class Tried:
         more: What must be given for it, by part, besides what is given.
         reading: The reading.
         visits: What it says.
-        shares: Share of rounds online of each device, `float64 [D]`.
+        options: What it was read with.
     """
 
     more: Mapping[str, Any]
     reading: Reading
     visits: Visits
-    shares: np.ndarray
+    options: Options
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Share of rounds online of each device, `float64 [D]`."""
+        return shares_of(entries_of(self.visits), self.options.round_seconds)
 
     @property
     def outcome(self) -> str:
@@ -86,11 +92,10 @@ def tried(
         more: See `Tried`.
     """
     try:
-        visits = carried_out(table, reading, options)
-        shares = shares_of(entries_of(visits), options.round_seconds, table.name)
+        found = Tried(more or {}, reading, carried_out(table, reading, options), options)
+        return found if found.shares.size else DataError(f"{table.name}: has no device")
     except DataError as error:
         return error
-    return Tried(more or {}, reading, visits, shares)
 
 
 def said_of(given: Given, each: Tried) -> str:

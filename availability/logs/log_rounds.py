@@ -46,7 +46,7 @@ def short_log(first: float, last: float, round_seconds: int) -> list[str]:
     ]
 
 
-def shares_of(entries: Entries, round_seconds: int, name: str) -> np.ndarray:
+def shares_of(entries: Entries, round_seconds: int) -> np.ndarray:
     """Returns the share of rounds in which each device is online, `float64 [D]`.
 
     Raises:
@@ -58,6 +58,6 @@ def shares_of(entries: Entries, round_seconds: int, name: str) -> np.ndarray:
         round_seconds,
         devices=len(entries.names),
         entries=len(entries.times),
-        name=name,
+        name="the log",
     )
     return entries.in_rounds(starts).mean()

@@ -80,6 +80,10 @@ def _of_compact(values: np.ndarray) -> np.ndarray:
     import pandas as pd
 
     whole = np.isfinite(values) & (values == np.rint(values)) & (values >= 1e7) & (values < 1e17)
+    years = values[whole] // 10.0 ** (np.floor(np.log10(values[whole])) - 3)
+    # Texts of many numbers take long.
+    if not ((years >= 1990) & (years <= 2100)).any():
+        return np.full(len(values), np.nan)
     texts: Any = pd.Series(np.where(whole, values, 0).astype(np.int64)).astype(str)
     digits = int(texts.str.len()[whole].iloc[0]) if whole.any() else 0
     if digits not in _COMPACT:

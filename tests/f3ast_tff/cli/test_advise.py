@@ -282,7 +282,9 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     given += ["--clients_per_round=2", "--no-trial"]
     assert main(["f3ast-tff", "advise", str(log), *given]) == 0
     out = capsys.readouterr().out
-    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h"
+    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h; "
+    said += "by device = imei, time = ts, state = event (on: connect; off: disconnect); "
+    said += "not used: none"
     assert out.startswith(f"{log}: read as {said}\n40 entries: 4 clients, 39 rounds of 1 h")
     words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
     assert {"--table_max_visit=7200", "--table_time_unit=us"} < {*words}
