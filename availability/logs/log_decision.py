@@ -21,7 +21,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import NO_ANSWER, states_of, unknown_words
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states_of, unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
@@ -80,7 +80,7 @@ def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: 
 
 
 def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Reading:
-    """Finds the only column of words of states beside spans; drops a known name without any."""
+    """Finds the only column of words such as `up` beside spans; drops a known name without any."""
     if "state" in given.columns:
         return reading
     if reading.state is not None:
@@ -98,6 +98,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
         for c in columns
         if _is_off(table, c, reading)
         or traits.is_of_states(table, c, reading.words)
+        and not {*table.coded(c).words} & ANY_ANSWER
         and not traits.is_of_device(table, c, place)
     ]
     if not columns:
@@ -111,7 +112,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
 def _is_off(table: LogTable, column: object, reading: Reading) -> bool:
     """Whether all rows have words of being offline, as in a list of outages."""
     values = traits.values_of(table, column)
-    words = {value.lower() for value in values} - NO_ANSWER - {"0", "0.0", "n", "no", "f", "false"}
+    words = {value.lower() for value in values} - NO_ANSWER - ANY_ANSWER
     means = [reading.words.get(value.lower()) for value in values]
     off = all(state is False for state in means) and traits.is_filled(table, column)
     return bool(words) and off

@@ -16,6 +16,10 @@ STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
 }
+# Words that answer any question, not only whether a device is online.
+ANY_ANSWER = frozenset(
+    {*("1", "1.0", "true", "t", "yes", "y", "on"), *("0", "0.0", "false", "f", "no", "n", "off")}
+)
 # Words of a system that does not know: never proposed as online.
 NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", "nodata", "stale"})
 _SHOWN = 4

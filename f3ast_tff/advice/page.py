@@ -21,8 +21,8 @@ _DEAR = 1.25
 # Share of H that the gap of r* is within, unless there are many clients.
 _CLOSE = 2e-3
 _MAX_NAMED = 5
-# Seconds after which a client is late in a log.
-_LATE = 86_400
+# Seconds after which a client is late in a log, and a log covers all hours.
+_DAY = 86_400
 _LINE = 100
 
 
@@ -239,7 +239,18 @@ def _method(advice: Advice) -> list[str]:
             f"Method to begin with: {advice.method.name}",
             "  not tried on this log: without --no-trial, methods run on it and are compared",
         ]
-    return [*_scores(trial, len(advice.p)), "", *_choice(trial)]
+    return [*_scores(trial, len(advice.p)), "", *_choice(trial, _covered(advice, trial))]
+
+
+def _covered(advice: Advice, trial: Trial) -> str:
+    """What part of the log the verdict is about, in words, where that needs to be said."""
+    log, rounds = trial.log_rounds, trial.rounds
+    said = []
+    if log > rounds:
+        said.append(f"{rounds} of the log's {log} rounds, spread over it")
+    if advice.round_seconds and log * advice.round_seconds < _DAY:
+        said.append(f"a log of {duration_text(log * advice.round_seconds)}, less than a day")
+    return f" (by {' and '.join(said)})" if said else ""
 
 
 def _scores(trial: Trial, num_clients: int) -> list[str]:
@@ -271,17 +282,17 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     return lines
 
 
-def _choice(trial: Trial) -> list[str]:
+def _choice(trial: Trial, covered: str) -> list[str]:
     names = trial.deployable or [each.name for each in trial.candidates]
     level, advised = trial.level(names), trial.advised.name
     lines = [f"Method to begin with: {advised}"]
     if trial.draws < FEWEST_DRAWS:
-        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed")
+        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed{covered}")
     elif len(level) > 1:
-        said = f"too close to call between {', '.join(level)}: the simplest of them"
+        said = f"too close to call between {', '.join(level)}: the simplest of them{covered}"
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
     else:
-        lines.append("  better than each of the others that a server can run")
+        lines.append(f"  better than each of the others that a server can run{covered}")
         for name, (each, (low, high)) in trial.differences(names, advised).items():
             lines.append(f"  {advised} minus {name}: {each.mean:+.3f} [{low:+.3f}, {high:+.3f}]")
     above = [name for name in trial.means if name not in names]
@@ -305,7 +316,7 @@ def _late(advice: Advice) -> str:
     if advice.first_round is None or not advice.round_seconds:
         return ""
     wait = (advice.first_round - 1) * advice.round_seconds
-    late = np.flatnonzero(wait >= _LATE)
+    late = np.flatnonzero(wait >= _DAY)
     if not len(late):
         return ""
     some = ", ".join(advice.clients[k] for k in late[:2]) + ", ..." * (len(late) > 2)
