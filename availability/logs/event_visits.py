@@ -11,7 +11,7 @@ from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
 from f3ast_tff.availability.logs.log_states import states_of
 from f3ast_tff.availability.logs.log_table import LogTable
-from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_times import Times, read_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
@@ -79,7 +79,7 @@ def visits_of_events(
         first=float(times.min()),
         last=float(times.max()),
         seen=first_seen(place, times, len(names)),
-        read=replace(read, seconds=(times,)),
+        read=in_zone(read, (times,), reading.zone),
         notes=tuple(notes),
         odd=_odd(changes),
     )
@@ -90,6 +90,12 @@ def visits_of_events(
     if (step := _sampled(changes, table.sampled)) is not None:
         return _samples(found, changes, step)
     return _said(found, changes)
+
+
+def in_zone(read: Times, seconds: tuple[np.ndarray, ...], zone: str) -> Times:
+    """Returns times as read, with the seconds in UTC and the zone of local times in words."""
+    form = read.form.replace("without a zone", f"in {zone}") if zone else read.form
+    return replace(read, seconds=seconds, form=form)
 
 
 def zoned(
@@ -130,7 +136,9 @@ def _by_time(
 ) -> tuple[_Changes, int]:
     """The rows in order, one per time, and how many have two states at one time."""
     rows = np.arange(len(times))
-    rises, falls = (np.diff(times) >= 0).all(), (np.diff(times) <= 0).all()
+    by_key = np.argsort(key, kind="stable")
+    steps = np.diff(times[by_key])[key[by_key][1:] == key[by_key][:-1]]
+    rises, falls = (steps >= 0).all(), (steps <= 0).all()
     # Newest first: of two rows of one time the upper one is later.
     order = np.lexsort((-rows if falls and not rises else rows, times, key))
     key, place, times, online = key[order], place[order], times[order], online[order]
@@ -238,9 +246,6 @@ def _said(found: Visits, changes: _Changes) -> Visits:
     ended[1:] &= ~on
     lengths = (_ends(changes) - changes.times)[ended]
     notes = list(found.notes)
-    if many_on + many_off > (len(changes.times) - len(found.names)) / 2:
-        said = "most rows repeat the state before, at irregular times"
-        return replace(found, said=said)
     counted = _overlapping(changes, many_on, many_off)
     if counted is not None:
         return replace(
@@ -250,6 +255,9 @@ def _said(found: Visits, changes: _Changes) -> Visits:
             end=_ends(counted)[counted.online],
             said=f"sessions that overlap {many_on} times, and are counted",
         )
+    if many_on + many_off > (len(changes.times) - len(found.names)) / 2:
+        said = "most rows repeat the state before, at irregular times"
+        return replace(found, said=said)
     if many_on and many_off >= many_on / 2:
         notes.append(
             f"{many_on} times a device comes online twice in a row, and {many_off} times it goes "

@@ -128,6 +128,11 @@ def _refuse_unknown_words(
     except DataError as error:
         said = str(error)
     ways = worded(table, reading)
+    if "state" not in given.columns:
+        # A column may have the name of states, and another their words.
+        others = [c for c in reading.unused(table.frame) if c not in reading.ignored]
+        others = [c for c in others if traits.is_readable(table, c)]
+        ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
     found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
     found = [each for each in found if 0 < each.shares.mean() < 1]
     if reading.end is not None and "state" not in given.columns:

@@ -267,7 +267,8 @@ def _unit(numbers: list[_Column], name: str, flags: str) -> str:
     if small.all() and 2 * fits(values, "date").sum() <= len(values):
         if not is_plausible(values, "start"):
             shown = f"{values.min():.10g} to {values.max():.10g}, would be seconds from a start"
-            raise DataError(f"{name}: column {column.name!r}, {shown}: say the unit by {flags}")
+            allowed = f"say the unit by {flags}, or give the times in seconds"
+            raise DataError(f"{name}: column {column.name!r}, {shown}: {allowed}")
         return "start"
     inside = {unit: fits(values, unit) for unit in UNITS}
     best = max(inside, key=lambda each: int(inside[each].sum()))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from f3ast_tff.availability.logs.durations import read_duration
-from f3ast_tff.availability.logs.event_visits import zoned
+from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
@@ -91,7 +89,7 @@ def visits_of_spans(
         first=float(began.min()),
         last=last,
         seen=first_seen(place, began, len(names)),
-        read=replace(read, seconds=tuple(seconds)),
+        read=in_zone(read, tuple(seconds), reading.zone),
         notes=tuple(notes),
         said=said,
         odd=odd + _overlaps(place[online], began[online], ended[online]),
