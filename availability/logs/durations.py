@@ -17,6 +17,10 @@ _SUFFIX = re.compile(
     r"(milliseconds|millis|ms)|(minutes|mins|min)|(hours|hrs|h)|(seconds|secs|sec|s)"
 )
 _DAYS = re.compile(r"([0-9]+)-([0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
+_LENGTH = re.compile(
+    r"(?:[0-9]{1,5}(?:-| days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
+    r"P[0-9.DTHMS]{1,30}"
+)
 # Share of the spans that may reach beyond their device's next one.
 _OVERLAPS = 0.05
 # Distance from the next row, seconds and share of the length, within which a span ends there.
@@ -44,7 +48,10 @@ def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
     found = table.coded(column)
     if np.isfinite(found.numbers).any():
         return found.of_rows(found.numbers, np.nan), True
-    texts = pd.Series([_DAYS.sub(r"\1 days \2", text[:64]) for text in found.texts], dtype=object)
+    texts = pd.Series(
+        [_DAYS.sub(r"\1 days \2", t) if _LENGTH.fullmatch(t) else "" for t in found.texts],
+        dtype=object,
+    )
     lengths = pd.to_timedelta(texts, errors="coerce").dt.total_seconds().to_numpy(float)
     return found.of_rows(lengths, np.nan), False
 

@@ -88,19 +88,20 @@ def _parts(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, found: Tried
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The parts that a column may have: what it looks like, and what to give for each."""
+    began = _began(table, reading, found)
+    if began is not None and _are_lengths(table, column, reading, place, began):
+        yield "looks like a duration", [{"duration": column}]
+        return
     if traits.is_of_states(table, column, reading.words):
         yield "looks like a state", [{"state": column}]
     elif traits.is_of_codes(table, column) and _lacks_state(table, reading):
         ways = worded(table, replace(reading, state=column), column)
         yield "has few values, as a state has", ways
-    began = _began(table, reading, found)
-    if began is None:
+    if began is None or not reading.of_events:
         return
-    if _are_lengths(table, column, reading, place, began):
-        yield "looks like a duration", [{"duration": column}]
-    elif reading.of_events and _is_session(table, column, place):
+    if _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
-    elif reading.of_events and traits.is_of_times(table, column):
+    elif traits.is_of_times(table, column):
         yield from _ends(table, column, reading, place, began)
 
 

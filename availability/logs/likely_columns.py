@@ -22,7 +22,7 @@ from f3ast_tff.availability.logs.log_reading import (
     with_parts,
 )
 from f3ast_tff.availability.logs.log_states import STATES
-from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
 from f3ast_tff.core.client_names import listed
@@ -88,7 +88,9 @@ def is_likely_log(table: LogTable) -> bool:
 
 def _share_of_states(table: LogTable, column: Any) -> float:
     found = table.coded(column)
-    return float(found.of_rows([word in STATES for word in found.words], False).mean())
+    return float(
+        found.of_rows([word in STATES or word in GAPS for word in found.words], True).mean()
+    )
 
 
 def _likeliest(

@@ -171,7 +171,14 @@ def _clock_column(frame: Any, given: Given) -> int | None:
     label = str(first.name).strip().lower()
     if label in CLOCKS or _UNNAMED.fullmatch(label) or looks_like_dates(first):
         return 0
-    dated = [k for k in range(1, frame.shape[1]) if _is_clock(frame.iloc[:, k])]
+    # A state in the first row tells most of many columns.
+    row = [str(value).strip().lower() for value in frame.iloc[0].tolist()]
+    likely = [
+        k
+        for k in range(1, frame.shape[1])
+        if row[k] not in STATES or str(frame.columns[k]).strip().lower() in KNOWN["time"]
+    ]
+    dated = [k for k in likely if _is_clock(frame.iloc[:, k])]
     if len(dated) == 1:
         return dated[0]
     if first.dtype.kind == "b":

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.core.frame_columns import is_number
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular
 from f3ast_tff.files.packed_files import read_packed
 
@@ -16,6 +17,21 @@ _LOG = logging.getLogger(__name__)
 MAX_PARQUET_BYTES = 2**31
 # Bytes of a value in an array, and of the array in each row of a column of lists.
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
+
+
+# What begins a formula in a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_cell(text: str) -> str:
+    """Returns a text for a CSV file that spreadsheets open: with a quote before, if a formula.
+
+    Examples:
+        >>> from f3ast_tff.files.table_files import as_cell
+        >>> [as_cell(text) for text in ("=1+1", "-5", "phone")]
+        ["'=1+1", '-5', 'phone']
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
 
 def read_csv(path: Path | str, **options: Any) -> Any:
