@@ -42,6 +42,12 @@ def values_of(table: LogTable, column: Any) -> list[str]:
     return [found.texts[k] for k in np.unique(found.codes[found.filled]).tolist()]
 
 
+def words_in(table: LogTable, column: Any) -> set[str]:
+    """Returns the distinct words of a column in lower case, without gaps."""
+    found = table.coded(column)
+    return {found.words[k] for k in np.unique(found.codes[found.filled]).tolist()}
+
+
 def is_filled(table: LogTable, column: Any) -> bool:
     """Whether nearly all rows of a column have a value."""
     return bool(table.coded(column).filled.mean() >= _FILLED)

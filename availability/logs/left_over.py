@@ -64,6 +64,8 @@ def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tri
         if traits.is_of_device(table, column, place):
             continue
         for what, readings in _parts(table, column, reading, place, found):
+            if readings and all(given.columns.keys() & more.keys() for more in readings):
+                continue  # The user has said which column has that part.
             rivals = distinct(
                 tried(table, with_parts(_freed(reading, more), more), options, more)
                 for more in readings

@@ -21,7 +21,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import STATES
+from f3ast_tff.availability.logs.log_states import STATES, unknown_words
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
@@ -76,14 +76,35 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
 
 
 def is_likely_log(table: LogTable) -> bool:
-    """Whether a table is most likely a log: not of states for the most part, and with times."""
+    """Whether a table is most likely a log: with times, and with names or few states beside."""
     if table.frame.shape[1] > _MOST_COLUMNS:
         return False
     columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
     of_states = [c for c in columns if _share_of_states(table, c) > 0.5]
-    if 2 * len(of_states) >= table.frame.shape[1]:
+    times = [c for c in columns if traits.is_of_times(table, c)]
+    if not times or len(columns) < 3:
         return False
-    return any(traits.is_of_times(table, c) for c in columns) and len(columns) > 2
+    few = 2 * len(of_states) < table.frame.shape[1]
+    return few or any(_names_rows(table, c) for c in columns if c not in (*of_states, *times))
+
+
+def has_other_devices(table: LogTable, found: Reading) -> bool:
+    """Whether the column known as that of devices is the same in all rows, and another is not."""
+    if found.device is None or len(table.coded(found.device).values) > 1:
+        return False
+    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
+    return any(_is_named(c) and _names_rows(table, c) for c in columns)
+
+
+def _names_rows(table: LogTable, column: Any) -> bool:
+    """Whether a column has texts that come again, as the names of devices do."""
+    found = table.coded(column)
+    many = len(traits.values_of(table, column))
+    return 1 < many < len(table) and not np.isfinite(found.numbers).any()
+
+
+def _is_named(column: Any) -> bool:
+    return any(part in plain_name(column) for part in _OF_DEVICES)
 
 
 def _share_of_states(table: LogTable, column: Any) -> float:
@@ -111,10 +132,20 @@ def _likeliest(
             failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
         elif 0 < each.shares.mean() < 1:
             done.append(each)
+        elif not failed:
+            failed = (
+                more,
+                f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
+            )
     if not done:
         return [], failed
-    least = min(_doubt(each) for each in done)
-    likely = (each for each in done if _doubt(each) <= least + _AS_LIKELY)
+    # Which words mean online cannot be told by what a reading says.
+    doubts: dict[frozenset[Any], float] = {}
+    for each in done:
+        columns = frozenset(each.reading.used.items())
+        doubts[columns] = min(_doubt(each), doubts.get(columns, np.inf))
+    least = min(doubts.values()) + _AS_LIKELY
+    likely = [each for each in done if doubts[frozenset(each.reading.used.items())] <= least]
     return distinct(likely)[:_MOST_SHOWN], None
 
 
@@ -142,22 +173,38 @@ def _candidates(table: LogTable, found: Reading) -> Iterable[dict[str, Any]]:
         else [{"device": c} for c in _devices(table, others, constant)]
     )
     for device in devices:
-        left = [c for c in others if c not in device.values()]
+        name = device.get("device", found.device)
+        codes = table.coded(name).codes
+        left = [c for c in others if c != name and not traits.is_of_device(table, c, codes)]
         for when in _times(table, found, times, lengths):
             reading = with_parts(found, {**device, **when})
             if reading.of_spans:
-                if reading.state is None:
-                    states = [c for c in left if traits.is_of_states(table, c, found.words)]
-                    yield from (_ordered(device, when, {"state": c}, {}) for c in states)
-                    if states:
-                        continue
-                yield _ordered(device, when, {}, {})
+                yield from _spans(table, reading, left, device, when)
             elif reading.time is not None:
                 yield from _events(table, reading, left, device, when)
 
 
 def _ordered(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return {part: value for each in parts for part, value in each.items()}
+
+
+def _spans(
+    table: LogTable,
+    reading: Reading,
+    left: list[Any],
+    device: Mapping[str, Any],
+    when: Mapping[str, Any],
+) -> Iterable[dict[str, Any]]:
+    if reading.state is None:
+        states = [c for c in left if traits.is_of_states(table, c, reading.words)]
+        yield from (_ordered(device, when, {"state": c}) for c in states)
+        if not states:
+            yield _ordered(device, when)
+    elif unknown_words(table.coded(reading.state), reading.words):
+        yield _ordered(device, when, {"ignore": reading.state})
+        yield from (_ordered(device, when, way) for way in worded(table, reading))
+    else:
+        yield _ordered(device, when)
 
 
 def _events(
@@ -174,8 +221,12 @@ def _events(
     known = [c for c in left if traits.is_of_states(table, c, reading.words)]
     known = known or [c for c in left if _is_nearly_of_states(table, c, reading)]
     for column in known or [c for c in left if traits.is_of_codes(table, c)]:
-        ways = worded(table, replace(reading, state=column))
-        yield from (_ordered(device, when, {"state": column}, way) for way in ways or [{}])
+        with_state = replace(reading, state=column)
+        if unknown_words(table.coded(column), reading.words) or not traits.is_filled(table, column):
+            ways = worded(table, with_state)
+            yield from (_ordered(device, when, {"state": column}, way) for way in ways)
+        else:
+            yield _ordered(device, when, {"state": column})
 
 
 def _is_nearly_of_states(table: LogTable, column: Any, reading: Reading) -> bool:
@@ -234,7 +285,7 @@ def _order(table: LogTable, first: Any, second: Any) -> int:
 def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[Any]:
     """Columns that may name devices: they come again; each of those that differ."""
     rows = len(table)
-    named = [c for c in columns if any(part in plain_name(c) for part in _OF_DEVICES)]
+    named = [c for c in columns if _is_named(c)]
     again = [c for c in columns if len(traits.values_of(table, c)) < rows]
     likely = [c for c in again if c in named] or [
         c for c in again if not traits.is_of_states(table, c, STATES)

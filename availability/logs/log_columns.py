@@ -221,6 +221,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
         there = [names[each] for each in known if each in names]
         if part == "state":
             there.sort(key=lambda column: not _is_of_states(table, column, given.words))
+        if part == "device":
+            # A name such as `user` may be another's, the same in all rows.
+            there.sort(key=lambda column: _is_constant(table, column))
         found[part] = there[0] if there else None
     if table.roles:
         found = {**dict.fromkeys(_PLAIN), **table.roles}
@@ -237,6 +240,13 @@ def reading_of(table: LogTable, given: Given) -> Reading:
         if column in ignored and part not in given.columns:
             found[part] = None
     return Reading(**found, ignored=tuple(ignored), words=given.words, zone=given.zone)
+
+
+def _is_constant(table: LogTable, column: Any) -> bool:
+    try:
+        return len(table.coded(column).values) < 2
+    except DataError:
+        return False
 
 
 def _is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
 from f3ast_tff.availability.logs.left_over import refuse_left_over
-from f3ast_tff.availability.logs.likely_columns import refuse_columns
+from f3ast_tff.availability.logs.likely_columns import has_other_devices, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
@@ -43,6 +43,8 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
             decide; says what to give, and what each reading would say.
     """
     reading = _with_parts_that_fit(table, reading, given, options.time_unit)
+    if "device" not in given.columns and not table.form and has_other_devices(table, reading):
+        reading = replace(reading, device=None)
     if reading.device is None or not (reading.of_spans or reading.of_events):
         refuse_columns(table, reading, given, options)
     if reading.of_spans:
@@ -50,6 +52,14 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
     if reading.state is not None:
         _refuse_unknown_words(table, reading, given, options)
     found = Tried({}, reading, carried_out(table, reading, options), options)
+    if reading.of_spans and not len(found.visits.place):
+        word = traits.values_of(table, reading.state)[0]
+        allowed = (
+            "a list of outages does not say when a device is online: give the spans online too"
+        )
+        raise DataError(
+            f"{table.name}: all spans are {word!r} in column {reading.state!r}: {allowed}"
+        )
     if not table.form:
         refuse_left_over(table, given, options, found)
     return found
@@ -85,8 +95,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
         return reading
     if reading.state is not None:
         codes = traits.is_of_codes(table, reading.state)
-        words = {word.lower() for word in traits.values_of(table, reading.state)}
-        known = words <= reading.words.keys()
+        known = traits.words_in(table, reading.state) <= reading.words.keys()
         if known or codes:
             return reading
         reading = replace(reading, state=None)
@@ -111,11 +120,9 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
 
 def _is_off(table: LogTable, column: object, reading: Reading) -> bool:
     """Whether all rows have words of being offline, as in a list of outages."""
-    values = traits.values_of(table, column)
-    words = {value.lower() for value in values} - NO_ANSWER - ANY_ANSWER
-    means = [reading.words.get(value.lower()) for value in values]
-    off = all(state is False for state in means) and traits.is_filled(table, column)
-    return bool(words) and off
+    words = traits.words_in(table, column)
+    off = all(reading.words.get(word) is False for word in words)
+    return off and bool(words - NO_ANSWER - ANY_ANSWER) and traits.is_filled(table, column)
 
 
 def _refuse_unknown_words(

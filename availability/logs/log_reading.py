@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.event_visits import visits_of_events
-from f3ast_tff.availability.logs.log_columns import Given, Reading
+from f3ast_tff.availability.logs.log_columns import KNOWN, Given, Reading
 from f3ast_tff.availability.logs.log_entries import Visits, entries_of
 from f3ast_tff.availability.logs.log_rounds import shares_of
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -111,7 +111,10 @@ def with_parts(reading: Reading, more: Mapping[str, Any]) -> Reading:
             words[word.strip()] = part == "on"
     words.pop("", None)
     columns = {part: column for part, column in more.items() if part not in ("on", "off", "ignore")}
-    return replace(reading, **columns, words=words)
+    ignored = [more["ignore"]] if "ignore" in more else []
+    left_out = {part: None for part in KNOWN if getattr(reading, part) in ignored}
+    words_and = {"words": words, "ignored": (*reading.ignored, *ignored)}
+    return replace(reading, **{**left_out, **columns, **words_and})
 
 
 def distinct(found: Iterable[Tried | DataError]) -> list[Tried]:

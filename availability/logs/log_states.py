@@ -15,6 +15,9 @@ _NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailab
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
+    # Of Kubernetes, of pings, of people at their computers, of log-ins.
+    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
+    **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
 }
 # Words that answer any question, not only whether a device is online.
 ANY_ANSWER = frozenset(

@@ -35,8 +35,8 @@ class Coded:
 
     @cached_property
     def words(self) -> list[str]:
-        """The distinct texts in lower case."""
-        return [text.lower() for text in self.texts]
+        """The distinct texts in lower case; SLURM's mark of a node that does not answer is cut."""
+        return [text.lower().removesuffix("*") for text in self.texts]
 
     @cached_property
     def filled(self) -> np.ndarray:

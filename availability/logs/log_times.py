@@ -25,7 +25,7 @@ from f3ast_tff.availability.logs.time_units import (
 from f3ast_tff.core.errors import DataError
 
 # What programs write for an end that has not come.
-_OPEN = {*GAPS, "inf", "+inf", "infinity", "-"}
+_OPEN = {*GAPS, "inf", "+inf", "infinity", "-", "unknown"}
 _ZONE = re.compile(r"[T ][0-9]{2}.*?(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$")
 _NAMED_UTC = re.compile(r"\s*(?:UTC|GMT|utc|gmt)$")
 _FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9])[0-9]{2}-")

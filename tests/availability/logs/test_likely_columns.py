@@ -186,7 +186,7 @@ def test_several_words_for_a_state() -> None:
     log = log_of_frame(frame, 1000, columns=f"{CHANGE},on=plugged/full,off=unplugged")
     assert log.masks.mean().round(2).tolist() == SHARES
     frame.loc[1, "event"] = None
-    with pytest.raises(DataError, match="must be a state, on: .*un_avl: say .*off=unplugged/null,"):
+    with pytest.raises(DataError, match="must be a state, on: .*logout: say .*off=unplugged/null,"):
         log_of_frame(frame, columns=f"{CHANGE},on=plugged,off=unplugged")
     frame["event"] = ["a", "b", "c", "d", "e", "a", "b", "c"][: len(frame)]
     with pytest.raises(
