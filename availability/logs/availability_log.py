@@ -17,23 +17,22 @@ are not used and may decide are never passed over (`log_decision`).
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from reprlib import repr
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.csv_tables import CSV_FORMS, CsvText, csv_frame, csv_text
+from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
 from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
-from f3ast_tff.availability.logs.json_tables import LINES_FORMS, PROMETHEUS, json_table
+from f3ast_tff.availability.logs.json_tables import LINES_FORMS
 from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
-from f3ast_tff.availability.logs.log_columns import LOG_FORMS, Given, Reading, reading_of, with_form
+from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, with_form
 from f3ast_tff.availability.logs.log_decision import decided
 from f3ast_tff.availability.logs.log_entries import Entries, entries_of, far_times, odd_lengths
-from f3ast_tff.availability.logs.log_masks import CLOCKS, in_longer_rounds, masks_of_frame
+from f3ast_tff.availability.logs.log_files import PARQUET_FORMS, table_of
+from f3ast_tff.availability.logs.log_masks import in_longer_rounds, masks_of_frame
 from f3ast_tff.availability.logs.log_reading import Options
 from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -44,21 +43,13 @@ from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.core.frame_columns import is_number, pandas_of
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
-from f3ast_tff.files.packed_files import PACKED, form_of, read_packed
-from f3ast_tff.files.table_files import read_parquet
+from f3ast_tff.core.frame_columns import pandas_of
+from f3ast_tff.files.data_files import first_twice
+from f3ast_tff.files.packed_files import PACKED
 
 _LOGGER = logging.getLogger(__name__)
 
 ROUND_SECONDS = 3600
-PARQUET_FORMS = (".parquet", ".pq")
-# Words of the first row of a table of states without names.
-_UNNAMED_STATES = ({"true", "false"}, {"t", "f"}, {"on", "off"}, {"yes", "no"})
-_NUMBER = re.compile(r"[0-9]+(?:\.0+)?")
-# Columns of InfluxDB's tables that are none of its tags, times or values.
-_OF_INFLUX = ("result", "table", "_start", "_stop", "_field", "_measurement")
-_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -172,97 +163,20 @@ def read_log(
         >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2, 3)]
         (('ann', 'bob'), [[True, False], [True, True], [False, True]])
     """
-    form, packed = form_of(path), path.suffix.lower() in PACKED
     given, options = Given.of(columns), Options(time_unit, max_visit, round_seconds)
-    if not path.is_file() and form in (*CSV_FORMS, *LINES_FORMS, *PARQUET_FORMS):
-        raise DataError(f"{path}: there is no such file")
-    if form in CSV_FORMS:
-        text = _text_of(path)
-        if {entry.lower() for entry in text.entries} in _UNNAMED_STATES:
-            table = LogTable(csv_frame(text, header=False), str(path))
-            return replace(_log_of(table, given, options), clients=())
-        if columns or _is_header(text):
-            return _log_of(_csv_table(text), given, options)
-        if packed:
-            raise DataError(f"{path}: masks without names of clients must be unpacked first")
-    elif form in (*LINES_FORMS, ".json") and path.is_file():
-        found = json_table(_bytes_of(path), str(path), lines=form in LINES_FORMS)
-        if found is not None:
-            frame, of = found
-            table = LogTable(frame, str(path), form=of, sampled=of == PROMETHEUS)
-            return _log_of(table, given, options)
-    elif form in PARQUET_FORMS and not packed:
-        return _log_of(LogTable(_parquet(path), str(path)), given, options)
+    table = table_of(path, given)
+    if isinstance(table, LogTable):
+        log = _log_of(table, given, options)
+        return log if table.named else replace(log, clients=())
+    form = path.suffix.lower()
     if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
         return _of_traces(read_traces(path, states, eligible), round_seconds, str(path))
-    if form not in FORMS or packed:
-        forms = (*FORMS, *CSV_FORMS[1:], ".json", *LINES_FORMS, *PARQUET_FORMS)
-        unpack = "unpack it first: " if packed else ""
-        raise DataError(f"{path}: {unpack}must end in {', '.join(forms)} or .pkl")
+    if form not in FORMS:
+        forms = ", ".join((*FORMS, *CSV_FORMS[1:], ".json", *LINES_FORMS, *PARQUET_FORMS))
+        unpack = "unpack it first: " if form in PACKED else ""
+        raise DataError(f"{path}: {unpack}must end in {forms} or .pkl")
     masks = read_masks(path)
     return AvailabilityLog(masks, read_as=_of_masks_text(masks, "no times"))
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return read_packed(path, MAX_TEXT_BYTES)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: {error}") from error
-
-
-def _text_of(path: Path) -> CsvText:
-    try:
-        return csv_text(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: {error}") from error
-
-
-def _csv_table(text: CsvText) -> LogTable:
-    frame = csv_frame(text)
-    if not text.annotated:
-        return LogTable(frame, text.name)
-    tags = [tag for tag in text.groups if tag in frame.columns]
-    varied = [tag for tag in tags if frame[tag].nunique() > 1] or tags
-    fields = [] if "_field" not in frame.columns else sorted({*frame["_field"]})
-    if len(fields) > 1:
-        allowed = f"its _field has {', '.join(fields[:5])}: export one"
-        raise DataError(f"{text.name}: InfluxDB's annotated CSV (#group): {allowed}")
-    if len(varied) != 1 or not {"_time", "_value"} <= {*frame.columns}:
-        return LogTable(frame[[c for c in frame.columns if c not in _OF_INFLUX]], text.name)
-    roles = {"device": varied[0], "time": "_time", "state": "_value"}
-    return LogTable(frame, text.name, roles, "InfluxDB's annotated CSV")
-
-
-def _parquet(path: Path) -> Any:
-    import pyarrow as pa
-
-    try:
-        return read_parquet(path)
-    except (OSError, ValueError, TypeError, NotImplementedError, pa.ArrowException) as error:
-        reason = " ".join(f"{error}"[:_REASON].split())
-        raise DataError(f"{path}: not a table: {reason}") from error
-
-
-def _is_header(text: CsvText) -> bool:
-    """Whether a CSV file's first line names columns; refuses one that is no mask either."""
-    entries = text.entries
-    words = [entry for entry in entries if not is_number(entry)]
-    if (twice := first_twice(filter(None, words))) is not None:
-        raise DataError(f"{text.name}: line {text.first} has {twice[:80]!r} twice")
-    if len(words) == len(entries) or entries[0].lower() in CLOCKS:
-        return True
-    # Numbers name clients if they rise: a row of zeros and ones does not, beyond 0,1.
-    numbers = entries[1:] if words == entries[:1] else entries
-    if all(_NUMBER.fullmatch(entry) for entry in numbers) and {*numbers} - {"0", "1", "0.0", "1.0"}:
-        values = np.array(numbers, float)
-        if (np.diff(values) > 0).all():
-            return True
-        if (twice := first_twice(numbers)) is not None and not {*numbers} & {"0", "1"}:
-            raise DataError(f"{text.name}: line {text.first} has {twice[:80]!r} twice")
-    if words:
-        allowed = f"must be zeros and ones, or names of columns, such as {LOG_FORMS}"
-        raise DataError(f"{text.name}: line {text.first} has {repr(words[0])}: {allowed}")
-    return False
 
 
 def log_of_frame(

@@ -161,6 +161,11 @@ class Given:
         """Whether columns are given that masks do not have."""
         return bool(self.columns.keys() - {"time"})
 
+    @property
+    def names_columns(self) -> bool:
+        """Whether more than a length of rounds is given: then a file's first line has names."""
+        return bool(_pairs(self.text).keys() - {ROUNDS})
+
     def flag(self, more: Mapping[str, Any]) -> str:
         """Returns the flag that gives further pairs, as one types it."""
         given = _pairs(self.text)

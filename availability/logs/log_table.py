@@ -66,6 +66,7 @@ class LogTable:
         form: Form of the file, in words; empty for a plain table. Columns of known forms that have
             no part decide nothing.
         sampled: Whether rows are samples, without which a device gave no answer.
+        named: Whether columns have names.
     """
 
     frame: Any
@@ -73,6 +74,7 @@ class LogTable:
     roles: Mapping[str, Any] = field(default_factory=dict)
     form: str = ""
     sampled: bool = False
+    named: bool = True
     _coded: dict[Any, Coded] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
