@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import advise
+from f3ast_tff import FederatedData, advise
 from f3ast_tff.availability.logs.availability_log import log_of_frame, read_log
 from f3ast_tff.core.errors import DataError
 
@@ -184,6 +184,28 @@ def test_frames_of_other_libraries() -> None:
         assert advise(frame, ks=[1]).clients == ("a", "b")
     with pytest.raises(DataError, match="must be a DataFrame, or a table with to_pandas, not int"):
         log_of_frame(3)
+
+
+def test_data_in_frames_of_other_libraries() -> None:
+    import pyarrow as pa
+
+    table = {"client": ["a", "a", "b", "b"] * 5, "label": [0, 1, 0, 1] * 5, "x": [0.1, 0.2] * 10}
+    for frame in (pa.table(table), Foreign(pd.DataFrame(table))):
+        data = FederatedData.from_frame(frame)
+        assert repr(data.train) == "ClientExamples(N=2, examples=18, shape=(1,))"
+    with pytest.raises(
+        ValueError, match="must be a DataFrame, or a table with to_pandas, not dict"
+    ):
+        FederatedData.from_frame(table)
+    rounded = pd.DataFrame(table).assign(client=[2.0**53 + 2, 1.0] * 10)
+    with pytest.raises(ValueError, match="id 9007199254740994 is a floating-point number: above"):
+        FederatedData.from_frame(rounded)
+    long = pd.DataFrame({"client": [*map(str, range(200_000))], "label": 0, "x": 1.0})
+    long.loc[7, "client"] = "x" * 1000
+    with pytest.raises(
+        ValueError, match="is a text of 1000 characters, and NumPy gives all 200000"
+    ):
+        FederatedData.from_frame(long)
 
 
 def test_masks_in_longer_rounds_are_read_as_the_same_log_of_events() -> None:
