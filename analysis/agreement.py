@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.analysis.command_line import BAD_INPUT
-from f3ast_tff.analysis.runs import Run, RunsError, load_runs
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.runs import Run, load_runs
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 

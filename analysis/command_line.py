@@ -7,14 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from f3ast_tff.analysis.runs import (
-    Run,
-    RunsError,
-    finished_runs,
-    load_runs,
-    not_begun,
-    unfinished_line,
-)
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.runs import Run, finished_runs, load_runs, not_begun, unfinished_line
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
 from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character, show

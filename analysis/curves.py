@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
+from f3ast_tff.analysis.compare.scored import Pair, RunsError, Scored, varying
+from f3ast_tff.analysis.compare.times import CLOCK, Course
 from f3ast_tff.analysis.line_styles import Look, literal, looks_of
-from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, partition, varying
-from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.analysis.run_groups import CONDITION, G, RunGroup, describe, partition
 from f3ast_tff.analysis.texts import counted
 from f3ast_tff.files.atomic import atomic_write
 
@@ -30,24 +31,24 @@ X_AXES = {
 }
 
 
-def has_clock(group: RunGroup) -> bool:
+def has_clock(group: Scored) -> bool:
     """Whether all runs of a group have a clock."""
-    return all(np.isfinite(_values(run, "simulated_seconds")).all() for run in group.runs.values())
+    return all(np.isfinite(_values(course, CLOCK)).all() for course in group.courses.values())
 
 
-def _values(run: Run, x: str) -> pd.Series[Any]:
-    """A run's x values, `float64 [n]`: a column, NaN where there is none, or sums of bytes."""
-    metrics = run.metrics
-    missing = pd.Series(np.nan, metrics.index)
+def _values(course: Course, x: str) -> np.ndarray:
+    """A run's x values, `[n]`: a column, NaN where there is none, or sums of bytes."""
+    missing = np.full(len(course["round"]), np.nan)
     if x == "bytes":
-        return metrics.get("bytes_down", missing) + metrics.get("bytes_up", missing)
-    return metrics.get(x, missing)
+        return course.get("bytes_down", missing) + course.get("bytes_up", missing)
+    return course.get(x, missing)
 
 
-def _finite_values(run: Run, x: str) -> np.ndarray:
-    values = _values(run, x).to_numpy(np.float64)
+def _finite_values(group: Scored, pair: Pair, x: str) -> np.ndarray:
+    values = _values(group.courses[pair], x).astype(np.float64)
     if not np.isfinite(values).all():
-        raise RunsError(f"{run.path} has no {x} to draw against: no clock, see --delivery")
+        name = group.name_of(pair)
+        raise RunsError(f"{name} has no {x} to draw against: no clock, see --delivery")
     return values
 
 
@@ -125,7 +126,7 @@ def draw_curves(
     differing = varying(groups, names)
     for row, members, scores in zip(panels, rows, columns):
         for panel, name in zip(row, scores):
-            draw_panel(panel, members, f"test_{name}", looks, x)
+            draw_panel(panel, members, name, looks, x)
             panel.set_ylabel(f"test {name.replace('_', ' ')}")
             said = describe(members[0].condition(differing), differing)
             panel.set_title(literal(_wrap(said, 2)), fontsize="medium")
@@ -148,13 +149,9 @@ def _scores(groups: Sequence[RunGroup], score: str | None) -> list[str]:
 
 
 def draw_panel(
-    panel: Axes,
-    groups: Sequence[RunGroup],
-    column: str,
-    looks: Mapping[RunGroup, Look],
-    x: str = "rounds",
+    panel: Axes, groups: Sequence[G], column: str, looks: Mapping[G, Look], x: str = "rounds"
 ) -> list[Trace]:
-    """Draws a column of `metrics.csv` against one of `X_AXES`: a line and its band per group."""
+    """Draws a score, or another column, against one of `X_AXES`: a line and its band per group."""
     traces = []
     for number, group in enumerate(groups):
         look, trace = looks[group], trace_of(group, column, looks[group].label, x)
@@ -184,31 +181,34 @@ def draw_panel(
     return traces
 
 
-def trace_of(group: RunGroup, column: str, label: str, x: str = "rounds") -> Trace:
-    """Returns a group's line of a column of `metrics.csv` against one of `X_AXES`."""
+def trace_of(group: Scored, column: str, label: str, x: str = "rounds") -> Trace:
+    """Returns a group's line of a score, or of another column, against one of `X_AXES`."""
     scores = _by_draw(group, column, x)
     spread = None
     if scores.shape[1] > 1:
         spread = scores.std(axis=1, ddof=1, skipna=False).to_numpy()
-    runs = group.first.path.name if len(group.runs) == 1 else f"mean of {counted([group.runs])}"
+    pairs = [*group.courses]
+    one = Path(group.name_of(pairs[0])).name
+    runs = one if len(pairs) == 1 else f"mean of {counted([pairs])}"
     mean = scores.mean(axis=1, skipna=False)
     return Trace(label, runs, mean.index.to_numpy(), mean.to_numpy(), spread)
 
 
-def _by_draw(group: RunGroup, column: str, x: str) -> pd.DataFrame:
+def _by_draw(group: Scored, column: str, x: str) -> pd.DataFrame:
     """A score by x: a column per draw, of means over seeds; with one draw a column per seed.
 
     Runs of one group have the same rounds, but times of their own: their scores are read off their
     lines at common times, which every run has reached.
     """
-    at = {} if x == "rounds" else {p: _finite_values(run, x) for p, run in group.runs.items()}
+    at = {} if x == "rounds" else {p: _finite_values(group, p, x) for p in group.courses}
     times = next(iter(at.values()), np.zeros(0))
     if len(at) > 1:
         begin, end = max(each[0] for each in at.values()), min(each[-1] for each in at.values())
         times = np.linspace(begin, max(begin, end), _COMMON_TIMES)
     by_draw: dict[int, list[pd.Series[Any]]] = {}
-    for pair in sorted(group.runs):
-        scores = group.runs[pair].metrics.set_index("round")[column]
+    for pair in sorted(group.courses):
+        course = group.courses[pair]
+        scores = pd.Series(course[column], index=course["round"])
         if at:
             scores = pd.Series(np.interp(times, at[pair], scores), index=times)
         by_draw.setdefault(pair.draw, []).append(scores)

@@ -1,4 +1,4 @@
-"""Accuracy of clients by how often they are there, as a picture for light and for dark pages.
+"""Accuracy of clients by how often they are there, and over the rounds, for light and dark pages.
 
 The clients of each run are ranked by the share of rounds in which they are available, and divided
 into groups of equal size. Runs need their masks and client scores: `--write_masks=npz
@@ -13,21 +13,23 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from scipy import stats  # type: ignore[import-untyped]
 
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there, read_client_scores
 
 # Groups of clients, from the rarest to the most present.
 GROUPS = 5
-# As wide as a telephone's page, in inches.
-_SIZE = (3.7, 3.0)
+# Part of the rounds at which the right panel is drawn first; then at the end.
+EARLY = 0.2
+_SIZE = (7.4, 3.2)
 _COLOURS = {"light": "#24292f", "dark": "#e6edf3"}
 _GRID = {"light": "#d0d7de", "dark": "#3d444d"}
 # Okabe and Ito's, which the colour-blind can distinguish, light enough for dark pages.
@@ -39,32 +41,26 @@ _MARKERS = ("^", "o", "s", "D")
 _LEVEL = 0.95
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByPresence:
-    """Accuracy of groups of clients, for one method.
+    """Accuracy of groups of clients over the rounds, for one method.
 
     Attributes:
         presence: Mean share of rounds in which the clients of a group are available, in [0, 1],
             `float64 [GROUPS]`, rising.
-        accuracy: Mean accuracy of a group's clients, by run, in [0, 1], `float64 [R, GROUPS]`.
+        rounds: Evaluated rounds, `int64 [T]`, rising.
+        accuracy: Mean accuracy of a group's clients, by run and round, in [0, 1],
+            `float64 [R, T, GROUPS]`.
     """
 
     presence: np.ndarray
+    rounds: np.ndarray
     accuracy: np.ndarray
 
     @property
-    def mean(self) -> np.ndarray:
-        """Mean over runs, `float64 [GROUPS]`."""
-        return self.accuracy.mean(axis=0)
-
-    @property
-    def margin(self) -> np.ndarray:
-        """Half width of the 95% interval over runs, `float64 [GROUPS]`; 0 for one run."""
-        runs = len(self.accuracy)
-        if runs < 2:
-            return np.zeros(self.accuracy.shape[1])
-        error = self.accuracy.std(axis=0, ddof=1) / np.sqrt(runs)
-        return error * float(stats.t.ppf((1 + _LEVEL) / 2, runs - 1))
+    def rarest(self) -> np.ndarray:
+        """Accuracy of the group that is there least, `float64 [R, T]`."""
+        return self.accuracy[:, :, 0]
 
 
 def by_presence(folders: Sequence[Path]) -> ByPresence:
@@ -74,47 +70,80 @@ def by_presence(folders: Sequence[Path]) -> ByPresence:
         folders: Folders of runs that differ in their draws, at least one.
 
     Raises:
-        RunsError: If a run lacks masks or scores of its clients, or a file of them is damaged.
+        RunsError: If a run lacks masks or scores of its clients, a file of them is damaged, or runs
+            were evaluated in other rounds.
     """
     found = [_of_run(folder) for folder in folders]
-    presence, accuracy = (np.stack(each) for each in zip(*found))
-    return ByPresence(presence.mean(axis=0), accuracy)
+    rounds = found[0][1]
+    for folder, (_, of_run, _) in zip(folders, found):
+        if of_run.tolist() != rounds.tolist():
+            raise RunsError(f"{folder} was evaluated in other rounds than {folders[0]}")
+    presence, accuracy = (np.stack([each[place] for each in found]) for place in (0, 2))
+    return ByPresence(presence.mean(axis=0), rounds, accuracy)
 
 
-def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Presence and accuracy of a run's groups after its last round."""
+def margin(values: np.ndarray) -> np.ndarray:
+    """Returns half the width of the 95% interval over runs, of values `[R, ...]`; 0 for one run."""
+    runs = len(values)
+    if runs < 2:
+        return np.zeros(values.shape[1:])
+    error = values.std(axis=0, ddof=1) / np.sqrt(runs)
+    return error * float(stats.t.ppf((1 + _LEVEL) / 2, runs - 1))
+
+
+def meeting(a: ByPresence, b: ByPresence) -> int | None:
+    """Returns the round from which a's rarest clients are no longer shown to be ahead of b's.
+
+    Args:
+        a: A method.
+        b: Another one, whose runs have the same draws and rounds in the same order.
+
+    Returns:
+        The first evaluated round from which on the 95% intervals of a - b, over draws, contain 0;
+        `None` if the last one does not.
+    """
+    difference = a.rarest - b.rarest
+    ahead = difference.mean(axis=0) - margin(difference) > 0
+    if ahead[-1]:
+        return None
+    last = int(np.flatnonzero(ahead)[-1]) + 1 if ahead.any() else 0
+    return int(a.rounds[last])
+
+
+def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Presence of a run's groups, evaluated rounds, and accuracy by round."""
     try:
         masks, scores = masks_there(folder), read_client_scores(folder)
         if not masks or not scores:
             raise RunsError(
                 f"{folder} lacks masks or client scores: --write_masks, --client_scores"
             )
-        presence, last = read_masks(masks[0]).mean(), scores[max(scores)]
+        presence = read_masks(masks[0]).mean()
     except (DataError, OSError, ValueError) as error:
         raise RunsError(f"damaged run: {error}") from error
-    accuracy = last["accuracy"]
-    if len(accuracy) != len(presence):
-        raise RunsError(f"{folder}: {len(accuracy)} test clients, {len(presence)} train")
+    rounds = np.array(sorted(scores))
+    accuracy = np.stack([scores[number]["accuracy"] for number in rounds.tolist()])
+    if accuracy.shape[1] != len(presence):
+        raise RunsError(f"{folder}: {accuracy.shape[1]} test clients, {len(presence)} train")
     # A client without test examples has no accuracy.
-    scored = np.flatnonzero(np.isfinite(accuracy))
+    scored = np.flatnonzero(np.isfinite(accuracy[-1]))
     ranked = scored[np.argsort(presence[scored], kind="stable")]
     groups = np.array_split(ranked, GROUPS)
-    of_presence, of_accuracy = (
-        np.array([each[group].mean() for group in groups]) for each in (presence, accuracy)
-    )
-    return of_presence, of_accuracy
+    of_presence = np.array([presence[group].mean() for group in groups])
+    of_accuracy = np.stack([accuracy[:, group].mean(axis=1) for group in groups], axis=1)
+    return of_presence, rounds, of_accuracy
 
 
 def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
-    """Draws a line per method, twice, on transparent ground.
+    """Draws the rarest clients over the rounds, and all groups early and at the end.
 
     Args:
         methods: At most four methods by name, in the order of the legend; the first stands out.
-        title: Text above the lines.
+        title: Text above the panels.
         path: Picture for light pages; the one for dark pages has `_dark` after its name.
 
     Returns:
-        Both files.
+        Both files, on transparent ground.
 
     Raises:
         OSError: If a file cannot be written.
@@ -129,40 +158,85 @@ def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> 
 
 
 def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figure:
-    text, size = _COLOURS[ground], 10.0
     figure = Figure(figsize=_SIZE, layout="constrained")
-    panel = figure.subplots()
+    left, right = figure.subplots(1, 2, sharey=True)
+    names, text = list(methods), _COLOURS[ground]
     # The first is drawn last, above the others.
-    for number, (name, found) in reversed([*enumerate(methods.items())]):
-        panel.errorbar(
-            found.presence,
-            found.mean,
-            found.margin,
-            color=_LINES[ground][number],
-            marker=_MARKERS[number],
-            markersize=6,
-            linewidth=2.6 if number == 0 else 1.8,
-            elinewidth=1.0,
-            label=literal(name),
-        )
-    panel.set_title(
-        literal(title), fontsize=size, color=text, loc="left", x=-0.18, fontweight="bold"
+    for number, name in reversed([*enumerate(names)]):
+        found, colour = methods[name], _LINES[ground][number]
+        width = 2.4 if number == 0 else 1.6
+        mean, half = found.rarest.mean(axis=0), margin(found.rarest)
+        left.plot(found.rounds, mean, color=colour, linewidth=width, label=literal(name))
+        low, high = (np.clip(mean + sign * half, 0, 1) for sign in (-1, 1))
+        left.fill_between(found.rounds, low, high, color=colour, alpha=0.15, linewidth=0)
+        early = int(np.abs(found.rounds - EARLY * found.rounds[-1]).argmin())
+        # Beside each other, so that the intervals of one group can be told apart.
+        beside = found.presence + 0.006 * (number - (len(names) - 1) / 2)
+        for place, style, alpha in ((early, "--", 0.75), (-1, "-", 1.0)):
+            values = found.accuracy[:, place]
+            right.errorbar(
+                beside,
+                values.mean(axis=0),
+                margin(values),
+                color=colour,
+                alpha=alpha,
+                marker=_MARKERS[number],
+                markersize=5,
+                linestyle=style,
+                linewidth=width,
+                elinewidth=1.0,
+            )
+    first = methods[names[0]]
+    early = int(np.abs(first.rounds - EARLY * first.rounds[-1]).argmin())
+    _meetings(left, methods, ground)
+    left.set_title("the fifth that is there least", fontsize=9, loc="left", color=text)
+    left.set_xlabel("round")
+    left.set_ylabel("accuracy on their data")
+    right.set_title(
+        f"all: round {first.rounds[early]} (dashed) and {first.rounds[-1]}",
+        fontsize=9,
+        loc="left",
+        color=text,
     )
-    panel.set_xlabel("share of rounds in which they are there", fontsize=size, color=text)
-    panel.set_ylabel("accuracy on their data", fontsize=size, color=text)
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    panel.tick_params(colors=text, labelsize=size)
+    right.set_xlabel("share of rounds in which they are there")
+    right.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    for panel in (left, right):
+        _plain(panel, ground)
+    figure.suptitle(literal(title), fontsize=10.5, color=text, x=0.01, ha="left", weight="bold")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(
+        handles[::-1],
+        labels[::-1],
+        loc="outside lower center",
+        ncols=len(names),
+        frameon=False,
+        labelcolor=text,
+        fontsize=9,
+    )
+    return figure
+
+
+def _meetings(panel: Axes, methods: Mapping[str, ByPresence], ground: str) -> None:
+    """Marks the rounds from which the first method's lead is no longer shown."""
+    first, *others = methods.values()
+    for number, other in enumerate(others, start=1):
+        at = meeting(first, other)
+        if at is not None:
+            place = int(np.flatnonzero(other.rounds == at)[0])
+            height = float(other.rarest[:, place].mean())
+            panel.plot([at], [height], marker="o", color=_LINES[ground][number], markersize=9,
+                       fillstyle="none")  # fmt: skip
+            panel.annotate(f"meet at {at}", (at, height), xytext=(0, -14), fontsize=8, ha="center",
+                           textcoords="offset points", color=_COLOURS[ground])  # fmt: skip
+
+
+def _plain(panel: Axes, ground: str) -> None:
+    text = _COLOURS[ground]
+    panel.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    panel.tick_params(colors=text, labelsize=9)
     panel.grid(color=_GRID[ground], linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
     panel.spines[["left", "bottom"]].set_color(text)
-    handles, labels = panel.get_legend_handles_labels()
-    panel.legend(
-        handles[::-1],
-        labels[::-1],
-        loc="lower right",
-        frameon=False,
-        labelcolor=text,
-        fontsize=size,
-    )
-    return figure
+    for label in (panel.xaxis.label, panel.yaxis.label):
+        label.set_color(text)
+        label.set_fontsize(9)

@@ -12,26 +12,20 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from f3ast_tff.analysis.curves import draw_curves
-from f3ast_tff.analysis.differences import (
+from f3ast_tff.analysis.compare.equal_seconds import AtSeconds
+from f3ast_tff.analysis.compare.methods import (
     Methods,
     differences,
     heading,
     methods_of,
     with_what_is_theirs,
 )
-from f3ast_tff.analysis.equal_seconds import AtSeconds
+from f3ast_tff.analysis.compare.scored import RunsError, Score, varying
+from f3ast_tff.analysis.compare.times import PERIODS, Time
+from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.line_styles import Look, styles_of
-from f3ast_tff.analysis.run_groups import (
-    RunGroup,
-    Score,
-    describe,
-    group_runs,
-    partition,
-    score,
-    varying,
-)
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, RunsError, load_runs
+from f3ast_tff.analysis.run_groups import RunGroup, describe, group_runs, partition, score
+from f3ast_tff.analysis.runs import SCORES, Run, load_runs
 from f3ast_tff.analysis.score_directions import check_score, score_of_objective, scores_in
 from f3ast_tff.analysis.texts import spread_text
 from f3ast_tff.analysis.tidy_scores import labelled
@@ -182,13 +176,13 @@ class Results(pd.DataFrame):
         if not isinstance(period, int) and period not in PERIODS:
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
         groups = self.methods.groups
+        time = Time(round=period) if isinstance(period, int) else Time(period)
         if at is not None:
-            may_differ = [*may_differ, *at.theirs(groups)]
-            score, groups = at.score_of(score), at.cut(groups)
-        methods = self._of(groups, may_differ) if may_differ or at else self.methods
-        table = differences(methods, score=score, period=period, baseline=baseline)
+            may_differ, time = [*may_differ, *at.theirs(groups)], at.time(groups)
+        methods = self._of(groups, may_differ) if may_differ else self.methods
+        table = differences(methods, score=score, time=time, baseline=baseline)
         if table.empty and len(set(methods.labels.values())) > 1:
-            raise RunsError(heading(methods, table, score, period, baseline))
+            raise RunsError(heading(methods, table, score, time, baseline))
         return table
 
     def _of(self, own: Sequence[RunGroup], names: Sequence[str]) -> Methods:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-
+from f3ast_tff.analysis.compare.scored import Pair, RunsError, Score, Scored, summarised, varying
+from f3ast_tff.analysis.compare.times import FINAL, Course, Time
 from f3ast_tff.analysis.run_inputs import data_names, file_names, pairs_of
-from f3ast_tff.analysis.runs import (
-    Pair,
-    Run,
-    RunsError,
-    not_begun,
-    read_run,
-    run_folders,
-    unfinished_line,
-)
+from f3ast_tff.analysis.runs import Run, not_begun, read_run, run_folders, unfinished_line
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (
@@ -34,6 +25,8 @@ CONDITION = (
     "engine",
 )
 _WHERE_THERE = ("constraint", "delivery")
+# Groups of runs, or of their kept scores.
+G = TypeVar("G", bound=Scored)
 # Settings in which the runs of a group differ.
 PAIR = ("data_seed", "seed")
 _PHRASES = {
@@ -48,7 +41,7 @@ _PHRASES = {
 
 
 @dataclass(frozen=True, eq=False)
-class RunGroup:
+class RunGroup(Scored):
     """Finished runs that differ only by data draw and seed.
 
     Attributes:
@@ -62,9 +55,23 @@ class RunGroup:
     runs: dict[Pair, Run]
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm, as in the settings."""
-        return self.settings["algorithm"]
+    def directions(self) -> Mapping[str, bool]:  # type: ignore[override]
+        """Whether a higher score is better, by the score's name."""
+        return self.first.directions
+
+    @property
+    def generates_data(self) -> bool:  # type: ignore[override]
+        """Whether the task generates its data."""
+        return self.first.generates_data
+
+    @cached_property
+    def courses(self) -> Mapping[Pair, Course]:  # type: ignore[override]
+        """Evaluations by run; scores have their names without `test_`."""
+        return {pair: run.course for pair, run in self.runs.items()}
+
+    def name_of(self, pair: Pair) -> str:
+        """Returns the folder of a run."""
+        return str(self.runs[pair].path)
 
     @property
     def display(self) -> str:
@@ -98,11 +105,7 @@ class RunGroup:
         if loss is None:
             return 0
         # A loss that is not finite is no better either.
-        return sum(not value < loss for value in self.scores("sample_loss", "final").values())
-
-    def setting(self, name: str) -> Any:
-        """Returns a setting, `None` if the runs do not have it."""
-        return self.settings.get(name)
+        return sum(not value < loss for value in self.at("sample_loss", FINAL).values())
 
     def has(self, name: str) -> bool:
         """Whether the components of these runs have a setting, in use or not."""
@@ -118,90 +121,10 @@ class RunGroup:
             return self
         return replace(self, method_settings=self.method_settings.union(names))
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The scores of the runs, see `Run.scores`."""
-        return self.first.scores
 
-    def higher_is_better(self, metric: str) -> bool:
-        """Returns whether a higher score is better, for a metric of `scores`."""
-        score = metric.removeprefix(f"{_kind(metric)}_")
-        return self.first.directions[score.partition("_")[2]]
-
-    def scores(self, metric: str, at: str | int) -> dict[Pair, float]:
-        """Returns a score by pair of data draw and seed.
-
-        Args:
-            metric: A score of `score_names`; `best_<score>` for the best over
-                all evaluations; `change_<score>` for the mean size of its change from one
-                evaluation to the next, over the second half of the evaluations;
-                `second_half_<score>` for its mean over that half; `converged_<score>` for the mean
-                of the last 10%.
-            at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
-
-        Returns:
-            The scores; NaN for a score that is not finite.
-
-        Raises:
-            RunsError: If a run was not evaluated in that round.
-        """
-        kind = _kind(metric)
-        score = metric.removeprefix(f"{kind}_")
-        column = f"test_{score}"
-        values = {}
-        for pair, run in self.runs.items():
-            if kind == "best":
-                scores = run.metrics[column]
-                values[pair] = float(scores.max() if self.higher_is_better(score) else scores.min())
-            elif kind in ("change", "second_half"):
-                half = run.metrics[column].to_numpy()[len(run.metrics) // 2 :]
-                values[pair] = float((np.abs(np.diff(half)) if kind == "change" else half).mean())
-            else:
-                values[pair] = run.score(column, "mean_of_last_10_percent" if kind else at)
-        return values
-
-
-@dataclass(frozen=True)
-class Score:
-    """Mean and standard deviation over draws of the data; with one draw, over its seeds.
-
-    Attributes:
-        mean: Mean over draws, of each draw's mean over its seeds; NaN if a score is not finite.
-        deviation: Standard deviation of the draws' means (of the seeds with one draw), with n - 1
-            degrees of freedom; NaN for one run.
-        num_runs: Number of runs.
-        num_draws: Number of data draws among the runs.
-    """
-
-    mean: float
-    deviation: float
-    num_runs: int
-    num_draws: int
-
-
-def score(group: RunGroup, metric: str, at: str | int) -> Score:
-    """Returns a group's mean score; see `RunGroup.scores` for the arguments."""
-    return summarised(group.scores(metric, at))
-
-
-def summarised(scores: Mapping[Pair, float]) -> Score:
-    """Returns mean and deviation of a score by pair, at least one."""
-    by_draw: dict[int, list[float]] = {}
-    for pair, value in scores.items():
-        by_draw.setdefault(pair.draw, []).append(value)
-    draws = list(by_draw.values())
-    values = np.array(draws[0] if len(draws) == 1 else [np.mean(each) for each in draws])
-    if not np.isfinite(values).all():
-        return Score(math.nan, deviation=math.nan, num_runs=len(scores), num_draws=len(draws))
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-    return Score(
-        float(values.mean()), deviation=deviation, num_runs=len(scores), num_draws=len(draws)
-    )
-
-
-def _kind(metric: str) -> str:
-    kinds = ("best", "change", "converged", "second_half")
-    return next((each for each in kinds if metric.startswith(f"{each}_")), "")
+def score(group: Scored, metric: str, time: str | int | Time) -> Score:
+    """Returns a group's mean score; see `Scored.at` for the arguments."""
+    return summarised(group.at(metric, time))
 
 
 def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[RunGroup], list[str]]:
@@ -276,17 +199,10 @@ def arranged(groups: Sequence[RunGroup]) -> tuple[list[RunGroup], list[str]]:
     return sorted(groups, key=key), names
 
 
-def varying(groups: Sequence[RunGroup], names: Iterable[str] | None = None) -> list[str]:
-    """Returns the settings that differ between groups, of these names or of all."""
-    if names is None:
-        names = dict.fromkeys(name for group in groups for name in group.settings)
-    return [name for name in names if len({group.setting(name) for group in groups}) > 1]
-
-
-def partition(groups: Iterable[RunGroup], names: Iterable[str]) -> list[list[RunGroup]]:
+def partition(groups: Iterable[G], names: Iterable[str]) -> list[list[G]]:
     """Returns lists of the groups that share their values of these settings."""
     names = tuple(names)
-    found: dict[tuple[Any, ...], list[RunGroup]] = {}
+    found: dict[tuple[Any, ...], list[G]] = {}
     for group in groups:
         found.setdefault(tuple(map(group.setting, names)), []).append(group)
     return list(found.values())

@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from f3ast_tff.analysis.runs import Pair, Run
+from f3ast_tff.analysis.compare.scored import Pair
+from f3ast_tff.analysis.runs import Run
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.settings import builtin_registry
 

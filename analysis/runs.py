@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from f3ast_tff.analysis.compare.scored import Pair, RunsError, scores_named
+from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.analysis.method_names import PLAIN_MEAN, is_plain_mean, own_aggregation
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
 from f3ast_tff.files.messages import is_plain, one_line
-from f3ast_tff.records.metrics import count_of_last_10_percent
 from f3ast_tff.records.results import (
     ERROR_FILE,
     DamagedResult,
@@ -32,7 +34,6 @@ from f3ast_tff.settings.kinds import METHOD_KINDS
 # Scores of classes, and whether a higher score is better.
 DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": False})
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
-PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
 SETTINGS = {
     "task": str,
@@ -43,22 +44,6 @@ SETTINGS = {
     "rounds": int,
     "seed": int,
 }
-
-
-class RunsError(ValueError):
-    """Run folders cannot be used: none exists, or one is damaged; names it in one line."""
-
-
-class Pair(NamedTuple):
-    """Data draw and seed of a run; runs of one experiment differ only in these.
-
-    Attributes:
-        draw: Draw of the data, setting `data_seed`; 0 for tasks without one.
-        seed: Setting `seed`: availability, selection, batches, initial weights.
-    """
-
-    draw: int
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +117,11 @@ class Run:
         """The scores, such as `SCORES`: samples and users of each name."""
         return scores_named(self.directions)
 
+    @cached_property
+    def course(self) -> Course:
+        """Evaluations for comparisons: `metrics` with scores named without `test_`."""
+        return course_of(self.metrics)
+
     @property
     def pooled(self) -> bool:
         """Whether the algorithm trains on all clients' data as one client's."""
@@ -142,26 +132,6 @@ class Run:
         """Whether the aggregation is not the algorithm's own; `False` for a plug-in's algorithm."""
         own = own_aggregation(self.settings["algorithm"])
         return own is not None and self.settings.get("aggregation") not in (None, own)
-
-    def score(self, column: str, at: str | int) -> float:
-        """Returns a column of `metrics` over one of `PERIODS` or in a round.
-
-        Raises:
-            RunsError: If the run was not evaluated in that round.
-        """
-        scores, rounds = self.metrics[column].to_numpy(), self.metrics["round"].to_numpy()
-        if isinstance(at, int):
-            if at not in rounds:
-                raise RunsError(f"{self.path} has no evaluation of round {at}")
-            return float(scores[rounds == at][0])
-        if self.summary:
-            value = self.summary[at][column]
-            return math.nan if value is None else float(value)
-        # The evaluations of a kept run, which has no summary.
-        last = 1 if at == "final" else count_of_last_10_percent(len(scores))
-        # Not pandas' mean, which leaves out a score that is not finite. Nor `sum`, which rounds
-        # otherwise since Python 3.12, so that a last digit shown would differ.
-        return math.fsum(scores[len(scores) - last :]) / last
 
     def selection(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `selection.npz`.
@@ -175,9 +145,13 @@ class Run:
             raise RunsError(f"damaged run: {one_line(error)}") from error
 
 
-def scores_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns the scores of these names: over samples and over users."""
-    return tuple(f"{kind}_{name}" for name in names for kind in ("sample", "user"))
+def course_of(metrics: pd.DataFrame) -> Course:
+    """Returns the numbers of `metrics.csv` by column; scores have their names without `test_`."""
+    return {
+        str(name).removeprefix("test_"): column.to_numpy()
+        for name, column in metrics.items()
+        if column.dtype.kind in "iufb"
+    }
 
 
 def takes_mean(run: Run) -> bool:

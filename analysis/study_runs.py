@@ -15,11 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.method_names import algorithm_label, method_label, order_of
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.tidy_scores import (
     final_scores,
     kept_groups,
@@ -96,7 +95,7 @@ class StudyRuns:
     Attributes:
         runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
             `SCORES` at its last evaluation; `accuracy` and `loss` of its objective, and
-            `other_accuracy`. An accuracy is 0 where it, or the loss of its kind, is not finite.
+            `other_accuracy`. A run that diverged has the worst scores, see `compare.pairs`.
         method: Settings that tell methods apart: all others than the task, the regimes, the
             client share and the rates.
         regimes: Settings whose values are the regimes.
@@ -163,7 +162,7 @@ def read_studies(
         raise RunsError(f"{path}: {SHARE} {unknown[0]!r} is unknown; it must be of {allowed}")
     shares = runs[SHARE].map(SCORES_OF)
     for place, column in enumerate(("accuracy", "other_accuracy")):
-        runs[column] = _accuracy(runs, shares.str[place])
+        runs[column] = _of_kind(runs, shares.str[place], "accuracy")
     runs["loss"] = _of_kind(runs, shares.str[0], "loss")
     world = ("task", SHARE, *regimes, *RATES)
     method = [name for name in names if name not in world]
@@ -179,11 +178,6 @@ def read_studies(
 def _varying(runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     components = ("algorithm", "aggregation")
     return [name for name in names if name in components or runs[name].nunique() > 1]
-
-
-def _accuracy(runs: pd.DataFrame, kinds: pd.Series[Any]) -> pd.Series[Any]:
-    accuracy, loss = (_of_kind(runs, kinds, score) for score in ("accuracy", "loss"))
-    return accuracy.where(np.isfinite(accuracy) & np.isfinite(loss), 0.0)
 
 
 def _of_kind(runs: pd.DataFrame, kinds: pd.Series[Any], score: str) -> pd.Series[Any]:

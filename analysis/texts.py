@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.run_groups import RunGroup, Score
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.scored import Pair, Score
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.messages import printable
 

@@ -16,6 +16,9 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
+from f3ast_tff.analysis.compare.pairs import ranked
+from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, scores_named, varying
+from f3ast_tff.analysis.compare.times import FINAL, Course
 from f3ast_tff.analysis.method_names import (
     PLAIN_MEAN,
     display_of,
@@ -23,14 +26,14 @@ from f3ast_tff.analysis.method_names import (
     without_own_aggregation,
 )
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import DIRECTIONS, SCORES, Pair, Run, RunsError, scores_named
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
+from f3ast_tff.analysis.runs import DIRECTIONS, SCORES, Run
 from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import read_text
 from f3ast_tff.files.messages import one_line, show
-from f3ast_tff.settings import parameter
+from f3ast_tff.settings import builtin_registry, parameter
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 from f3ast_tff.settings.text_values import conditions
@@ -211,42 +214,54 @@ def settings_of(table: pd.DataFrame) -> list[str]:
     return [str(name) for name in table if name not in other]
 
 
-def kept_groups(table: pd.DataFrame) -> list[RunGroup]:
-    """Returns the runs of `read_scores` as groups, in the file's order; settings are texts."""
+def kept_groups(table: pd.DataFrame) -> list[Kept]:
+    """Returns the runs of `read_scores` by settings, in the file's order; settings are texts."""
     names = settings_of(table)
     texts = {name: table[name].tolist() for name in names}
     draws, seeds, rounds = (table[name].tolist() for name in ("draw", _SEED, _ROUND))
     scores = scores_of(table)
     measured = [name for name in (_ROUND, *scores, CLOCK) if name in table]
-    metrics = table[measured].rename(columns={name: f"test_{name}" for name in scores})
+    metrics = {name: table[name].to_numpy() for name in measured}
     ways = table[WAYS].tolist() if WAYS in table else ["accuracy higher, loss lower"] * len(table)
     run_of = table.groupby([*names, "draw", _SEED], sort=False).ngroup().to_numpy()
     order = np.lexsort((rounds, run_of))
-    found: dict[Key, RunGroup] = {}
+    found: dict[Key, Kept] = {}
+    courses: dict[Key, dict[Pair, Course]] = {}
     for rows in np.split(order, np.flatnonzero(np.diff(run_of[order])) + 1):
         first = int(rows[0])
         settings = {name: values[first] for name, values in texts.items()}
-        group = found.setdefault(tuple(settings.values()), RunGroup(settings, frozenset(), {}))
-        pair = Pair(draws[first], seeds[first])
-        of_run = {**settings, **_drawn(pair)}
-        directions = _directions(ways[first])
-        run = Run(Path(), of_run, metrics.iloc[rows], summary={}, directions=directions)
-        group.runs[pair] = run
+        key = tuple(settings.values())
+        courses.setdefault(key, {})[Pair(draws[first], seeds[first])] = {
+            name: values[rows] for name, values in metrics.items()
+        }
+        if key not in found:
+            found[key] = Kept(
+                settings, courses[key], _directions(ways[first]), generates_data(settings["task"])
+            )
     return list(found.values())
 
 
-def final_scores(groups: Iterable[RunGroup]) -> pd.DataFrame:
-    """Returns a row per kept run: its settings, `draw`, `seed`, and scores at its last round."""
+def generates_data(task: str) -> bool:
+    """Returns whether one of this version's tasks generates its data; `False` for others."""
+    component = builtin_registry().components["task"].get(task)
+    return component is not None and component.config.generates_data
+
+
+def final_scores(groups: Iterable[Kept]) -> pd.DataFrame:
+    """Returns a row per kept run: its settings, `draw`, `seed`, and scores at its last round.
+
+    A run that diverged has the worst scores, see `compare.pairs`.
+    """
     rows = []
     for group in groups:
-        scores = {score: group.scores(score, "final") for score in group.score_names}
+        scores = {score: ranked(group, score, FINAL) for score in group.score_names}
         rows += [
             {
                 **group.settings,
                 **pair._asdict(),
                 **{name: each[pair] for name, each in scores.items()},
             }
-            for pair in group.runs
+            for pair in group.courses
         ]
     return pd.DataFrame(rows)
 

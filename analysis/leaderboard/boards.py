@@ -6,13 +6,16 @@ from the campaign of the same name, which made the runs, so a user's runs can be
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs, summarised
+import pandas as pd
+
+from f3ast_tff.analysis.compare.pairs import best_first, mean_score
+from f3ast_tff.analysis.compare.scored import Kept, RunsError
+from f3ast_tff.analysis.run_groups import PAIR, RunGroup, group_runs
 from f3ast_tff.analysis.runs import Run, described
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, method_name
 from f3ast_tff.analysis.tidy_scores import kept_groups, label, read_scores, runs_where, settings_of
@@ -109,26 +112,19 @@ class Board:
 
     def mean(self, group: RunGroup) -> float:
         """Returns a method's mean score over draws."""
-        return summarised(group.scores(self.score, self.study.period)).mean
+        return mean_score(group, self.score, self.study.period).mean
 
     def ordered(self, further: Sequence[Method] = ()) -> list[Method]:
-        """Returns the methods and further methods, by falling mean score.
-
-        Methods with a score that is not finite come last.
-        """
-
-        def place(method: Method) -> float:
-            mean = self.mean(method.group)
-            return -mean if math.isfinite(mean) else math.inf
-
-        return sorted([*self.methods, *further], key=place)
+        """Returns the methods and further methods, by falling mean score."""
+        every = [*self.methods, *further]
+        return sorted(every, key=lambda m: best_first(m.group, self.score, self.study.period))
 
 
 def read_boards(study: Study) -> list[Board]:
     """Returns the boards of a study.
 
     Raises:
-        RunsError: If the file cannot be read.
+        RunsError: If the file cannot be read, or the campaign lacks one of its runs.
     """
     table = runs_where(read_scores(study.scores), study.where)
     names = settings_of(table)
@@ -142,7 +138,10 @@ def read_boards(study: Study) -> list[Board]:
     }
     found = []
     for kept in kept_groups(table):
-        configuration = by_settings[tuple(kept.settings.values())]
+        configuration = by_settings.get(tuple(kept.settings.values()))
+        if configuration is None:
+            said = ", ".join(f"{name} {value}" for name, value in kept.settings.items() if value)
+            raise RunsError(f"{study.scores}: the campaign {study.name} has no run of {said}")
         (group,), _ = group_runs(_runs(configuration, kept))
         found.append((group, kept.settings, configuration))
     worlds = {group: tuple(sorted(group.world.items())) for group, _, _ in found}
@@ -190,13 +189,19 @@ def _told(one: Mapping[str, str], every: Sequence[Mapping[str, str]], names: Seq
     return ",".join(chosen)
 
 
-def _runs(configuration: Configuration, kept: RunGroup) -> list[Run]:
+def _runs(configuration: Configuration, kept: Kept) -> list[Run]:
     """The runs of a method with all settings of their campaign."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
-    first = replace(kept.first, path=Path(settings["run_name"]), **facts)
+    names = {score: f"test_{score}" for score in kept.score_names}
     found = []
-    for pair, run in kept.runs.items():
+    for pair, course in kept.courses.items():
         seeds = {n: v for n, v in zip(PAIR, pair) if n in settings}
-        found.append(replace(first, settings={**settings, **seeds}, metrics=run.metrics))
+        run = Run(
+            path=Path(settings["run_name"]),
+            metrics=pd.DataFrame({names.get(n, n): v for n, v in course.items()}),
+            summary={},
+            **{**facts, "settings": {**settings, **seeds}},
+        )
+        found.append(run)
     return found

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from f3ast_tff.analysis.differences import methods_of, with_what_is_theirs
+from f3ast_tff.analysis.compare.methods import methods_of, with_what_is_theirs
+from f3ast_tff.analysis.compare.scored import Pair
+from f3ast_tff.analysis.compare.times import PERIODS
 from f3ast_tff.analysis.leaderboard.boards import Board, Method
 from f3ast_tff.analysis.leaderboard.masks import Published, masks_of_run
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
-from f3ast_tff.analysis.runs import PERIODS, Pair, Run
+from f3ast_tff.analysis.runs import Run
 from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.availability.logs.mask_files import masks_digest, read_masks
 from f3ast_tff.core.errors import DataError

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
-from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.study_runs import SHARE
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.availability.logs.mask_files import masks_digest, packed_masks

@@ -10,14 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.differences import BETTER, CLOSE, WORSE, judged
+from f3ast_tff.analysis.compare.judge import BETTER, CLOSE, WORSE
+from f3ast_tff.analysis.compare.methods import judged
+from f3ast_tff.analysis.compare.paired_difference import difference_of_common
+from f3ast_tff.analysis.compare.pairs import diverged, ranked
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.leaderboard.boards import Board, Method
 from f3ast_tff.analysis.leaderboard.entry import Entered, Masks
 from f3ast_tff.analysis.leaderboard.masks import Published
-from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.analysis.texts import NOTHING
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
@@ -78,10 +80,10 @@ def standings(board: Board, own: Sequence[Entered] = (), model_bytes: int = 0) -
 
 def score_text(board: Board, group: RunGroup) -> str:
     """Returns a mean accuracy with the part in [0, 1] of its 95% interval over draws."""
-    scores = group.scores(board.score, board.study.period)
-    diverged = sum(not math.isfinite(value) for value in scores.values())
-    if diverged:
-        return f"diverged in {diverged} of {len(scores)}"
+    scores = ranked(group, board.score, board.study.period)
+    lost = diverged(group, board.score, board.study.period)
+    if lost:
+        return f"diverged in {len(lost)} of {len(scores)}"
     found = difference_of_common(scores, dict.fromkeys(scores, 0.0))
     mean = f"{board.mean(group):.3f}"
     if found is None:
@@ -130,7 +132,7 @@ def counted(verdicts: Sequence[str]) -> str:
     words = (BETTER, WORSE, CLOSE)
     parts = [f"{word} in {verdicts.count(word)}" for word in words]
     others = sum(verdict not in words for verdict in verdicts)
-    return ", ".join([*parts, *([f"no verdict in {others}"] if others else [])])
+    return ", ".join([*parts, *([f"not judged in {others}"] if others else [])])
 
 
 def _bytes(method: Method, model_bytes: int) -> str:

@@ -6,8 +6,8 @@ From run folders to the verdict on a claim:
    group gives its scores by draw and seed (`RunGroup.scores`).
 2. `fill` (report/claims.py) puts the groups into the cells of a published table, and takes A and B
    of each of its claims.
-3. `question` (verdicts.py) compares A with B by `paired_difference` (paired_difference.py), and
-   `judge_family` judges the claims of a table together.
+3. `paired` (compare/pairs.py) compares A with B by `paired_difference`, and
+   `judge` (compare/judge.py) judges the claims of a table together.
 4. `comparison_grid` (report/claims.py) writes the verdicts as the page shows them.
 
 published_tables.py holds the papers' numbers and claims, runs.py reads a run folder, and build.py

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from f3ast_tff.analysis.compare.judge import SIZES, WORDS, Verdict
+from f3ast_tff.analysis.compare.render import grounds
+from f3ast_tff.analysis.compare.scored import RunsError, varying
 from f3ast_tff.analysis.report import figures, layout, selection_figures
 from f3ast_tff.analysis.report.claims import FilledTable, claim_text, comparison_grid, fill
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
@@ -21,8 +24,7 @@ from f3ast_tff.analysis.report.results_section import (
 from f3ast_tff.analysis.report.selection_figures import Selections, selections_of
 from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
-from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order
 from f3ast_tff.analysis.score_directions import score_of_objective
 from f3ast_tff.analysis.texts import (
     ONE_AVAILABILITY,
@@ -32,7 +34,6 @@ from f3ast_tff.analysis.texts import (
     scored_on,
     several_versions,
 )
-from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 
 def build(
@@ -217,8 +218,8 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
                 ran.add((claim, comparison.at))
             where = f"{claim.title}, {each.display(claim.task, 'task')}: "
             text = where + claim_text(each, comparison)
-            both = (verdict.direction or "–", verdict.size or "–")
-            row = (text, *both, interval(comparison.found), verdict.reason)
+            both = (verdict.word or "–", verdict.size or "–")
+            row = (text, *both, interval(comparison.found), grounds(verdict))
             lines.setdefault(each.label, []).append((f"{name}-{place}", row))
     claims = {
         (comparison.claim, comparison.at)
@@ -243,9 +244,9 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
 
 
 def _counted(network: str, verdicts: Sequence[Verdict], num_not_run: int) -> str:
-    directions = Counter(verdict.direction for verdict in verdicts)
+    directions = Counter(verdict.word for verdict in verdicts)
     sizes = Counter(verdict.size for verdict in verdicts)
-    said = [f"{directions[v]} {v}" for v in DIRECTIONS if directions[v]]
+    said = [f"{directions[v]} {v}" for v in WORDS if directions[v]]
     parts = [f"direction: {', '.join(said)}"] if said else []
     said = [f"{sizes[v]} {v}" for v in SIZES if sizes[v]]
     parts += [f"size: {', '.join(said)}"] if said else []
@@ -258,7 +259,7 @@ def _families(families: Mapping[tuple[str, str], Sequence[Verdict]]) -> list[str
     """A line on the families of directions and a line on the families of sizes, with numbers."""
     labels = {label for label, _ in families}
     texts = []
-    for what, level in (("direction", "confidence"), ("size", "size_confidence")):
+    for what, level in (("direction", "level"), ("size", "size_level")):
         sizes = {
             f"{source} ({label})" if len(labels) > 1 else source: sum(
                 getattr(verdict, level) is not None for verdict in verdicts

@@ -1,9 +1,8 @@
 """A published table filled from runs: numbers beside the paper's, and verdicts on its claims.
 
-A claim says that A is better than B. `fill` puts groups of runs into the cells of the table, asks
-for each claim whether the runs of A are better than the runs of B (`verdicts.question`), and has
-the claims of one figure or table judged together (`verdicts.judge_family`). `comparison_grid` is
-the result as the page shows it.
+A claim says that A is better than B. `fill` puts groups of runs into the cells of the table, pairs
+the runs of A with the runs of B for each claim, and has the claims of one figure or table judged
+together (`compare.judge`). `comparison_grid` is the result as the page shows it.
 """
 
 from __future__ import annotations
@@ -13,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.compare import judge
+from f3ast_tff.analysis.compare.judge import Verdict
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import lead_over, paired
+from f3ast_tff.analysis.compare.render import grounds
+from f3ast_tff.analysis.compare.scored import Score
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
-from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
-from f3ast_tff.analysis.score_directions import higher_is_better
+from f3ast_tff.analysis.run_groups import RunGroup, in_order, score
 from f3ast_tff.analysis.texts import (
     NOT_RUN,
     NOTHING,
@@ -29,15 +32,7 @@ from f3ast_tff.analysis.texts import (
     over,
     p_text,
 )
-from f3ast_tff.analysis.verdicts import (
-    Question,
-    Verdict,
-    judge_family,
-    obstacle_to_verdict,
-    published_rounds,
-    question,
-    ranked,
-)
+from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.kinds import KINDS
 
 NO_CLAIM = "no claim"
@@ -52,19 +47,19 @@ class Comparison:
     Attributes:
         claim: The claim; its source is "" for a comparison that no paper claims.
         at: The column.
-        question: Whether A is better than B in the runs of that column.
+        asked: Whether A is better than B in the runs of that column.
         verdict: The verdicts; `None` for a comparison that no paper claims, and before `judged`.
     """
 
     claim: Claim
     at: object
-    question: Question
+    asked: judge.Claim
     verdict: Verdict | None = None
 
     @property
     def found(self) -> PairedDifference | None:
         """A - B over common pairs of data draw and seed; `None` for fewer than 2 pairs."""
-        return self.question.found
+        return self.asked.found
 
 
 def judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
@@ -72,7 +67,7 @@ def judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     verdicts: dict[int, Verdict] = {}
     for source in dict.fromkeys(each.claim.source for each in comparisons if each.claim.source):
         places = [n for n, each in enumerate(comparisons) if each.claim.source == source]
-        verdicts.update(zip(places, judge_family([comparisons[n].question for n in places])))
+        verdicts.update(zip(places, judge.judge([comparisons[n].asked for n in places])))
     return tuple(
         replace(each, verdict=verdicts.get(place)) for place, each in enumerate(comparisons)
     )
@@ -141,7 +136,7 @@ class FilledTable:
     @property
     def ran(self) -> list[Comparison]:
         """Comparisons with runs of both sides."""
-        return [each for each in self.comparisons if each.question.obstacle != NOT_RUN]
+        return [each for each in self.comparisons if each.asked.obstacle != NOT_RUN]
 
     @property
     def label(self) -> str:
@@ -192,6 +187,26 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
             )
         )
     return filled
+
+
+def published_rounds(task: str) -> int:
+    """Returns the rounds of a task in its paper; 0 if unknown."""
+    component = builtin_registry().components["task"].get(task)
+    return 0 if component is None else component.config.published.get("rounds", 0)
+
+
+def too_short(groups: Sequence[RunGroup], rounds: int | None = None) -> str:
+    """Returns the reason why runs are too short for a claim of a paper, `""` if they are not.
+
+    Args:
+        groups: Runs of one task and number of rounds, at least one.
+        rounds: Fewest rounds; `None` for those of the task's paper.
+    """
+    settings = groups[0].settings
+    needed = published_rounds(settings["task"]) if rounds is None else rounds
+    return (
+        "" if settings["rounds"] >= needed else f"{settings['rounds']} rounds, {needed} are needed"
+    )
 
 
 def rounds_of(table: PaperTable, network: str, task: str) -> int:
@@ -258,19 +273,15 @@ def _of_tasks(
             # A difference of another network's runs is not the paper's.
             paper = claim.paper if network == PUBLISHED else None
             if a is not None and b is not None:
-                asked = question(
-                    a,
-                    b,
-                    claim.metric,
-                    period,
+                asked = judge.Claim(
+                    paired(a, b, claim.metric, period),
                     relation=claim.relation,
-                    paper=paper,
+                    printed=paper,
+                    obstacle=too_short((a, b), rounds),
                     fewest_pairs=claim.seeds,
-                    rounds=rounds,
                 )
             else:
-                upwards = higher_is_better(claim.metric)
-                asked = Question(claim.relation, upwards, paper, found=None, obstacle=NOT_RUN)
+                asked = judge.Claim(None, claim.relation, printed=paper, obstacle=NOT_RUN)
             if claim.source or asked.obstacle != NOT_RUN:
                 comparisons.append(Comparison(claim, at, asked))
         if table.across == "clients_per_round" and len(columns) > 1:
@@ -294,22 +305,16 @@ def _widening(
 
     `found` has groups by task, algorithm and column, with A and B at both `ends`.
     """
-    leads, groups = [], []
-    for at in ends:
-        pair = [found[claim.task, name, at] for name in (claim.a, claim.b)]
-        a, b = (ranked(group, claim.metric, period) for group in pair)
-        leads.append({each: a[each] - b[each] for each in a.keys() & b.keys()})
-        groups += pair
+    groups = [[found[claim.task, name, at] for name in (claim.a, claim.b)] for at in ends]
+    first, last = (paired(a, b, claim.metric, period) for a, b in groups)
     wider = replace(claim, what="gap widens", relation="better", paper=None)
-    difference = difference_of_common(leads[1], leads[0])
-    asked = Question(
-        wider.relation,
-        higher_is_better(claim.metric),
-        paper=None,
-        found=difference,
-        obstacle=obstacle_to_verdict(groups, difference, claim.seeds, rounds),
+    asked = judge.Claim(
+        lead_over(last, first),
+        relation=wider.relation,
+        obstacle=too_short([group for pair in groups for group in pair], rounds),
+        fewest_pairs=claim.seeds,
     )
-    return Comparison(wider, at=f"{ends[0]} to {ends[1]}", question=asked)
+    return Comparison(wider, at=f"{ends[0]} to {ends[1]}", asked=asked)
 
 
 def _cell(
@@ -375,10 +380,10 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
                 interval(found),
                 p_text(found),
                 over(found),
-                f"{_word(verdict.direction, verdict.confidence)}\n{verdict.reason}"
+                f"{_word(verdict.word, verdict.level)}\n{grounds(verdict)}"
                 if verdict
                 else NO_CLAIM,
-                _word(verdict.size, verdict.size_confidence) if verdict else NOTHING,
+                _word(verdict.size, verdict.size_level) if verdict else NOTHING,
             )
         )
         groups.append(f"{claim.title or 'beside the claims'}, {filled.display(claim.task, 'task')}")
@@ -395,6 +400,6 @@ def claim_text(filled: FilledTable, each: Comparison) -> str:
     return f"{pair}, {filled.heading(each.at)}"
 
 
-def _word(verdict: str | None, confidence: float | None) -> str:
+def _word(verdict: str | None, level: float | None) -> str:
     """A verdict with the level of the interval behind it; `–` where the paper claims nothing."""
-    return f"{verdict or NOTHING}{'' if confidence is None else f' (at {confidence:.2%})'}"
+    return f"{verdict or NOTHING}{'' if level is None else f' (at {level:.2%})'}"

@@ -87,9 +87,9 @@ def curves(
     scores = [n for n in scores_in(groups) if n.startswith("sample_")]
     scores = [n for n in scores if all(n in group.score_names for group in groups)]
     labels_of = {name: name.replace("_", " ") for name in scores}
-    shown = [(f"test_{name}", label, "rounds") for name, label in labels_of.items()]
+    shown = [(name, label, "rounds") for name, label in labels_of.items()]
     if all(map(has_clock, groups)):
-        shown.append((f"test_{scores[0]}", labels_of[scores[0]], "simulated_seconds"))
+        shown.append((scores[0], labels_of[scores[0]], "simulated_seconds"))
     over = f"mean of {counted(group.runs for group in groups)}, band one standard deviation"
     found: list[Picture] = []
     for column, label, x in shown:
@@ -111,7 +111,7 @@ def curves(
         caption = f"{what}: {label} on {on} against the {X_AXES[x]}; {over} over them."
         # Panels share their limits, which are final only after the last panel.
         boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
-        of_score = column.removeprefix("test_sample")
+        of_score = column.removeprefix("sample")
         more = "" if not found else "_time" if x != "rounds" else of_score
         found.append(Picture(file_stem(f"{name}{more}"), caption, figure, boxes))
     return found

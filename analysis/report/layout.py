@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.render import grounds
 from f3ast_tff.analysis.report.claims import NO_CLAIM, Cell, FilledTable
 from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.texts import NOT_RUN, of_spread, over, spread_text
@@ -129,11 +130,11 @@ def comparison_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
                     "b": claim.b,
                     "paper_difference": claim.paper,
                     **difference_columns(each.found, "difference"),
-                    "direction": NO_CLAIM if verdict is None else verdict.direction,
-                    "direction_confidence": None if verdict is None else verdict.confidence,
+                    "direction": NO_CLAIM if verdict is None else verdict.word,
+                    "direction_confidence": None if verdict is None else verdict.level,
                     "size": None if verdict is None else verdict.size,
-                    "size_confidence": None if verdict is None else verdict.size_confidence,
-                    "reason": "" if verdict is None else verdict.reason,
+                    "size_confidence": None if verdict is None else verdict.size_level,
+                    "reason": "" if verdict is None else grounds(verdict),
                 }
             )
     return pd.DataFrame(rows)

@@ -28,7 +28,7 @@ class Claim:
         b: The other algorithm.
         task: The task.
         at: Column of the table; `None` for every column.
-        relation: Relation claimed, of `verdicts.RELATIONS`.
+        relation: Relation claimed, of `judge.RELATIONS`.
         paper: The paper's a - b; `None` if it gives no number.
         seeds: Fewest common pairs of data draw and seed for a verdict, if the data are not
             generated.

@@ -11,7 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.compare.judge import BETTER, CLOSE, NOT_JUDGED, WORSE, Claim, Verdict, judge
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import Paired, lead_over, paired
+from f3ast_tff.analysis.compare.scored import summarised
+from f3ast_tff.analysis.report.claims import too_short
 from f3ast_tff.analysis.report.readings import (
     Form,
     Settings,
@@ -20,10 +24,7 @@ from f3ast_tff.analysis.report.readings import (
     switch_text,
     told_apart,
 )
-from f3ast_tff.analysis.run_groups import RunGroup, summarised
-from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.analysis.score_directions import higher_is_better
-from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 
@@ -48,8 +49,7 @@ class Effect:
         display: `what` in words.
         switch: The reading that differs, such as `R1 rate_init: p`; or `all: released`.
         base: Mean score (or lead) of the base.
-        found: Switched minus base; `None` for fewer than 2 common pairs.
-        obstacle: Reason why no verdict is possible, `""` if one is.
+        asked: Whether the switched runs differ from the base.
         moves: `yes` if the interval does not contain 0 at the level that Holm's rule gives it among
             all leads (all scores); else `not seen`, or `not enough runs`.
     """
@@ -60,9 +60,13 @@ class Effect:
     display: str
     switch: str
     base: float
-    found: PairedDifference | None
-    obstacle: str
+    asked: Claim
     moves: str = NOT_ENOUGH
+
+    @property
+    def found(self) -> PairedDifference | None:
+        """Switched minus base; `None` for fewer than 2 common pairs."""
+        return self.asked.found
 
     @property
     def size(self) -> float:
@@ -114,21 +118,9 @@ def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Ef
 
 def _moves(family: Sequence[Effect]) -> list[str]:
     """Returns `Effect.moves` for a family of effects, corrected for their number."""
-    levels = _levels([None if e.obstacle else e.found for e in family])
-    found = []
-    for effect, level in zip(family, levels):
-        if level is None or effect.found is None:
-            found.append(NOT_ENOUGH)
-        else:
-            low, high = effect.found.interval(level)
-            found.append("yes" if low > 0 or high < 0 else "not seen")
-    return found
-
-
-def _levels(family: Sequence[PairedDifference | None]) -> list[float | None]:
-    """The level at which each difference is judged against 0; `None` if it cannot be judged."""
-    errors = holm([each.p_value if each and math.isfinite(each.mean) else None for each in family])
-    return [error and 1 - error for error in errors]
+    words = {CLOSE: "not seen", NOT_JUDGED: NOT_ENOUGH}
+    verdicts = judge([effect.asked for effect in family])
+    return [words.get(str(verdict.word), "yes") for verdict in verdicts]
 
 
 def _one_reading(switches: Settings) -> bool:
@@ -173,8 +165,7 @@ def _of_base(
             compared.append(("lead", [*LEAD]))
         for what, methods in compared:
             groups = [part[name] for part in (full, base) for name in methods]
-            ours, of_base = (_scores(part, methods, metric, period) for part in (full, base))
-            difference = difference_of_common(ours, of_base)
+            both = _paired(full, base, methods, metric, period)
             found.append(
                 Effect(
                     place="",
@@ -182,9 +173,8 @@ def _of_base(
                     what=what,
                     display="F3AST's lead" if what == "lead" else switched[what].display,
                     switch=text,
-                    base=summarised(of_base).mean if of_base else math.nan,
-                    found=difference,
-                    obstacle=obstacle_to_verdict(groups, difference),
+                    base=summarised(both.b).mean if both.b else math.nan,
+                    asked=Claim(both, obstacle=too_short(groups)),
                 )
             )
     return sorted(found, key=lambda e: (e.what != "lead", e.what, -e.size))
@@ -196,15 +186,18 @@ def _with_base(switched: Methods, base: Methods, names: Sequence[str]) -> Method
     return {**{name: base[name] for name in stays if name in base}, **switched}
 
 
-def _scores(
-    members: Methods, methods: Sequence[str], metric: str, period: str
-) -> dict[Pair, float]:
+def _paired(
+    switched: Methods, base: Methods, methods: Sequence[str], metric: str, period: str
+) -> Paired:
     """The scores of a method; of two methods, the lead of the first over the second."""
-    first, *others = (members[name].scores(metric, period) for name in methods)
-    sign = 1 if higher_is_better(metric) else -1
-    for other in others:
-        first = {pair: sign * (first[pair] - other[pair]) for pair in first.keys() & other.keys()}
-    return first
+    if len(methods) == 1:
+        (name,) = methods
+        return paired(switched[name], base[name], metric, period)
+    one, other = (
+        paired(members[methods[0]], members[methods[1]], metric, period)
+        for members in (switched, base)
+    )
+    return lead_over(one, other)
 
 
 def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Ordering]:
@@ -234,40 +227,31 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
         for alpha in ALPHAS:
             base = rows.get((place, preset, ()), {}).get(alpha, {})
             full = _with_base(by_alpha.get(alpha, {}), base, names)
-            found.append(_lead_interval(full, period))
-    levels = _levels([None if obstacle else lead for lead, obstacle in found])
+            found.append(_lead(full, period))
+    verdicts = judge(found)
     orderings = []
     for number, text in enumerate(texts):
         here = slice(number * len(ALPHAS), (number + 1) * len(ALPHAS))
-        leads = [lead for lead, _ in found[here]]
-        judged = _reproduced(leads, levels[here])
-        orderings.append(Ordering(text, dict(zip(ALPHAS, leads)), judged))
+        leads = dict(zip(ALPHAS, (claim.found for claim in found[here])))
+        orderings.append(Ordering(text, leads, _reproduced(verdicts[here])))
     return sorted(orderings, key=lambda ordering: ordering.reading)
 
 
-def _lead_interval(
-    members: dict[str, RunGroup], period: str
-) -> tuple[PairedDifference | None, str]:
-    """F3AST minus FedAvg, and the reason if there can be no verdict."""
+def _lead(members: Mapping[str, RunGroup], period: str) -> Claim:
+    """Whether F3AST is better than FedAvg."""
     if any(algorithm not in members for algorithm in LEAD):
-        return None, "not run"
-    groups = [members[algorithm] for algorithm in LEAD]
-    a, b = (group.scores("sample_accuracy", period) for group in groups)
-    found = difference_of_common(a, b)
-    return found, obstacle_to_verdict(groups, found)
+        return Claim(None, obstacle="not run")
+    a, b = (members[algorithm] for algorithm in LEAD)
+    return Claim(paired(a, b, "sample_accuracy", period), obstacle=too_short((a, b)))
 
 
-def _reproduced(leads: Sequence[PairedDifference | None], levels: Sequence[float | None]) -> str:
-    ends = [
-        lead.interval(level)
-        for lead, level in zip(leads, levels)
-        if lead is not None and level is not None
-    ]
-    if any(high < 0 for _, high in ends):
+def _reproduced(verdicts: Sequence[Verdict]) -> str:
+    words = [verdict.word for verdict in verdicts]
+    if WORSE in words:
         return "no"
-    if len(ends) < len(ALPHAS):
+    if NOT_JUDGED in words:
         return NOT_ENOUGH
-    return "yes" if all(low > 0 for low, _ in ends) else "not shown"
+    return "yes" if {*words} == {BETTER} else "not shown"
 
 
 def _of_table9(group: RunGroup) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.published_tables import paper_values
@@ -186,7 +186,7 @@ def _effect_grid(
             interval(each.found),
             p_text(each.found),
             over(each.found),
-            f"{each.moves}\n{each.obstacle}" if each.obstacle else each.moves,
+            "\n".join(filter(None, [each.moves, each.asked.reason_not_judged])),
         )
         for each in found
     )

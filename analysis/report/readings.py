@@ -8,7 +8,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from f3ast_tff.analysis.run_groups import RunGroup, varying
+from f3ast_tff.analysis.compare.scored import varying
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Derived, Reading, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS

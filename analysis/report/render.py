@@ -18,10 +18,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
+from f3ast_tff.analysis.compare.judge import BETTER, NOT_JUDGED, WORSE
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
 from f3ast_tff.analysis.report.reading_effects import NOT_ENOUGH
 from f3ast_tff.analysis.texts import NOT_RUN, csv_text, markdown_text
-from f3ast_tff.analysis.verdicts import HOLDS, REVERSED
 from f3ast_tff.files.atomic import write_all
 from f3ast_tff.files.data_files import hash_of, read_json
 from f3ast_tff.files.messages import printable
@@ -30,7 +30,13 @@ FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
 # Length of a cell's line above which it may be broken.
 _LONG = 34
-_CLASSES = {HOLDS: "holds", REVERSED: "fails", NOT_ENOUGH: "none", NOT_RUN: "none"}
+_CLASSES = {
+    BETTER: "holds",
+    WORSE: "fails",
+    NOT_JUDGED: "none",
+    NOT_ENOUGH: "none",
+    NOT_RUN: "none",
+}
 
 
 def write(

@@ -10,18 +10,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
+from f3ast_tff.analysis.compare.equal_seconds import AtSeconds, by_arrivals
+from f3ast_tff.analysis.compare.judge import ERROR, FEWEST_DRAWS
+from f3ast_tff.analysis.compare.methods import Methods, differences, heading, in_words, methods_of
+from f3ast_tff.analysis.compare.render import COLOUR_NAMES, COLOURS
+from f3ast_tff.analysis.compare.scored import varying
+from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import Trace, has_clock, plain
-from f3ast_tff.analysis.differences import (
-    BETTER,
-    CLOSE,
-    NO_VERDICT,
-    WORSE,
-    Methods,
-    differences,
-    heading,
-    methods_of,
-)
-from f3ast_tff.analysis.equal_seconds import AtSeconds, by_arrivals
 from f3ast_tff.analysis.line_styles import labelled, literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import (
@@ -33,10 +28,9 @@ from f3ast_tff.analysis.report.figures import (
 )
 from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
-from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
+from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score
 from f3ast_tff.analysis.score_directions import check_score, own_scores_said, scores_in
 from f3ast_tff.analysis.texts import NOTHING, file_stem, of_spread, over, p_value_text, spread_text
-from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
 _MAX_ROWS = 40
@@ -44,13 +38,6 @@ _ROW_HEIGHT = 0.42
 # Characters of a name in its usual size, and in its smallest.
 _CHARACTERS, _MOST_CHARACTERS = 58, 112
 _NO_WHERE = "None of the settings below"
-_COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00", CLOSE: "#777777", NO_VERDICT: "#CC79A7"}
-_IN_COLOURS = {
-    BETTER: "better in blue",
-    WORSE: "worse in red",
-    CLOSE: "too close to call in grey",
-    NO_VERDICT: "without a verdict, for lack of draws or another reason in the table, in pink",
-}
 # A repeated client is not listed, because the papers sample with replacement.
 _MAY = {
     "too_many": "more clients than the constraint allows",
@@ -72,15 +59,15 @@ def differences_section(
     Returns:
         The section, and the table of `differences.differences` for these arguments.
     """
-    when, judged = period, groups
+    time = at(period)
     if by_arrivals(groups) and all(map(has_clock, groups)):
-        at = AtSeconds()
-        may_differ = [*dict.fromkeys([*may_differ, *at.theirs(groups)])]
-        judged, when = at.cut(groups), at.said(at.time(groups))
-    methods = methods_of(judged, may_differ)
-    table = differences(methods, score=score, period=period, baseline=baseline)
+        equal = AtSeconds()
+        may_differ = [*dict.fromkeys([*may_differ, *equal.theirs(groups)])]
+        time = equal.time(groups)
+    methods = methods_of(groups, may_differ)
+    table = differences(methods, score=score, time=time, baseline=baseline)
     title, name = "Is one better?", score.replace("_", " ")
-    said = heading(methods, table, score, when, baseline)
+    said = heading(methods, table, score, time, baseline)
     if table.empty:
         several = len(set(methods.labels.values())) > 1
         return Section(title, [Text(said)] if several else []), table
@@ -94,7 +81,8 @@ def differences_section(
     blocks: list[Block] = [*drawn]
     for where, part in table.groupby("where", sort=False):
         differing = dict.fromkeys(filter(None, part["differs_in"]))
-        lines = (*part["sentence"], *(f"They differ in {each}." for each in differing))
+        sentences = [" ".join(map(str.strip, in_words(row))) for row in part.to_dict("records")]
+        lines = (*sentences, *(f"They differ in {each}." for each in differing))
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
     if notes := _notes(methods_of(groups, may_differ)):
@@ -172,7 +160,7 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
             write(str(where) or _NO_WHERE, "bold")
             place += 1
         for row in part.to_dict("records"):
-            color = _COLOURS[row["verdict"]]
+            color = COLOURS[row["verdict"]]
             ends = [row["low"], row["high"]]
             panel.plot(ends, [place, place], color=color, linewidth=2.2, solid_capstyle="butt")
             panel.plot([row["difference"]], [place], marker="o", color=color, linestyle="none")
@@ -189,7 +177,7 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
     panel.spines["left"].set_visible(False)
     more = len(table) - len(shown)
     left_out = f"; {more} more are in the table" if more else ""
-    told = ", ".join(words for each, words in _IN_COLOURS.items() if each in {*shown["verdict"]})
+    told = ", ".join(words for each, words in COLOUR_NAMES.items() if each in {*shown["verdict"]})
     caption = f"Differences in {name} with their intervals: {told}{left_out}."
     return Picture("differences_forest", caption, figure, (to_show(panel, "difference", traces),))
 

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.curves import Trace, plain
 from f3ast_tff.analysis.line_styles import labelled, literal, styles_of
 from f3ast_tff.analysis.report.document import Block, Picture, Text
 from f3ast_tff.analysis.report.figures import new_figure, to_show
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import Pair
 
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 

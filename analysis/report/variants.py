@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.compare.scored import varying
 from f3ast_tff.analysis.report.readings import readings, switched
-from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying, varying_within
+from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying_within
 from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""
@@ -59,12 +60,15 @@ def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
 
 _CELL = ("algorithm", "task", "availability")
 _RATES = ("client_lr", "server_lr")
+# Readings that name a method's form wherever they are not the preset's: which FedAvg it is.
+_FORMS = ("baseline_sampling",)
 
 
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
     """Returns by group the settings that differ between groups of its method.
 
-    An aggregation that is not the algorithm's own is always included.
+    An aggregation that is not the algorithm's own is always included, and FedAvg's sampling if it
+    is not the preset's.
 
     If presets differ, readings that follow from the preset are left out: the preset names them.
     """
@@ -77,6 +81,7 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
             shown = [n for n in names if group.has(n) and n not in left_out]
             if "aggregation" not in shown and group.first.has_other_aggregation:
                 shown.append("aggregation")
+            shown += [n for n in _FORMS if n in switched(group) and n not in shown]
             found[group] = {name: group.setting(name) for name in shown}
     return {group: found[group] for group in groups}
 

@@ -14,12 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import paired
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.runs import SCORES
-from f3ast_tff.analysis.studies.cells import When, chosen, only_group, scores_at
+from f3ast_tff.analysis.studies.cells import When, chosen, only_group
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
 from f3ast_tff.campaigns.study_folders import declared
 
@@ -41,7 +43,7 @@ class Group:
         where: Runs that count; see `runs_where`.
         across: The setting whose values are the columns; `None` for a single one.
         labels: Columns in order, by value of `across`: their names in the picture.
-        when: See `scores_at`.
+        when: A round, or one of `KEPT_PERIODS`.
         printed: The paper's file and its column across; `None` if it prints no numbers.
         task: The task, as the paper's file names it.
         place: Place among the groups.
@@ -107,16 +109,16 @@ def rows_of(group: Group) -> list[Row]:
             found = (
                 chosen(kept, {**cells, **dict(zip(group.rows, each.split("/")))}) for each in (a, b)
             )
-            scores = [
-                scores_at(only_group(runs, "claim", "give where"), SCORES[0], group.when)
-                for runs in found
-            ]
+            one, other = (only_group(runs, "claim", "give where") for runs in found)
+            difference = paired(one, other, SCORES[0], group.when).found
+            if difference is None:
+                raise RunsError(f"{group.scores}: a claim needs two common runs")
             names = [display_of("algorithm", each.split("/")[0]) for each in (a, b)]
             methods = f"{names[0]} − {names[1]}{_FORMS.get(b, '')}"
             label = ", ".join(filter(None, [methods, name]))
             ours, theirs = (printed.get((group.task, at, each)) for each in (a, b))
             lead = None if ours is None or theirs is None else round(ours - theirs, 6)
-            rows.append(Row(label, paired_difference(scores[0], scores[1]), lead))
+            rows.append(Row(label, difference, lead))
     return rows
 
 

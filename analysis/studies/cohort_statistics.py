@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
+from f3ast_tff.analysis.compare.scored import varying
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
 from f3ast_tff.analysis.runs import Run, takes_mean
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.files.messages import show

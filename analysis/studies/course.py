@@ -19,13 +19,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.pairs import paired
+from f3ast_tff.analysis.compare.scored import Kept
+from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import difference_of_common
-from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import SCORES, Pair
-from f3ast_tff.analysis.studies.cells import only_group, ordered_keys, scores_at
+from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
@@ -92,7 +93,7 @@ def main(flags: Flags) -> None:
             shown.append(f"Differences in {flags.score.replace('_', ' ')}{title}:\n\n{lines}")
     plan = read_plan(flags.plan) if flags.plan else ()
     name = name_of(Path(flags.scores))
-    asked = [reading_note(plan, name, [flags.score], round_, pairs) for round_ in rounds]
+    asked = [reading_note(plan, name, [flags.score], at(round_), pairs) for round_ in rounds]
     note = (
         "The first kept evaluation at or above the accuracy: median over draws of the data, a draw "
         "that never reaches it counted as later than all rounds; in brackets, how many reach it. "
@@ -102,7 +103,7 @@ def main(flags: Flags) -> None:
     show("\n\n".join(shown))
 
 
-Parts = Mapping[str, Mapping[Key, RunGroup]]
+Parts = Mapping[str, Mapping[Key, Kept]]
 
 
 def _panels(text: str | None) -> list[tuple[str, str | None]]:
@@ -118,23 +119,23 @@ def _panels(text: str | None) -> list[tuple[str, str | None]]:
     return found
 
 
-def _methods(groups: Sequence[RunGroup], rows: Sequence[str]) -> Mapping[Key, RunGroup]:
+def _methods(groups: Sequence[Kept], rows: Sequence[str]) -> Mapping[Key, Kept]:
     """The runs of each method, in the order of tables."""
-    found: dict[Key, list[RunGroup]] = {}
+    found: dict[Key, list[Kept]] = {}
     for group in groups:
         found.setdefault(tuple(group.settings[name] for name in rows), []).append(group)
     advice = "name it in --rows, --panels or --where"
     return {key: only_group(found[key], "line", advice) for key in ordered_keys(found, rows)}
 
 
-def rounds_to(group: RunGroup, score: str, target: float) -> dict[int, float]:
+def rounds_to(group: Kept, score: str, target: float) -> dict[int, float]:
     """Returns the first kept round at which each draw's score is at least `target`; inf if none.
 
     The score of a draw is the mean over its seeds.
     """
     by_draw: dict[int, list[pd.Series]] = {}
-    for pair, run in group.runs.items():
-        column = run.metrics.set_index("round")[f"test_{score}"]
+    for pair, course in group.courses.items():
+        column = pd.Series(course[score], index=course["round"])
         by_draw.setdefault(pair.draw, []).append(column)
     found = {}
     for draw, columns in by_draw.items():
@@ -145,7 +146,7 @@ def rounds_to(group: RunGroup, score: str, target: float) -> dict[int, float]:
 
 
 def _reached(
-    methods: Mapping[Key, RunGroup], rows: Sequence[str], flags: Flags, targets: Sequence[float]
+    methods: Mapping[Key, Kept], rows: Sequence[str], flags: Flags, targets: Sequence[float]
 ) -> str:
     lines = []
     for key, group in methods.items():
@@ -155,7 +156,7 @@ def _reached(
             values = np.array(list(found.values()))
             # Not the mean of the middle two, which may be infinite.
             median = float(np.sort(values)[(len(values) - 1) // 2])
-            last = max(int(run.metrics["round"].max()) for run in group.runs.values())
+            last = max(int(course["round"].max()) for course in group.courses.values())
             words = f"{median:.0f}" if np.isfinite(median) else f"> {last}"
             cells.append(f"{words} ({int(np.isfinite(values).sum())} of {len(values)})")
         lines.append((_name(rows, key), *cells))
@@ -163,7 +164,7 @@ def _reached(
 
 
 def _leads(
-    methods: Mapping[Key, RunGroup], pairs: Sequence[str], score: str, rounds: Sequence[int]
+    methods: Mapping[Key, Kept], pairs: Sequence[str], score: str, rounds: Sequence[int]
 ) -> str:
     by_text = {"/".join(filter(None, key)): group for key, group in methods.items()}
     lines = []
@@ -171,12 +172,9 @@ def _leads(
         a, colon, b = pair.partition(":")
         if not colon or not {a, b} <= by_text.keys():
             raise ParameterError("minus", pair, f"must be A:B, rows of {', '.join(by_text)}")
-        cells = []
-        for round_ in rounds:
-            scores: list[Mapping[Pair, float]] = [
-                scores_at(by_text[each], score, round_) for each in (a, b)
-            ]
-            cells.append(interval(difference_of_common(*scores), 3))
+        cells = [
+            interval(paired(by_text[a], by_text[b], score, round_).found, 3) for round_ in rounds
+        ]
         lines.append((f"{a} − {b}", *cells))
     return markdown_table(["", *(f"round {round_}" for round_ in rounds)], lines)
 
@@ -209,9 +207,7 @@ def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
     }
     for panel, (title, methods) in zip(panels, parts.items()):
         for key, group in methods.items():
-            columns = [
-                run.metrics.set_index("round")[f"test_{score}"] for run in group.runs.values()
-            ]
+            columns = [pd.Series(c[score], index=c["round"]) for c in group.courses.values()]
             table = pd.concat(columns, axis=1)
             mean, error = table.mean(axis=1), table.sem(axis=1)
             look = looks[key]

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
-from f3ast_tff.analysis.run_groups import comparable_groups, varying
-from f3ast_tff.analysis.runs import Run, RunsError, takes_mean
+from f3ast_tff.analysis.compare.scored import RunsError, varying
+from f3ast_tff.analysis.run_groups import comparable_groups
+from f3ast_tff.analysis.runs import Run, takes_mean
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.availability import FourClassesConfig

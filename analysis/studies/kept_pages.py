@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies import page_numbers
 from f3ast_tff.analysis.texts import wrapped
 from f3ast_tff.files.atomic import atomic_write

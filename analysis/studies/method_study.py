@@ -24,10 +24,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.regime_differences import (
     OWN,
     at_tuned_rates,
@@ -140,8 +140,8 @@ _HEADINGS = {
     "corrects": "corrects",
     "difference": "minus that",
     "to_fedavg": "minus FedAvg",
-    "above": "above 0",
-    "below": "below 0",
+    "better": "better",
+    "worse": "worse",
     "lost": "lost",
     "runs": "runs",
 }
@@ -234,7 +234,7 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
         return "–" if math.isnan(value) else f"{value:.3f}"
     if name in ("difference", "to_fedavg"):
         return "–" if math.isnan(value) else f"{value:+.3f}"
-    if name in ("above", "below") and math.isnan(row["difference"]):
+    if name in ("better", "worse") and math.isnan(row["difference"]):
         return "–"
     return str(value) or "–"
 
@@ -243,8 +243,8 @@ def _note(tasks: Collection[str]) -> str:
     bounds = [f"{bound:.4g}" for bound in sorted(map(guess_loss, tasks)) if math.isfinite(bound)]
     guess = f", or at least {' or '.join(bounds)}, that of a uniform guess" if bounds else ""
     return (
-        "`above 0` and `below 0` count the regimes whose 95% interval of the paired difference to "
-        "the method corrected lies above or below 0, after Holm's correction; a family is all "
+        "`better` and `worse` count the regimes with that verdict on the paired difference to "
+        "the method corrected, after Holm's correction; a family is all "
         "regimes of one method in one objective, so the counts are nominal: nothing corrects over "
         "methods and objectives. The other score is user accuracy where the score "
         "is sample accuracy, and the reverse. A run whose accuracy or loss is not finite counts as "

@@ -21,10 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.run_groups import RunGroup, summarised, varying
-from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
-from f3ast_tff.analysis.studies.cells import KEPT_PERIODS, When, chosen, scores_at
+from f3ast_tff.analysis.compare.paired_difference import difference_of_common
+from f3ast_tff.analysis.compare.pairs import ranked
+from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, summarised, varying
+from f3ast_tff.analysis.compare.times import KEPT_PERIODS
+from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.studies.cells import When, chosen
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 from f3ast_tff.campaigns import study_folders
 from f3ast_tff.core.errors import ParameterError
@@ -76,7 +78,7 @@ def refreshed(page: str) -> str:
     queries = _queries(block[1]) if block else {}
     if unknown := sorted({*_MARK.findall(page)} - queries.keys()):
         raise RunsError(f"the mark <!--{unknown[0]}--> has no query")
-    groups: dict[str, list[RunGroup]] = {}
+    groups: dict[str, list[Kept]] = {}
     for mark, (study, query) in queries.items():
         if study not in groups:
             scores = study_folders.STUDIES / study / "scores.csv"
@@ -93,7 +95,7 @@ def without_marks(page: str) -> str:
     return _MARK.sub("", _BLOCK.sub("", page))
 
 
-def numbers_of(query: Query, runs: Sequence[RunGroup]) -> list[float]:
+def numbers_of(query: Query, runs: Sequence[Kept]) -> list[float]:
     """Returns the numbers of a query from the runs of its study, in order.
 
     Raises:
@@ -181,18 +183,18 @@ def _cases(text: str) -> list[dict[str, str]]:
     return cases
 
 
-def _case(query: Query, runs: Sequence[RunGroup], cells: Cells, score: str) -> dict[str, float]:
+def _case(query: Query, runs: Sequence[Kept], cells: Cells, score: str) -> dict[str, float]:
     a = _scores(query, runs, {**cells, **_cells(query.a)}, score)
     if query.b is None:
         return {"mean": summarised(a).mean}
     b = _scores(query, runs, {**cells, **_cells(query.b)}, score)
-    if len(a.keys() & b.keys()) < 2:
+    found = difference_of_common(a, b)
+    if found is None:
         raise RunsError("A and B share fewer than 2 runs")
-    found = paired_difference(a, b)
     return {name: getattr(found, name) for name in OF_A_CASE}
 
 
-def _scores(query: Query, runs: Sequence[RunGroup], cells: Cells, score: str) -> dict[Pair, float]:
+def _scores(query: Query, runs: Sequence[Kept], cells: Cells, score: str) -> dict[Pair, float]:
     """A score by pair, the mean over settings of `mean_over`."""
     what, mean_over = f"runs with {dict(cells)}", [*filter(None, query.mean_over.split(","))]
     for name in (*cells, *mean_over):
@@ -206,7 +208,7 @@ def _scores(query: Query, runs: Sequence[RunGroup], cells: Cells, score: str) ->
             raise RunsError(f"{what}: differ in {name}; name it in where or mean_over")
     by_pair: dict[Pair, list[float]] = {}
     for group in groups:
-        for pair, value in scores_at(group, score, query.when).items():
+        for pair, value in ranked(group, score, query.when).items():
             by_pair.setdefault(pair, []).append(value)
     if len({len(values) for values in by_pair.values()}) > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {mean_over}")

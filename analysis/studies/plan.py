@@ -22,15 +22,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.analysis.equal_seconds import AtSeconds
-from f3ast_tff.analysis.runs import SCORES, RunsError
-from f3ast_tff.analysis.studies.cells import KEPT_PERIODS, When
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.times import FINAL, KEPT_PERIODS, Time
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.study_folders import name_of
 
 PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
 _LISTS = ("rows", "columns", "mean_over", "minus")
-_TEXTS = ("scores", "score", "period", "where", "draws", "family")
+_TEXTS = ("scores", "score", "period", "where", "draws", "family", "quantity")
+SCORE, ROUNDS_SAVED = "score", "rounds_saved"
 _TIMES = ("round", "period", "seconds", "reach")
 _DATES = ("asked", "first_scores")
 
@@ -42,14 +43,15 @@ class PlannedQuestion:
     Attributes:
         scores: Name of the scores, see `study_folders.name_of`.
         score: Score, of `SCORES`.
-        when: A round, or one of `KEPT_PERIODS`.
-        at: Simulated time in place of `when`, and the score to reach by then; `None` for neither.
+        time: Time of the score.
         rows: Settings whose values are the rows.
         minus: Pairs of rows, as `A:B` for A minus B.
         columns: Settings for each of whose values every pair is a claim of its own.
         mean_over: Settings over whose values a claim takes each draw's mean.
         where: Runs that count; see `runs_where`.
         draws: Draws of the data that count, such as `8-47`; `None` for all of the file.
+        quantity: `"score"`, or `"rounds_saved"` for the rounds until both rows have the score that
+            the second has at `time`; see `compare.leads`.
         family: Family of claims that are corrected together.
         asked: Time at which the question was fixed, with its zone.
         first_scores: Time at which the first scores were kept; `None` if none were, when the plan
@@ -58,14 +60,14 @@ class PlannedQuestion:
 
     scores: str
     score: str
-    when: When
-    at: AtSeconds | None
+    time: Time
     rows: tuple[str, ...]
     minus: tuple[str, ...]
     columns: tuple[str, ...]
     mean_over: tuple[str, ...]
     where: str | None
     draws: str | None
+    quantity: str
     family: str
     asked: datetime
     first_scores: datetime | None
@@ -117,7 +119,7 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     def fault(name: str, allowed: str) -> RunsError:
         return RunsError(f"{path}: [plan] {name} = {given.get(name)!r}: {allowed}")
 
-    allowed = {*(each.name for each in fields(PlannedQuestion)), *_TIMES} - {"when", "at"}
+    allowed = {*(each.name for each in fields(PlannedQuestion)), *_TIMES} - {"time"}
     for name in given:
         if name not in allowed:
             raise fault(name, f"must be one of {', '.join(sorted(allowed))}")
@@ -136,6 +138,8 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
             raise fault(name, "is needed")
     if given["score"] not in SCORES:
         raise fault("score", f"must be of {', '.join(SCORES)}")
+    if given.get("quantity", SCORE) not in (SCORE, ROUNDS_SAVED):
+        raise fault("quantity", f"must be {SCORE} or {ROUNDS_SAVED}")
     if type(given.get("round", 1)) is not int or ("round" in given and "period" in given):
         raise fault("round", "must be an integer, without a period")
     if given.get("period", "final") not in KEPT_PERIODS:
@@ -148,14 +152,19 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     return PlannedQuestion(
         scores=given.get("scores", name_of(path)),
         score=given["score"],
-        when=given.get("round", given.get("period", "final")),
-        at=AtSeconds(given["seconds"], given.get("reach")) if "seconds" in given else None,
+        time=Time(
+            period=given.get("period", FINAL),
+            round=given.get("round"),
+            seconds=given.get("seconds"),
+            reach=given.get("reach"),
+        ),
         rows=tuple(given["rows"]),
         minus=tuple(given["minus"]),
         columns=tuple(given.get("columns", ())),
         mean_over=tuple(given.get("mean_over", ())),
         where=given.get("where"),
         draws=given.get("draws"),
+        quantity=given.get("quantity", SCORE),
         family=given["family"],
         asked=given["asked"],
         first_scores=given.get("first_scores"),
@@ -167,13 +176,15 @@ def _has_zone(value: Any) -> bool:
 
 
 def asks(
-    plan: Sequence[PlannedQuestion], scores: str, score: str, when: When, pair: str
+    plan: Sequence[PlannedQuestion], scores: str, score: str, time: Time, pair: str
 ) -> PlannedQuestion | None:
     """Returns the plan's question on a pair in a score at a time, the earliest one; else `None`."""
     found = [
         each
         for each in plan
-        if (each.scores, each.score, each.when) == (scores, score, when) and pair in each.minus
+        if (each.scores, each.score, each.time) == (scores, score, time)
+        and each.quantity == SCORE
+        and pair in each.minus
     ]
     return min(found, key=lambda each: each.asked, default=None)
 
@@ -182,7 +193,7 @@ def reading_note(
     plan: Sequence[PlannedQuestion],
     scores: str,
     of_scores: Sequence[str],
-    when: When,
+    time: Time,
     pairs: Sequence[str],
 ) -> str:
     """Returns sentences on when the differences of a table were asked for.
@@ -191,13 +202,13 @@ def reading_note(
         plan: Questions of the study.
         scores: Name of the scores, see `study_folders.name_of`.
         of_scores: Scores of the table.
-        when: Time of the scores.
+        time: Time of the scores.
         pairs: Pairs of the table, as `A:B`.
     """
     by_words: dict[str, list[str]] = {}
     for score in of_scores:
         for pair in pairs:
-            found = asks(plan, scores, score, when, pair)
+            found = asks(plan, scores, score, time, pair)
             words = found.said if found else "a reader's own reading, which no plan asks"
             by_words.setdefault(words[0].upper() + words[1:], []).append(f"{pair} ({score})")
     if not by_words:

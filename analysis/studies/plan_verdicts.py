@@ -5,26 +5,41 @@ python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown, with
-uncorrected intervals. With --counts a row stands for all cells of a difference. A run whose
-accuracy, or loss of that kind, is not finite has accuracy 0.
+uncorrected intervals. With --counts a row stands for all cells of a difference.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys, scores_at
-from f3ast_tff.analysis.studies.plan import PLANNED, PlannedQuestion, read_plan
+from f3ast_tff.analysis.compare.judge import (
+    BETTER,
+    CLOSE,
+    HOLM,
+    NOT_JUDGED,
+    OF_MEAN,
+    OF_SIGNS,
+    UNCORRECTED,
+    WORDS,
+    WORSE,
+    Claim,
+    Verdict,
+    judge,
+)
+from f3ast_tff.analysis.compare.leads import log_times
+from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
+from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired
+from f3ast_tff.analysis.compare.scored import Kept, RunsError
+from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
+from f3ast_tff.analysis.studies.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv
 from f3ast_tff.analysis.tidy_scores import (
@@ -35,14 +50,12 @@ from f3ast_tff.analysis.tidy_scores import (
     require_setting,
     runs_where,
 )
-from f3ast_tff.analysis.verdicts import ERROR, adjusted, holm
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.text_values import integer_range
 
-_HEADINGS = ("difference", "score", "at", "mean", "interval", "median", "above 0", "p", "shown")
-_SHOWN = ("above", "open", "below")
+_HEADINGS = ("difference", "score", "at", "mean", "interval", "median", "above 0", "p", "verdict")
 
 
 @dataclass(frozen=True)
@@ -69,14 +82,14 @@ class PlannedClaim:
         name: The difference in words.
         pair: The pair as the plan has it, `A:B`.
         cell: Values of `question.columns` in words, `""` without such settings.
-        found: The difference over draws.
+        paired: Both rows over their common draws, at least 2 runs.
     """
 
     question: PlannedQuestion
     name: str
     pair: str
     cell: str
-    found: PairedDifference
+    paired: Paired
 
 
 @command(Flags, __doc__)
@@ -105,7 +118,9 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     `difference` and `cell` in words; `mean`, `low` and `high`, whose interval is corrected within
     the family if the claim was planned, nominal otherwise; `median`, `above`, `below`, `draws`,
     `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise;
-    `shown`: `above`, `below` or `open`.
+    `verdict` on the first row, of `judge.WORDS`, and `reason` if no test decided; `signs`, the
+    verdict of the sign test, corrected likewise; `family_errs`, how often a large family of such
+    differences without effect has some direction, see `null_families`; NaN for a small one.
 
     Raises:
         RunsError: If runs of a claim are missing or differ in a further setting, or no claim has
@@ -116,42 +131,50 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
         raise RunsError("no pair of the plan has two runs in common, which a difference needs")
     families: dict[str, list[PlannedClaim]] = {}
     for claim in claims:
-        if claim.question.status == PLANNED:
-            families.setdefault(claim.question.family, []).append(claim)
-    corrected: dict[int, tuple[float, float]] = {}
-    for members in families.values():
-        p_values = [claim.found.p_value for claim in members]
-        errors = holm([*p_values])
-        for claim, p, error in zip(members, adjusted(p_values), errors):
-            corrected[id(claim)] = (p, error or ERROR)
-    return pd.DataFrame([_row(claim, *corrected.get(id(claim), (None, None))) for claim in claims])
+        name = claim.question.family if claim.question.status == PLANNED else ""
+        families.setdefault(name, []).append(claim)
+    rows: dict[int, dict[str, object]] = {}
+    for name, members in families.items():
+        correction = HOLM if name else UNCORRECTED
+        asked = [Claim(claim.paired) for claim in members]
+        verdicts, by_signs = (judge(asked, correction, test) for test in (OF_MEAN, OF_SIGNS))
+        errs = null_rejections(asked) if name and len(asked) >= LARGE else math.nan
+        for claim, verdict, signs in zip(members, verdicts, by_signs):
+            rows[id(claim)] = {**_row(claim, verdict), "signs": signs.word, "family_errs": errs}
+    return pd.DataFrame([rows[id(claim)] for claim in claims])
 
 
-def _row(claim: PlannedClaim, corrected: float | None, error: float | None) -> dict[str, object]:
-    """A claim's row; a claim that was not planned has no corrected p value and error."""
-    question, found = claim.question, claim.found
-    p = found.p_value if corrected is None else corrected
-    low, high = found.interval(1 - (error or ERROR))
+def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
+    """A claim's row."""
+    question, found = claim.question, claim.paired.found
+    assert found is not None
     return {
-        "family": "" if corrected is None else question.family,
+        "family": question.family if question.status == PLANNED else "",
         "status": question.status,
         "said": question.said,
-        "score": question.score if question.at is None else question.at.score_of(question.score),
-        "at": _time(question),
+        "score": _asked(question),
+        "at": question.time.said,
         "difference": claim.name,
         "cell": claim.cell,
-        "mean": found.mean,
-        "low": low,
-        "high": high,
+        "mean": verdict.mean,
+        "low": verdict.low,
+        "high": verdict.high,
         "median": found.median,
         "above": found.num_above,
         "below": found.num_below,
         "draws": found.num_draws,
         "sign_p": found.sign_p_value,
         "outliers": ", ".join(f"{draw} ({value:+.3f})" for draw, value in found.outliers),
-        "p": p,
-        "shown": ("above" if found.mean > 0 else "below") if p <= ERROR else "open",
+        "p": verdict.p,
+        "verdict": verdict.word,
+        "reason": verdict.reason,
     }
+
+
+def _asked(question: PlannedQuestion) -> str:
+    """The score, or the log of the rounds until it."""
+    name = question.time.name_of(question.score)
+    return f"log_rounds_to_{name}" if question.quantity == ROUNDS_SAVED else name
 
 
 def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[PlannedClaim]:
@@ -160,23 +183,15 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
         table = table[table["draw"].isin(integer_range(question.draws))]
         if table.empty:
             raise RunsError(f"no run has a draw of {question.draws}")
-    at, groups = question.at, kept_groups(table)
-    asked = question.score if at is None else at.score_of(question.score)
-    if at is not None:
-        groups = at.cut(groups)
+    groups = kept_groups(table)
     settings = [*question.rows, *question.columns, *question.mean_over]
     for name in settings:
         require_setting("plan", name, table)
-    cells: dict[Key, Mapping[Pair, float]] = {}
+    cells: dict[Key, Kept] = {}
     for key in dict.fromkeys(tuple(group.settings[name] for name in settings) for group in groups):
         members = chosen(groups, dict(zip(settings, key)))
         advice = "the plan must name it in rows, columns or where"
-        group = only_group(members, "claim", advice)
-        found = scores_at(group, asked, question.when)
-        if asked == question.score and question.score.endswith("accuracy"):
-            kind = question.score.replace("accuracy", "loss")
-            found = _lost_as_0(found, scores_at(group, kind, question.when))
-        cells[key] = found
+        cells[key] = only_group(members, "claim", advice)
     num_rows, num_columns = len(question.rows), len(question.columns)
     rows = ordered_keys((key[:num_rows] for key in cells), question.rows)
     columns = ordered_keys(
@@ -187,11 +202,16 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
     for pair in question.minus:
         for a, b in _pairs(pair, by_text):
             for column in columns:
-                of_a, of_b = (
-                    _mean_over([cells.get((*row, *column, *each), {}) for each in over])
-                    for row in (by_text[a], by_text[b])
-                )
-                if len(of_a.keys() & of_b.keys()) < 2:
+                keys = [[(*by_text[row], *column, *each) for each in over] for row in (a, b)]
+                if not all(key in cells for of_row in keys for key in of_row):
+                    continue
+                pair_of = log_times if question.quantity == ROUNDS_SAVED else paired
+                parts = [
+                    pair_of(cells[of_a], cells[of_b], question.score, question.time)
+                    for of_a, of_b in zip(*keys)
+                ]
+                both = mean_over(parts)
+                if both.found is None:
                     continue
                 names = [label(question.rows, by_text[each]) for each in (a, b)]
                 yield PlannedClaim(
@@ -199,7 +219,7 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
                     name=" − ".join(names),
                     pair=pair,
                     cell=label(question.columns, column) if column else "",
-                    found=paired_difference(of_a, of_b),
+                    paired=both,
                 )
 
 
@@ -209,25 +229,6 @@ def _pairs(pair: str, by_text: Mapping[str, Key]) -> list[tuple[str, str]]:
         if text not in by_text and text != EACH:
             raise RunsError(f"plan: {pair}: the scores have rows {', '.join(by_text)}")
     return [(each, b) for each in by_text if each != b] if a == EACH else [(a, b)]
-
-
-def _lost_as_0(scores: Mapping[Pair, float], losses: Mapping[Pair, float]) -> dict[Pair, float]:
-    lost = {p for p, value in scores.items() if not np.isfinite([value, losses[p]]).all()}
-    return {pair: 0.0 if pair in lost else value for pair, value in scores.items()}
-
-
-def _mean_over(parts: Sequence[Mapping[Pair, float]]) -> dict[Pair, float]:
-    """Each pair's mean over parts; a pair that a part lacks is left out."""
-    common = set.intersection(*(set(part) for part in parts))
-    return {pair: float(np.mean([part[pair] for part in parts])) for pair in sorted(common)}
-
-
-def _time(question: PlannedQuestion) -> str:
-    when, at = question.when, question.at
-    if at is not None:
-        to = f"until {at.reach:g}, up to " if at.reach is not None else ""
-        return f"{to}{at.seconds:g} s"
-    return f"round {when}" if isinstance(when, int) else when.replace("_", " ")
 
 
 def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
@@ -241,14 +242,36 @@ def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
         else:
             title += "; intervals and p not corrected"
         parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows)]
+        parts += [_not_judged(rows), _caveat(rows) if family else ""]
         yield "\n\n".join(filter(None, [f"{title}:", *parts]))
 
 
 def _outlying(rows: pd.DataFrame) -> str:
-    """Names the outlying draws of open claims, whose mean and median may disagree."""
-    some = rows[(rows["shown"] == "open") & (rows["outliers"] != "")]
+    """Names the outlying draws of claims too close to call, whose mean and median may disagree."""
+    some = rows[(rows["verdict"] == CLOSE) & (rows["outliers"] != "")]
     said = [f"{_claim(row)}, {row['at']}: {row['outliers']}" for row in some.to_dict("records")]
-    return f"Outlying draws of open claims: {'; '.join(said)}." if said else ""
+    return f"Outlying draws of claims too close to call: {'; '.join(said)}." if said else ""
+
+
+def _caveat(rows: pd.DataFrame) -> str:
+    """How far a family can be trusted: its sign tests, and its error without effect."""
+    shown = rows[rows["verdict"].isin([BETTER, WORSE])]
+    if shown.empty:
+        return ""
+    same = int((shown["verdict"] == shown["signs"]).sum())
+    said = f"Of {len(shown)} directions {same} are also shown by sign tests, corrected likewise."
+    errs = float(rows["family_errs"].iloc[0])
+    if not math.isnan(errs):
+        said += (
+            f" In a family like this one without any effect some direction comes out in {errs:.0%} "
+            "(bootstrap of its draws)."
+        )
+    return said
+
+
+def _not_judged(rows: pd.DataFrame) -> str:
+    reasons = dict.fromkeys(rows[rows["verdict"] == NOT_JUDGED]["reason"])
+    return f"Not judged: {'; '.join(reasons)}." if reasons else ""
 
 
 def _claim(row: Mapping[Hashable, Any]) -> str:
@@ -256,16 +279,17 @@ def _claim(row: Mapping[Hashable, Any]) -> str:
 
 
 def _counts(rows: pd.DataFrame) -> str:
-    """Each difference in the mean over cells, and the cells in which it is above, open or below."""
+    """Each difference in the mean over cells, and the number of cells by verdict."""
+    words = [each for each in WORDS if each != NOT_JUDGED or (rows["verdict"] == each).any()]
     shown = []
     for key, same in rows.groupby(["difference", "score", "at"], sort=False):
         name, score, at = cast(tuple[str, str, str], key)
-        of_cells = same[same["cell"] != ""]["shown"]
-        counts = [str((of_cells == each).sum()) for each in _SHOWN]
+        of_cells = same[same["cell"] != ""]["verdict"]
+        counts = [str((of_cells == each).sum()) for each in words]
         mean = _rows_shown(same[same["cell"] == ""])
         known = mean[0] if mean else (name, score.replace("_", " "), at, *[""] * len(_HEADINGS[3:]))
         shown.append((*known, *counts))
-    headings = *_HEADINGS[:-1], "shown in the mean", *(f"cells {each}" for each in _SHOWN)
+    headings = *_HEADINGS[:-1], "verdict on the mean", *(f"cells {each}" for each in words)
     return markdown_table(headings, shown)
 
 
@@ -281,7 +305,7 @@ def _rows_shown(rows: pd.DataFrame) -> list[tuple[str, ...]]:
         numbers = (f"{row['mean']:+.3f}", ends, f"{row['median']:+.3f}", signs)
         score = row["score"].replace("_", " ")
         shown.append(
-            (_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["shown"])
+            (_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["verdict"])
         )
     return shown
 

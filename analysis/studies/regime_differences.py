@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
-from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.compare import render
+from f3ast_tff.analysis.compare.judge import BETTER, WORSE, Claim, judge
+from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.studies.baselines import FEDAVG, corrected_by, find_method
 from f3ast_tff.analysis.study_runs import RATES, SHARE, Method, StudyRuns, config_of, method_name
-from f3ast_tff.analysis.tidy_scores import label, read_cells
-from f3ast_tff.analysis.verdicts import corrected_intervals
+from f3ast_tff.analysis.tidy_scores import generates_data, label, read_cells
 from f3ast_tff.settings import builtin_registry
 
 # Name of the objective of each method's paper, besides the client shares.
 OWN = "own"
-_COUNTS = ("above", "below", "lost", "runs")
+_COUNTS = (BETTER, WORSE, "lost", "runs")
 
 
 def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
@@ -69,9 +70,9 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
         words; `score`, mean over draws of each draw's mean accuracy for the objective;
         `other_score`, that of the other kind; `runs`; `lost`, number of runs whose loss is not
         finite or at least the loss of a uniform guess; `difference` to the method that it corrects,
-        with `low` and `high`, the ends of the corrected interval; `to_fedavg`, the difference to
-        FedAvg. A difference is NaN without another method as baseline or with fewer than 2 common
-        pairs of draw and seed.
+        with `low` and `high`, the ends of the corrected interval, and `verdict`; `to_fedavg`, the
+        difference to FedAvg. A difference is NaN without another method as baseline or with fewer
+        than 2 common pairs of draw and seed.
 
     Raises:
         RunsError: If a method has several rates in one objective, or two possible baselines.
@@ -99,12 +100,11 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
                 **rates.iloc[0],
             }
             rows = _means(study, own, guess_loss(task)).assign(**labels)
-            to_base = _differences(study, own, _of(runs, base))
-            ends = corrected_intervals(to_base)
-            rows["difference"] = [each.mean if each else math.nan for each in to_base]
-            rows["low"], rows["high"] = zip(*ends)
-            to_fedavg = _differences(study, own, _of(runs, fedavg))
-            rows["to_fedavg"] = [each.mean if each else math.nan for each in to_fedavg]
+            to_base = judge([Claim(each) for each in _paired(study, own, _of(runs, base))])
+            for column in ("difference", "low", "high", "verdict"):
+                rows[column] = [render.row(verdict)[column] for verdict in to_base]
+            to_fedavg = _paired(study, own, _of(runs, fedavg))
+            rows["to_fedavg"] = [each.mean if each.found else math.nan for each in to_fedavg]
             found.append(rows)
     return pd.concat(found, ignore_index=True)
 
@@ -113,11 +113,12 @@ def method_means(differences: pd.DataFrame) -> pd.DataFrame:
     """Returns the means over regimes of each method in each objective, by falling score.
 
     There is a row per method and objective, with the columns of `regime_differences`: means of
-    scores and differences, sums of `runs` and `lost`. `above` and `below` replace `low` and `high`:
-    the numbers of regimes whose corrected interval lies above and below 0. A method that lacks a
+    scores and differences, sums of `runs` and `lost`. `better` and `worse` replace the interval:
+    the numbers of regimes with that verdict, corrected. A method that lacks a
     regime has no mean score and comes last; differences are over the regimes that have one.
     """
-    table = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0)
+    verdicts = differences["verdict"]
+    table = differences.assign(better=verdicts == BETTER, worse=verdicts == WORSE)
     labels = ["method", SHARE, OWN, "corrects", *(rate for rate in RATES if rate in table)]
     how: dict[str, Any] = {
         **dict.fromkeys(("score", "other_score"), mean_of_all),
@@ -167,10 +168,8 @@ def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def _differences(
-    study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame
-) -> list[PairedDifference | None]:
-    """The paired difference in each regime of the study, in their order."""
+def _paired(study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame) -> list[Paired]:
+    """Both methods in each regime of the study, in their order."""
     by_regime = []
     for runs in (a, b):
         found: dict[tuple[str, ...], dict[Pair, float]] = {}
@@ -179,5 +178,9 @@ def _differences(
         for key, pair, score in zip(keys, pairs, runs["accuracy"]):
             found.setdefault(key, {})[pair] = float(score)
         by_regime.append(found)
-    every = study.regime_values()
-    return [difference_of_common(*(scores.get(key, {}) for scores in by_regime)) for key in every]
+    generated = generates_data(str(study.runs["task"].iloc[0]))
+    of_a, of_b = by_regime
+    return [
+        Paired(of_a.get(key, {}), of_b.get(key, {}), True, generates_data=generated)
+        for key in study.regime_values()
+    ]

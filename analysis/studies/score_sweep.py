@@ -17,12 +17,14 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, mean_interval
+from f3ast_tff.analysis.compare.scored import Kept, RunsError
+from f3ast_tff.analysis.compare.times import PERIODS
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import PairedDifference, mean_interval
-from f3ast_tff.analysis.run_groups import RunGroup, partition
-from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
+from f3ast_tff.analysis.run_groups import partition
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, require_setting, runs_where
 from f3ast_tff.core.errors import ParameterError
@@ -66,7 +68,7 @@ def main(flags: Flags) -> None:
 
 
 def sweep(
-    groups: Sequence[RunGroup], x: str, score: str, period: str
+    groups: Sequence[Kept], x: str, score: str, period: str
 ) -> dict[str, dict[float, PairedDifference]]:
     """Returns the mean score of each algorithm at each value of a setting, with its interval.
 
@@ -90,7 +92,7 @@ def sweep(
         for members in partition(groups, [_LINE, x])
     }
     for algorithm, text in ordered_keys(points, [_LINE, x]):
-        scores = only_group(points[algorithm, text], "point", "give --where").scores(score, period)
+        scores = only_group(points[algorithm, text], "point", "give --where").at(score, period)
         if len(scores) < 2:
             raise RunsError(f"{algorithm}, {x} {text}: one run, an interval needs two")
         try:

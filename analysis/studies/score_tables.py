@@ -15,22 +15,15 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import paired
+from f3ast_tff.analysis.compare.scored import Kept, Pair, summarised
+from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, at
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, summarised
-from f3ast_tff.analysis.runs import SCORES, Pair
-from f3ast_tff.analysis.studies.cells import (
-    BEST,
-    CHANGE,
-    KEPT_PERIODS,
-    SECOND_HALF,
-    When,
-    chosen,
-    only_group,
-    ordered_keys,
-    scores_at,
-)
+from f3ast_tff.analysis.run_groups import describe, partition
+from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
 from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import (
     NOTHING,
@@ -144,7 +137,7 @@ def main(flags: Flags) -> None:
             plan=read_plan(flags.plan) if flags.plan else (),
             scores=name_of(Path(flags.scores)),
             of_scores=_list(flags.score),
-            when=when,
+            time=at(when),
             pairs=_list(flags.minus),
         ),
     )
@@ -183,11 +176,11 @@ def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
     return "\n\n".join(tables)
 
 
-def _key(group: RunGroup, names: Sequence[str]) -> Key:
+def _key(group: Kept, names: Sequence[str]) -> Key:
     return tuple(group.settings[name] for name in names)
 
 
-def _present(keys: Sequence[Key], names: Sequence[str], groups: Sequence[RunGroup]) -> list[Key]:
+def _present(keys: Sequence[Key], names: Sequence[str], groups: Sequence[Kept]) -> list[Key]:
     there = {_key(group, names) for group in groups}
     return [key for key in keys if key in there]
 
@@ -207,7 +200,7 @@ def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[
 
 
 def _tables(
-    block: Sequence[RunGroup],
+    block: Sequence[Kept],
     value: Key,
     layout: Layout,
     rows: Sequence[Key],
@@ -224,11 +217,11 @@ def _tables(
 
     def texts(score: str) -> list[list[str]]:
         """The cells of a score by row: scores, then differences."""
-        scores = {key: scores_at(cell, score, layout.when) for key, cell in cells.items()}
+        scores = {key: cell.at(score, layout.when) for key, cell in cells.items()}
         lines = [[_spread(scores.get(row + column, {})) for column in columns] for row in rows]
         for a, b in minus:
             pairs = [
-                _difference(scores.get(a + column, {}), scores.get(b + column, {}))
+                _difference(cells.get(a + column), cells.get(b + column), score, layout.when)
                 for column in columns
             ]
             found.extend(difference for _, difference in pairs)
@@ -269,15 +262,17 @@ def _spread(scores: Scores) -> str:
     return _diverged(scores.values()) or spread_text(summarised(scores))
 
 
-def _difference(a: Scores, b: Scores) -> tuple[str, PairedDifference | None]:
+def _difference(
+    a: Kept | None, b: Kept | None, score: str, when: When
+) -> tuple[str, PairedDifference | None]:
     """A minus B over common pairs with its 95% interval, and the difference behind it."""
-    common = a.keys() & b.keys()
-    if len(common) < 2:
+    both = None if a is None or b is None else paired(a, b, score, when)
+    if both is None or both.found is None:
         return NOTHING, None
-    if diverged := _diverged(a[pair] - b[pair] for pair in common):
-        return diverged, None
-    found = paired_difference(a, b)
-    some = f" ({len(common)} common pairs)" if len(common) < max(len(a), len(b)) else ""
+    found, common = both.found, both.common
+    if found.num_diverged:
+        return f"diverged {found.num_diverged} of {len(common)}", None
+    some = f" ({len(common)} common pairs)" if len(common) < max(len(both.a), len(both.b)) else ""
     return f"{open_interval(found, 3)}{some}", found
 
 
@@ -286,17 +281,17 @@ def _diverged(values: Iterable[float]) -> str:
     return "" if all(finite) else f"diverged {finite.count(False)} of {len(finite)}"
 
 
-def _unstable(cell: RunGroup | None, layout: Layout) -> str:
+def _unstable(cell: Kept | None, layout: Layout) -> str:
     if cell is None or layout.loss_above is None:
         return NOTHING
-    losses = scores_at(cell, "sample_loss", layout.when).values()
+    losses = cell.at("sample_loss", layout.when).values()
     return f"{sum(not loss <= layout.loss_above for loss in losses)} of {len(losses)}"
 
 
-def _population(groups: Sequence[RunGroup], found: Sequence[PairedDifference | None]) -> str:
+def _population(groups: Sequence[Kept], found: Sequence[PairedDifference | None]) -> str:
     """A line on the populations of ± and of the intervals."""
-    counts = counted(group.runs for group in groups)
-    said = [f"± over {counts}" if any(len(group.runs) > 1 for group in groups) else counts]
+    counts = counted(group.courses for group in groups)
+    said = [f"± over {counts}" if any(len(group.courses) > 1 for group in groups) else counts]
     if intervals := of_intervals(found):
         several = sum(each is not None for each in found) > 1
         nominal = ", not corrected for their number" if several else ""
@@ -306,7 +301,7 @@ def _population(groups: Sequence[RunGroup], found: Sequence[PairedDifference | N
     return f"{'; '.join(said)}."
 
 
-def _one_availability(group: RunGroup) -> bool:
+def _one_availability(group: Kept) -> bool:
     """Whether runs of all seeds share one draw of the availability (R13)."""
     name, reading = "availability_draws", group.setting("reading")
     value = group.setting(name)
@@ -315,8 +310,8 @@ def _one_availability(group: RunGroup) -> bool:
     return value == "by_round_only"
 
 
-def _when(groups: Sequence[RunGroup], when: When) -> str:
-    every = {tuple(run.metrics["round"]) for group in groups for run in group.runs.values()}
+def _when(groups: Sequence[Kept], when: When) -> str:
+    every = {tuple(each["round"]) for group in groups for each in group.courses.values()}
     if when == BEST:
         return f"at the best of {max(map(len, every))} evaluations"
     if when == CHANGE:

@@ -26,8 +26,8 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.method_names import without_own_aggregation
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.rate_grids import Pair, best_of, edge_of, rates_said, unequal_grids
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, method_name, read_studies
 from f3ast_tff.analysis.texts import write_csv

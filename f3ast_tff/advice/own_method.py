@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -20,15 +19,19 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.advice.candidates import Candidate, candidate
-from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.runs import Pair, directions, scores_named
+from f3ast_tff.analysis.compare.judge import Claim, judge
+from f3ast_tff.analysis.compare.methods import pair_in_words
+from f3ast_tff.analysis.compare.pairs import best_first, mean_score, paired
+from f3ast_tff.analysis.compare.render import cell
+from f3ast_tff.analysis.compare.scored import scores_named
+from f3ast_tff.analysis.compare.times import FINAL, Time
+from f3ast_tff.analysis.run_groups import RunGroup, group_runs
+from f3ast_tff.analysis.runs import directions, read_run
 from f3ast_tff.analysis.study_runs import SCORES_OF
-from f3ast_tff.analysis.verdicts import corrected_intervals
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json
-from f3ast_tff.records.results import read_summary
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.registry import Registry
 from f3ast_tff.settings.resolve import resolve
@@ -127,7 +130,9 @@ class Comparison:
 
     @property
     def _of_all(self) -> dict[str, Any]:
-        return {**self.conditions, "eval_every": max(self.conditions["rounds"], 1)}
+        # Ten points of a curve, so that the lead is known over time.
+        tenth = max(self.conditions["rounds"] // 10, 1)
+        return {"eval_every": tenth, **self.conditions}
 
     def tuning(self) -> Campaign:
         """Returns the campaign of all combinations on the draws held out."""
@@ -163,32 +168,20 @@ class Comparison:
         Args:
             tuning: The finished campaign of `tuning`.
         """
-        sign = 1 if self.scored(tuning)[1] else -1
+        score, _ = self.scored(tuning)
         found = {}
         for method in self.methods:
-            means = [
-                sign * float(np.mean([*self._scores(tuning, method, each).values()]))
-                for each in self.choices(method)
-            ]
-            found[method.name] = self.choices(method)[int(np.argmax(means))]
+            choices = self.choices(method)
+            ranks = [best_first(self._runs(tuning, method, each), score, FINAL) for each in choices]
+            found[method.name] = choices[int(np.argmin(ranks))]
         return found
 
-    def _scores(self, campaign: Campaign, method: Candidate, choice: Choice) -> dict[Pair, float]:
-        """Final scores of a method's runs with these parameters.
-
-        A run that diverged has accuracy 0; another score of it is infinitely bad.
-        """
-        score, higher = self.scored(campaign)
-        samples_or_users, _, kind = score.partition("_")
-        worst = 0.0 if kind == "accuracy" else -math.inf if higher else math.inf
-        wanted, found = _without_draw(self.resolved(method, choice)), {}
-        for run in campaign.runs:
-            if _without_draw(run.settings) == wanted:
-                final = (read_summary(run.folder) or {})["final"]
-                values = [final[f"test_{samples_or_users}_{each}"] for each in (kind, "loss")]
-                pair = Pair(run.settings["data_seed"], run.settings["seed"])
-                found[pair] = worst if None in values else float(values[0])
-        return found
+    def _runs(self, campaign: Campaign, method: Candidate, choice: Choice) -> RunGroup:
+        """A method's finished runs with these parameters."""
+        wanted = _without_draw(self.resolved(method, choice))
+        folders = [r.folder for r in campaign.runs if _without_draw(r.settings) == wanted]
+        (group,), _ = group_runs(map(read_run, folders))
+        return group
 
     def edges(self, chosen: Mapping[str, Choice]) -> list[str]:
         """Returns, in words, the choices at an end of a ladder of three or more values."""
@@ -208,33 +201,29 @@ class Comparison:
             judged: The finished campaign of `judged`.
             chosen: The tuned parameters, by method's name.
         """
-        scores = {each.name: self._scores(judged, each, chosen[each.name]) for each in self.methods}
-        own, *others = scores
-        found = [paired_difference(scores[own], scores[name]) for name in others]
-        intervals = dict(zip(others, zip(found, corrected_intervals(found))))
-        name, higher = self.scored(judged)
-        what = name.replace("_", " ") + ("" if higher else " (lower is better)")
-        draws = len(scores[own])
+        runs = {each.name: self._runs(judged, each, chosen[each.name]) for each in self.methods}
+        own, *others = runs
+        score, higher = self.scored(judged)
+        claims = [Claim(paired(runs[own], runs[name], score, FINAL)) for name in others]
+        verdicts = dict(zip(others, judge(claims)))
+        what = score.replace("_", " ") + ("" if higher else " (lower is better)")
         where = ", ".join(f"{name}={value}" for name, value in self.conditions.items())
-        width = max(map(len, scores))
+        width = max(map(len, runs))
         lines = [
-            f"{own} against {', '.join(others)}: {what}, mean of {draws} draws",
+            f"{own} against {', '.join(others)}: {what}, mean of {len(runs[own].runs)} draws",
             *textwrap.wrap(where, _WIDTH, initial_indent="  ", subsequent_indent="  "),
             f"  {'':<{width}} {'mean':>6}  {own} minus it",
         ]
-        for name, of_it in scores.items():
-            row = f"  {name:<{width}} {sum(of_it.values()) / draws:>6.3f}"
-            if name in intervals:
-                difference, (low, high) = intervals[name]
-                if difference.num_diverged:
-                    row += f"  diverged in {difference.num_diverged} of {difference.num_pairs}"
-                    open_ = difference.p_value * len(found) >= 0.05
-                else:
-                    row += f"  {difference.mean:+.3f} [{low:+.3f}, {high:+.3f}]"
-                    open_ = low <= 0 <= high
-                better = difference.is_above == higher
-                row += " too close to call" if open_ else " better" if better else " worse"
+        for name, group in runs.items():
+            row = f"  {name:<{width}} {mean_score(group, score, FINAL).mean:>6.3f}"
+            if name in verdicts:
+                row += f"  {cell(verdicts[name])} {verdicts[name].word}"
             lines.append(row)
+        for name in others:
+            pair = (runs[own], runs[name])
+            labels = {runs[own]: own, runs[name]: name}
+            for said in pair_in_words(verdicts[name], pair, score, Time(), labels):
+                lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="    ")
         lines.append("  tuned:")
         for name, choice in chosen.items():
             values = ", ".join(f"{each} {value}" for each, value in choice.items())

@@ -11,7 +11,8 @@ from f3ast_tff.advice.candidates import Candidate
 from f3ast_tff.advice.plan import Plan, total_variation
 from f3ast_tff.advice.trial import Trial, candidates_of, mean_of
 from f3ast_tff.advice.trial_tasks import SYNTHETIC, has_mnist1d
-from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
+from f3ast_tff.analysis.compare.judge import FEWEST_DRAWS
+from f3ast_tff.analysis.compare.render import cell
 from f3ast_tff.availability.logs.log_measures import LogMeasures
 from f3ast_tff.availability.logs.time_units import duration_text
 
@@ -254,7 +255,7 @@ def _covered(advice: Advice, trial: Trial) -> str:
 
 
 def _scores(trial: Trial, num_clients: int) -> list[str]:
-    name = trial.score.removeprefix("test_").replace("_", " ")
+    name = trial.score.replace("_", " ")
     tasks = list(trial.scores)
     part = "" if trial.clients == num_clients else f"{trial.clients} of the clients a draw, "
     ranked = trial.ranked
@@ -272,8 +273,7 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
         scores += [mean_of(trial.means[method])] if len(tasks) > 1 else []
         row = f"  {method:<{width}} " + " ".join(f"{score:>10.3f}" for score in scores)
         if method in differences:
-            found, (low, high) = differences[method]
-            row += f"  {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}]"
+            row += f"  {cell(differences[method].turned)}"
         lines.append(row)
     if tasks == [SYNTHETIC] and not has_mnist1d():
         lines.append(
@@ -293,16 +293,14 @@ def _choice(trial: Trial, covered: str) -> list[str]:
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
     else:
         lines.append(f"  better than each of the others that a server can run{covered}")
-        for name, (each, (low, high)) in trial.differences(names, advised).items():
-            lines.append(f"  {advised} minus {name}: {each.mean:+.3f} [{low:+.3f}, {high:+.3f}]")
+        for name, verdict in trial.differences(names, advised).items():
+            lines.append(f"  {advised} minus {name}: {cell(verdict)}")
     above = [name for name in trial.means if name not in names]
     if above:
         differences = trial.differences([advised, *above], advised)
         for name in above:
-            found, (low, high) = differences[name]
             lines.append(
-                f"  in simulation only, {name}: {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}] "
-                f"to {advised}"
+                f"  in simulation only, {name}: {cell(differences[name].turned)} to {advised}"
             )
     return lines
 

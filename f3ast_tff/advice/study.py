@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.study_runs import RATES, SHARE, method_name, read_study
 from f3ast_tff.campaigns.study_folders import declared
 

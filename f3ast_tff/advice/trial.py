@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +12,12 @@ import numpy as np
 from f3ast_tff.advice import trial_tasks
 from f3ast_tff.advice.candidates import METHODS, Candidate, candidate
 from f3ast_tff.advice.study import read_studies
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.judge import BETTER, Claim, Verdict, judge
+from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired, ranked
+from f3ast_tff.analysis.compare.scored import Kept, Pair
+from f3ast_tff.analysis.compare.times import FINAL, Course
+from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
-from f3ast_tff.analysis.verdicts import corrected_intervals
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
@@ -44,8 +45,8 @@ class Trial:
 
     Attributes:
         candidates: Methods, the simplest first.
-        scores: Score by task, then method's name, then draw; 0 for a run that diverged.
-        score: Name of the score, a column of `metrics.csv`.
+        runs: Runs by task, then method's name.
+        score: Name of the score.
         k: Clients per round.
         clients: Number of clients of a run; fewer than the log's if it is large.
         rounds: Rounds of a run.
@@ -53,12 +54,20 @@ class Trial:
     """
 
     candidates: Sequence[Candidate]
-    scores: Mapping[str, Mapping[str, Scores]]
+    runs: Mapping[str, Mapping[str, Kept]]
     score: str
     k: int
     clients: int
     rounds: int
     log_rounds: int = 0
+
+    @cached_property
+    def scores(self) -> Mapping[str, Mapping[str, Scores]]:
+        """Score by task, then method's name, then draw; see `pairs` for a run that diverged."""
+        return {
+            task: {name: ranked(runs, self.score, FINAL) for name, runs in of_task.items()}
+            for task, of_task in self.runs.items()
+        }
 
     @cached_property
     def means(self) -> Mapping[str, Scores]:
@@ -79,18 +88,21 @@ class Trial:
         """Methods' names by mean score, best first."""
         return sorted(self.means, key=lambda name: mean_of(self.means[name]), reverse=True)
 
-    def differences(
-        self, names: Sequence[str], best: str
-    ) -> dict[str, tuple[PairedDifference, tuple[float, float]]]:
-        """Returns a method minus each other of some methods, with intervals of 95% (Holm)."""
+    def differences(self, names: Sequence[str], best: str) -> dict[str, Verdict]:
+        """Returns the verdicts on a method against each other of some methods, one family."""
         others = [name for name in names if name != best]
-        found = [paired_difference(self.means[best], self.means[name]) for name in others]
-        return dict(zip(others, zip(found, corrected_intervals(found))))
+        return dict(zip(others, judge([Claim(self._paired(best, name)) for name in others])))
+
+    def _paired(self, a: str, b: str) -> Paired:
+        """Two methods in the mean of the tasks."""
+        by_task = [paired(runs[a], runs[b], self.score, FINAL) for runs in self.runs.values()]
+        return mean_over(by_task)
 
     def level(self, names: Sequence[str]) -> list[str]:
         """Returns the best of some methods, and those that are not shown to be worse, in order."""
         best = next(name for name in self.ranked if name in names)
-        behind = {n for n, (_, (low, _)) in self.differences(names, best).items() if low > 0}
+        verdicts = self.differences(names, best)
+        behind = {name for name, verdict in verdicts.items() if verdict.word == BETTER}
         return [name for name in names if name not in behind]
 
     @cached_property
@@ -198,8 +210,7 @@ def trial(
     if not own:
         common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
     kind = SCORES_OF[share][0]
-    score = f"test_{kind}_accuracy"
-    scores: dict[str, dict[str, dict[Pair, float]]] = {
+    courses: dict[str, dict[str, dict[Pair, Course]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
     }
     for draw in range(draws):
@@ -223,11 +234,23 @@ def trial(
                     given["data_seed"] = draw
                     given["availability"] = _named(table, names)
                 found = simulate(**{"availability": table, "seed": draw, **given})
-                last = found.metrics.iloc[-1]
-                # The accuracy of a model that diverged is that of a guess.
-                lost = not math.isfinite(last[score] + last[f"test_{kind}_loss"])
-                scores[task][each.name][Pair(draw, draw)] = 0.0 if lost else float(last[score])
-    return Trial(candidates, scores, score, chosen_k, clients, common["rounds"], len(masks))
+                courses[task][each.name][Pair(draw, draw)] = course_of(found.metrics)
+    runs = {
+        task: {
+            name: Kept({"task": task, "method": name}, of_name, DIRECTIONS, generates_data=True)
+            for name, of_name in of_task.items()
+        }
+        for task, of_task in courses.items()
+    }
+    return Trial(
+        candidates,
+        runs,
+        f"{kind}_accuracy",
+        chosen_k,
+        clients,
+        rounds=common["rounds"],
+        log_rounds=len(masks),
+    )
 
 
 def tasks_of(settings: Mapping[str, Any]) -> list[str]:

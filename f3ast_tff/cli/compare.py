@@ -19,14 +19,15 @@ from f3ast_tff.analysis.command_line import (
     runs_flag,
     say_left_out,
 )
+from f3ast_tff.analysis.compare.equal_seconds import AtSeconds, arrived
+from f3ast_tff.analysis.compare.methods import Methods, differences, heading, in_words, methods_of
+from f3ast_tff.analysis.compare.scored import RunsError, summarised, varying
+from f3ast_tff.analysis.compare.times import CLOCK, Time
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
-from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
-from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
-from f3ast_tff.analysis.run_groups import RunGroup, collect, describe, summarised, varying
-from f3ast_tff.analysis.runs import PERIODS, RunsError
+from f3ast_tff.analysis.run_groups import RunGroup, collect, describe
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, write_csv
 from f3ast_tff.core.errors import ParameterError
@@ -100,24 +101,23 @@ def main(flags: Flags) -> None:
     table = final_table(methods.groups, names, methods.labels)
     score = flags.score or score_of_objective(methods.groups)
     # A colour draws other conditions in one panel; it does not make them equal.
-    judged = groups if at is None else at.cut(collected.groups)
-    equal = methods_of(judged, may_differ)
-    asked = score if at is None else at.score_of(score)
-    compared = differences(equal, asked, PERIODS[0], flags.baseline)
-    last = {} if at is None else {"final": f"by {at.time(collected.groups):g} s"}
+    equal = methods_of(collected.groups, may_differ)
+    time = Time() if at is None else at.time(collected.groups)
+    compared = differences(equal, score, time, flags.baseline)
+    last = {} if at is None else {"final": f"by {time.seconds:g} s"}
     show(render(table, names[len(methods.conditions) :], **last))
     if better := own_scores_said(methods.groups):
         show(f"\n{better}")
-    if at is not None and at.reach is not None:
-        show("\n".join(["", *_arrived(equal, at, score)]))
+    if time.reach is not None:
+        show("\n".join(["", *_arrived(equal, time, score)]))
     for where, part in compared.groupby("where", sort=False):
         differing = dict.fromkeys(filter(None, part["differs_in"]))
         lines = [str(where)] if where else []
-        lines += [*part["sentence"], *(f"they differ in {each}" for each in differing)]
+        lines += [line for row in part.to_dict("records") for line in in_words(row)]
+        lines += [f"they differ in {each}" for each in differing]
         show("\n".join(["", *lines]))
     if len(set(equal.labels.values())) > 1:
-        when = PERIODS[0] if at is None else at.said(at.time(collected.groups))
-        said = heading(equal, compared, asked, when, flags.baseline)
+        said = heading(equal, compared, score, time, flags.baseline)
         show(f"\n{textwrap.fill(said, _WIDTH)}\n")
     if versions := several_versions(collected.groups):
         show(textwrap.fill(versions, _WIDTH))
@@ -151,16 +151,16 @@ def _at_seconds(flags: Flags) -> AtSeconds | None:
     return AtSeconds(flags.seconds, flags.reach)
 
 
-def _arrived(methods: Methods, at: AtSeconds, score: str) -> list[str]:
+def _arrived(methods: Methods, time: Time, score: str) -> list[str]:
     """How many runs of each method reach a score, and when on average, none left out."""
     name, shown = score.replace("_", " "), varying(methods.groups, methods.conditions)
     lines = []
     for group in methods.groups:
-        mean = summarised(group.scores(at.score_of(score), PERIODS[0])).mean
+        mean = summarised(group.at(score, time)).mean
         where = describe(group.condition(shown), shown)
         said = ", ".join(filter(None, [methods.labels[group], where]))
-        many = f"{at.arrived(group, score)} of {len(group.runs)} runs"
-        lines.append(f"{said}: {many} reach {name} {at.reach:g}, {mean:.4g} s on average")
+        many = f"{arrived(group, score, time)} of {len(group.runs)} runs"
+        lines.append(f"{said}: {many} reach {name} {time.reach:g}, {mean:.4g} s on average")
     return lines
 
 

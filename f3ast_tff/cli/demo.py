@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from f3ast_tff.campaigns.grid import Campaign
 
 _USAGE = """
-F3AST, FedAvg with and without replacement, and a plain mean, on generated data: which is better,
-and which clients does each neglect? 32 runs of 200 rounds, half a minute of one core.
+F3AST, FedAvg without replacement, and a plain mean, on generated data: which is better, when, and
+which clients does each neglect? 24 runs of 500 rounds, half a minute of one core.
 
 f3ast-tff demo
 
@@ -77,7 +77,7 @@ def demo(argv: Sequence[str], signals: Signals) -> int:
 
 
 def _demo(options: Options, signals: Signals) -> int:
-    from f3ast_tff.analysis.runs import RunsError
+    from f3ast_tff.analysis.compare.scored import RunsError
     from f3ast_tff.campaigns import Options as CampaignOptions
     from f3ast_tff.campaigns.command import run_campaign
     from f3ast_tff.campaigns.grid import plan
@@ -120,15 +120,17 @@ def _by_name(campaign: Campaign) -> dict[str, list[Path]]:
 
 def _say_verdicts(campaign: Campaign) -> None:
     """Prints the sentence of each pair, and what they are about."""
-    from f3ast_tff.analysis.differences import heading
+    from f3ast_tff.analysis.compare.methods import heading, in_words
+    from f3ast_tff.analysis.compare.times import PERIODS
     from f3ast_tff.analysis.results_frame import results_of
-    from f3ast_tff.analysis.runs import PERIODS, read_run
+    from f3ast_tff.analysis.runs import read_run
     from f3ast_tff.analysis.score_directions import score_of_objective
 
     methods = {name: [*map(read_run, each)] for name, each in _by_name(campaign).items()}
     results = results_of(methods)
     table = results.differences()
-    show("\n".join(["", *table["sentence"]]))
+    lines = [line for row in table.to_dict("records") for line in in_words(row)]
+    show("\n".join(["", *lines]))
     score = score_of_objective(results.methods.groups)
     said = heading(results.methods, table, score, PERIODS[0])
     show(f"\n{textwrap.fill(said, _WIDTH)}\n")
@@ -140,4 +142,5 @@ def _draw(campaign: Campaign, folder: Path) -> list[Path]:
     runs = _by_name(campaign)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {name: by_presence(runs[name]) for name in _DRAWN}
-    return draw_presence(drawn, "Accuracy by how often clients are there", folder / "presence.svg")
+    title = "Who waits longest for an accurate model?"
+    return draw_presence(drawn, title, folder / "presence.svg")

@@ -13,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, require_ending, runs_flag
-from f3ast_tff.analysis.runs import DIRECTIONS, Run, RunsError, read_run, run_folders
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.runs import DIRECTIONS, Run, read_run, run_folders
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.analysis.tidy_scores import WAYS, ways_of
 from f3ast_tff.core.errors import ParameterError

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, say_left_out
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.leaderboard.boards import ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import published
 from f3ast_tff.analysis.leaderboard.page import document, own_verdicts, summary_lines
 from f3ast_tff.analysis.report.render import write
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 

@@ -111,6 +111,8 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         from f3ast_tff.cli.demo import demo
 
         return demo([program, *arguments], signals)
+    if command == "compare" and arguments[:1] == ["--kept"]:
+        command = "kept"
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
 
 

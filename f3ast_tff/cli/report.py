@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, may_differ_flag, names_in, runs_flag
+from f3ast_tff.analysis.compare.times import PERIODS
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.run_groups import Collected, collect
-from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter

@@ -73,7 +73,7 @@ def try_method(argv: Sequence[str], signals: Signals) -> int:
         own = {p.name: p for p in parameters_of(Options)}
         given = parse_flags(words[1:], {**setting_flags(registry), **own}, plugins=True)
         options = Options(**{n: p.checked(given.pop(n, p.default)) for n, p in own.items()})
-        for name in ("seed", "data_seed", "output_dir", "run_name", "eval_every"):
+        for name in ("seed", "data_seed", "output_dir", "run_name"):
             if name in given:
                 raise ParameterError(name, given[name], "is set by the command")
         return _try(plugins, registry, options, given, signals)

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.kept_pages import commands, refreshed
 from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
 from f3ast_tff.campaigns.grid import plan, setting_types

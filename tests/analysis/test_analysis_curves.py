@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.analysis import curves
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.line_styles import looks_of, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, arranged, group_runs
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.settings import builtin_registry
 from tests.analysis.conftest import MakeRun
 

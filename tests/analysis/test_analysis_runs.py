@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.runs import finished_runs, load_runs
 from f3ast_tff.records.results import seal
 from f3ast_tff.settings.resolve import resolve
 from tests.analysis.conftest import MakeRun, described

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.differences import methods_of
+from f3ast_tff.analysis.compare.methods import methods_of
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import to_markdown
 from f3ast_tff.analysis.run_groups import collect
@@ -87,7 +87,7 @@ def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Pa
     flags = (f"--runs={tmp_path}", f"--out={tmp_path}/x.png")
     code, stdout, _ = compare(*flags, "--baseline=fedavg")
     assert code == 0
-    assert "\nF3AST is better than FedAvg by .100 [.100, .100] over 5 draws.\n" in stdout
+    assert "\nF3AST is better than FedAvg by .100 [.100, .100] at round 4 over 5 draws.\n" in stdout
     code, _, stderr = compare(*flags, "--baseline=fedprox")
     assert (code, "--baseline=fedprox: must be a method of the runs: f" in stderr) == (2, True)
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import masks_of_run, published
 from f3ast_tff.analysis.leaderboard.page import own_verdicts, standings, target_of
-from f3ast_tff.analysis.runs import Pair, Run
+from f3ast_tff.analysis.runs import Run
 from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.runs import runs_where
@@ -174,7 +175,7 @@ def test_with_few_draws_there_is_no_verdict_and_no_place() -> None:
     (to_target,) = (cell for name, cell in last.cells.items() if name.startswith("rounds"))
     assert to_target == "–"
     verdicts = own_verdicts([one])
-    assert {*verdicts["verdict"]} == {"no verdict"}
+    assert {*verdicts["verdict"]} == {"not judged"}
     assert verdicts["sentence"].str.contains("4 draws of the data, 5 are needed").all()
 
 

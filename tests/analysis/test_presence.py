@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.presence import ByPresence, by_presence, draw_presence
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.presence import ByPresence, by_presence, draw_presence, margin, meeting
 from f3ast_tff.availability.logs.mask_files import write_masks
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.records.outputs import write_client_scores
@@ -30,7 +30,8 @@ def run(folder: Path, correct: list[float], rounds_there: list[int]) -> Path:
 def test_clients_are_ranked_by_presence_and_those_without_scores_left_out(tmp_path: Path) -> None:
     """Clients 4, 3, .. 0 are there in 1, 2, .. 5 rounds; the last has no test examples.
 
-    Accuracies of the ranked groups are .5, .4, .3, .2, .1 in one run and .1 more in the other.
+    Accuracies of the ranked groups are 0 in round 5, then .5, .4, .3, .2, .1 in one run and .1 more
+    in the other.
     """
     correct, there = [1.0, 2.0, 3.0, 4.0, 5.0, 0.0], [5, 4, 3, 2, 1, 9]
     folders = [
@@ -39,10 +40,29 @@ def test_clients_are_ranked_by_presence_and_those_without_scores_left_out(tmp_pa
     ]
     found = by_presence(folders)
     np.testing.assert_allclose(found.presence, [0.1, 0.2, 0.3, 0.4, 0.5])
-    np.testing.assert_allclose(found.mean, [0.55, 0.45, 0.35, 0.25, 0.15])
+    assert found.rounds.tolist() == [5, 10] and found.accuracy.shape == (2, 2, 5)
+    assert not found.accuracy[:, 0].any()
+    np.testing.assert_allclose(found.accuracy[:, 1].mean(axis=0), [0.55, 0.45, 0.35, 0.25, 0.15])
+    np.testing.assert_allclose(found.rarest, [[0, 0.5], [0, 0.6]])
     # t(0.975) with one degree of freedom, 12.706, times the standard error .05.
-    np.testing.assert_allclose(found.margin, 0.6353, atol=1e-4)
-    assert by_presence(folders[:1]).margin.tolist() == [0] * 5
+    np.testing.assert_allclose(margin(found.rarest), [0, 0.6353], atol=1e-4)
+    assert margin(by_presence(folders[:1]).rarest).tolist() == [0, 0]
+
+
+def over(*leads: float) -> ByPresence:
+    """Three runs with these accuracies by round, .001 apart."""
+    rounds = 10 * np.arange(1, 1 + len(leads))
+    accuracy = np.array(leads)[:, None] + 0.001 * np.arange(3)[:, None, None] + np.zeros(5)
+    return ByPresence(np.linspace(0.1, 0.9, 5), rounds, accuracy)
+
+
+def test_methods_meet_where_a_lead_is_no_longer_shown() -> None:
+    """Runs of both differ alike between draws, so a lead of any size is shown."""
+    base = over(0.1, 0.2, 0.3, 0.4)
+    assert meeting(over(0.2, 0.3, 0.3, 0.4), base) == 30
+    assert meeting(over(0.2, 0.2, 0.4, 0.4), base) == 40
+    assert meeting(over(0.2, 0.3, 0.4, 0.5), base) is None
+    assert meeting(over(0.1, 0.2, 0.3, 0.3), base) == 10
 
 
 def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
@@ -56,7 +76,8 @@ def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
 
 def test_both_pictures_are_transparent_and_the_same_each_time(tmp_path: Path) -> None:
     levels = np.linspace(0.1, 0.9, 5)
-    methods = {name: ByPresence(levels, np.stack([levels, levels / 2])) for name in ("A", "$B")}
+    accuracy = np.stack([levels, levels / 2])[:, None] * np.array([0.5, 1.0])[:, None]
+    methods = {name: ByPresence(levels, np.array([5, 10]), accuracy) for name in ("A", "$B")}
     first = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
     again = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.svg", "p_dark.svg"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis import agreement, tidy_scores
-from f3ast_tff.analysis.studies import ordering
 from f3ast_tff.cli import compare, report
 from tests.analysis.conftest import MakeRun
 
@@ -38,11 +37,6 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
         (report.main, [RUNS, "--out={tmp}/file"], "cannot write"),
         (report.main, [RUNS, "--out={tmp}/out", "--period=first"], "period"),
         (report.main, [RUNS, "--out={tmp}/out", "--format=gif"], "--format=gif: must be of"),
-        (ordering.main, [RUNS, "--score=speed"], "--score=speed: must be one of sample_accuracy"),
-        (ordering.main, [RUNS, "--round=first"], "--round=first: must be LAST or a number"),
-        (ordering.main, [RUNS, "--round=²"], "--round=²: must be LAST or a number"),
-        (ordering.main, [RUNS, "--round=3"], "a has no evaluation of round 3"),
-        (ordering.main, ["--runs={tmp}/twice"], "are the same run"),
         (tidy_scores.main, [RUNS], "--out must be given"),
         (tidy_scores.main, ["--runs={tmp}/runs/unfinished", "--out=x.csv"], "no finished run"),
         (tidy_scores.main, [RUNS, "--out={tmp}/no/x.csv"], "no/x.csv: cannot write"),

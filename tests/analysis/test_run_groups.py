@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.results_frame import results_of
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, group_runs
-from f3ast_tff.analysis.runs import Pair, RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.analysis.tidy_scores import tidy_scores
 from tests.analysis.conftest import MakeRun, described
 

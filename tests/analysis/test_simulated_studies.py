@@ -12,10 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.judge import CLOSE, LARGER, SMALLER, judge
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.studies.interval_coverage.__main__ import LAWS
-from f3ast_tff.analysis.verdicts import LARGER, OPEN, SMALLER, Question, judge_family
+from tests.analysis.compare.given import claim
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -87,9 +88,9 @@ def test_a_family_without_effect_seldom_has_a_direction(
     random = np.random.default_rng(7)
     families, false, uncorrected = 500, 0, 0
     for _ in range(families):
-        family = [Question(relation, True, None, study(random, num_seeds, 0.0)) for _ in range(10)]
-        false += any(verdict.direction != OPEN for verdict in judge_family(family))
-        uncorrected += any(judge_family([each])[0].direction != OPEN for each in family)
+        family = [claim(study(random, num_seeds, 0.0), relation) for _ in range(10)]
+        false += any(verdict.word != CLOSE for verdict in judge(family))
+        uncorrected += any(judge([each])[0].word != CLOSE for each in family)
     assert false / families <= 0.05
     # Without the correction: 1 - 0.96^10 = 34%.
     assert uncorrected / families > 0.2
@@ -104,12 +105,12 @@ def test_a_skewed_family_without_effect() -> None:
     random = np.random.default_rng(8)
     families, false, of_t = 300, 0, 0
     for _ in range(families):
-        family = [Question("better", True, None, of_law(random, law, 12, 0.0)) for _ in range(10)]
-        false += any(verdict.direction != OPEN for verdict in judge_family(family))
+        family = [claim(of_law(random, law, 12, 0.0)) for _ in range(10)]
+        false += any(verdict.word != CLOSE for verdict in judge(family))
         for place, each in enumerate(family):
             assert each.found is not None
-            family[place] = replace(each, found=replace(each.found, skewness=0.0))
-        of_t += any(verdict.direction != OPEN for verdict in judge_family(family))
+            family[place] = claim(replace(each.found, skewness=0.0))
+        of_t += any(verdict.word != CLOSE for verdict in judge(family))
     assert false / families <= 0.15
     assert of_t >= 2 * false
 
@@ -120,6 +121,6 @@ def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
     random = np.random.default_rng(9)
     families, false = 500, 0
     for _ in range(families):
-        family = [Question("better", True, 0.1, study(random, BALANCED, 0.1)) for _ in range(10)]
-        false += any(verdict.size in (SMALLER, LARGER) for verdict in judge_family(family))
+        family = [claim(study(random, BALANCED, 0.1), printed=0.1) for _ in range(10)]
+        false += any(verdict.size in (SMALLER, LARGER) for verdict in judge(family))
     assert false / families <= 0.05

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.run_groups import Score, collect
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.scored import Score
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.texts import (
     broken,
     csv_text,

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import has_clock, trace_of
 from f3ast_tff.analysis.report.claims import column_of
 from f3ast_tff.analysis.report.published_tables import published_tables
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, comparable_groups, describe
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
-COLUMN = "test_sample_accuracy"
+COLUMN = "sample_accuracy"
 OF_PAPER = {"synthetic_alpha": 1.0, "synthetic_beta": 1.0}
 
 

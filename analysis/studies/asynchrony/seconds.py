@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.equal_seconds import arrived
+from f3ast_tff.analysis.compare.scored import Kept, summarised
+from f3ast_tff.analysis.compare.times import CLOCK, Time
 from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, save
-from f3ast_tff.analysis.equal_seconds import CLOCK, AtSeconds
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.run_groups import RunGroup, summarised
 from f3ast_tff.analysis.studies.cells import chosen
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
@@ -33,6 +34,7 @@ REACH = 0.6
 # Rounds of the synchronous runs.
 SYNCHRONOUS = "200"
 _SPREAD = "device_example_spread"
+_END = Time(seconds=SECONDS)
 
 
 @dataclass(frozen=True)
@@ -55,36 +57,35 @@ def main(flags: Flags) -> None:
     show(f"written: {flags.picture}")
 
 
-def table_of(groups: Sequence[RunGroup]) -> str:
+def table_of(groups: Sequence[Kept]) -> str:
     """Returns means over draws by method and spread of speeds, as a Markdown table.
 
     A cell holds the user accuracy after `SECONDS`, the seconds until `REACH`, of which a run that
     does not have it counts as `SECONDS`, and the number of runs that have it.
     """
-    at = AtSeconds(SECONDS, REACH)
+    until = Time(seconds=SECONDS, reach=REACH)
     cells: dict[str, dict[str, str]] = {}
-    for group in at.cut(groups):
+    for group in groups:
         accuracy, seconds = (
-            summarised(group.scores(score, "final")).mean
-            for score in ("user_accuracy", at.score_of("user_accuracy"))
+            summarised(group.at("user_accuracy", time)).mean for time in (_END, until)
         )
-        arrived = at.arrived(group, "user_accuracy")
-        cell = f"{accuracy:.3f}, {seconds:.0f} s, {arrived}"
+        there = arrived(group, "user_accuracy", until)
+        cell = f"{accuracy:.3f}, {seconds:.0f} s, {there}"
         cells.setdefault(_name(group), {})[group.settings[_SPREAD]] = cell
     spreads = list(next(iter(cells.values())))
     rows = [[name, *(of_method[each] for each in spreads)] for name, of_method in cells.items()]
     return markdown_table(["", *(f"spread {each}" for each in spreads)], rows)
 
 
-def drawn(runs: Sequence[RunGroup]) -> Figure:
+def drawn(runs: Sequence[Kept]) -> Figure:
     """Returns the picture: at the left over seconds for phones, at the right at `SECONDS`."""
-    groups = AtSeconds(SECONDS).cut(runs)
+    groups = [_until(SECONDS, group) for group in runs]
     names = list(dict.fromkeys(map(_name, groups)))
     styles = styles_of(names)
     looks = {group: Look(*styles[_name(group)], _name(group)) for group in groups}
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    draw_panel(left, chosen(groups, {_SPREAD: PHONES}), "test_user_accuracy", looks, CLOCK)
+    draw_panel(left, chosen(groups, {_SPREAD: PHONES}), "user_accuracy", looks, CLOCK)
     left.set_xlabel("simulated seconds")
     left.set_ylabel("test user accuracy")
     left.set_title(f"devices as unlike as phones ({PHONES})", fontsize="medium")
@@ -93,7 +94,7 @@ def drawn(runs: Sequence[RunGroup]) -> Figure:
         look = looks[own[0]]
         right.plot(
             [float(group.settings[_SPREAD]) for group in own],
-            [summarised(group.scores("user_accuracy", "final")).mean for group in own],
+            [summarised(group.at("user_accuracy", _END)).mean for group in own],
             color=look.color,
             linestyle=look.dashes,
             marker=look.marker,
@@ -106,7 +107,16 @@ def drawn(runs: Sequence[RunGroup]) -> Figure:
     return figure
 
 
-def _name(group: RunGroup) -> str:
+def _until(seconds: float, group: Kept) -> Kept:
+    """The evaluations up to a time."""
+    courses = {
+        pair: {name: values[course[CLOCK] <= seconds] for name, values in course.items()}
+        for pair, course in group.courses.items()
+    }
+    return replace(group, courses=courses)
+
+
+def _name(group: Kept) -> str:
     name = display_of("algorithm", group.algorithm)
     name = {"FedVARP": "FedVARP (CA2FL)", "MIFA": "MIFA (ACE)", "Uniform": "FedAvg"}.get(name, name)
     return f"{name}, synchronous" if group.setting("rounds") == SYNCHRONOUS else name

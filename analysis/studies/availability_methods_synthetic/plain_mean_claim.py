@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.compare import judge
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -54,7 +55,7 @@ class Claim:
     share: str
     weights: str
     found: PairedDifference
-    verdict: Verdict
+    verdict: judge.Verdict
 
 
 @command(Flags, __doc__)
@@ -67,7 +68,7 @@ def main(flags: Flags) -> None:
             claim.weights,
             f"{claim.found.mean:+.3f}",
             f"[{claim.found.low:+.3f}, {claim.found.high:+.3f}]",
-            str(claim.verdict.direction),
+            str(claim.verdict.word),
         ]
         for claim in claims
     ]
@@ -86,17 +87,17 @@ def judged(study: StudyRuns) -> list[Claim]:
     Raises:
         RunsError: If a method lacks runs, or has several per regime and draw.
     """
-    found = []
+    asked = {}
     for share in _SHARES:
         plain = _by_draw(study, share, PLAIN)
         for weights, method in WEIGHTED.items():
-            found.append((share, weights, paired_difference(plain, _by_draw(study, share, method))))
-    verdicts = judge_family(
-        [Question("better", higher_is_better=True, paper=None, found=each) for *_, each in found]
-    )
+            other = _by_draw(study, share, method)
+            asked[share, weights] = Paired(plain, other, higher_is_better=True, generates_data=True)
+    verdicts = judge.judge([judge.Claim(each) for each in asked.values()])
     return [
-        Claim(share, weights, difference, verdict)
-        for (share, weights, difference), verdict in zip(found, verdicts)
+        Claim(share, weights, paired.found, verdict)
+        for ((share, weights), paired), verdict in zip(asked.items(), verdicts)
+        if paired.found is not None
     ]
 
 

@@ -20,10 +20,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.paired_difference import difference_of_common, mean_interval
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.paired_difference import difference_of_common, mean_interval
-from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.studies.cells import ordered_keys
 from f3ast_tff.analysis.studies.cumulative_importance import CLIENTS, GROUPS
 from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals

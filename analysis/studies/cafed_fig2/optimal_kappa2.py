@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.studies.cells import only_group, ordered_keys, scores_at
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
+from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.texts import counted, interval, markdown_table, number, of_intervals
 from f3ast_tff.analysis.tidy_scores import Key, kept_groups, label, read_scores, require_setting
 from f3ast_tff.files.messages import show
@@ -65,7 +64,7 @@ def main(flags: Flags) -> None:
         require_setting("scores", name, table)
     methods = _by_method(kept_groups(table))
     at = {
-        rounds: {key: scores_at(group, _SCORE, rounds) for key, group in methods.items()}
+        rounds: {key: group.at(_SCORE, rounds) for key, group in methods.items()}
         for rounds in DURATIONS
     }
     optima = {
@@ -89,7 +88,7 @@ def main(flags: Flags) -> None:
     kappas = ", ".join(next(iter(optima.values())).times_best)
     columns = ["T", *(kappa2 or label(_ROWS, (name, kappa2)) for name, kappa2 in methods)]
     headings = ["T", "best kappa^2", f"draws in which {kappas} is best", "second", "best − second"]
-    population = counted(group.runs.keys() for group in methods.values())
+    population = counted(group.courses.keys() for group in methods.values())
     covered = of_intervals([found.lead for found in optima.values()])
     parts = (
         f"Sample accuracy after T rounds, of CA-Fed by kappa^2, means over {population}:",
@@ -101,8 +100,8 @@ def main(flags: Flags) -> None:
     show("\n\n".join(parts))
 
 
-def _by_method(groups: Sequence[RunGroup]) -> Mapping[Key, RunGroup]:
-    found: dict[Key, list[RunGroup]] = {}
+def _by_method(groups: Sequence[Kept]) -> Mapping[Key, Kept]:
+    found: dict[Key, list[Kept]] = {}
     for group in groups:
         found.setdefault(tuple(group.settings[name] for name in _ROWS), []).append(group)
     advice = "they may differ in kappa2 alone"

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.compare.judge import ERROR
 from f3ast_tff.analysis.studies.interval_coverage.mean_intervals import CHOSEN, METHODS, ends
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.analysis.verdicts import ERROR
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter

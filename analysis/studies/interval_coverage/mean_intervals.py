@@ -14,7 +14,7 @@ import math
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from f3ast_tff.analysis.paired_difference import reach
+from f3ast_tff.analysis.compare.paired_difference import reach
 from f3ast_tff.core.randomness import generator
 
 # The method of `PairedDifference`.

@@ -22,9 +22,9 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.study_runs import SHARE, method_name, read_studies
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.files.messages import show

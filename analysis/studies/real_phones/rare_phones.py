@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.real_phones import phones
 from f3ast_tff.analysis.study_runs import method_name
 from f3ast_tff.analysis.texts import markdown_table, write_csv

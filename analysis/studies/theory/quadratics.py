@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.paired_difference import mean_interval
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.paired_difference import mean_interval
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.availability import AvailabilityProcess
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.files.messages import show

@@ -67,11 +67,11 @@ def test_the_first_lines_are_verdicts_then_come_the_runs(out: Path) -> None:
     assert "- F3AST is better than FedAvg by " in first
     assert "- F3AST minus Power-of-Choice: " not in first
     assert "have no run in common" in first
-    assert "Claims of the papers: direction: 2 holds, 2 open; " in summary
+    assert "Claims of the papers: direction: 2 better, 2 not judged; " in summary
     assert "Tests of a direction are corrected within 2 families, a figure or table each" in summary
     assert "(Fig. 2: 1; Fig. 3: 1)" in summary
     assert (
-        "[Fig. 2, Synthetic: F3AST > FedAvg, Home devices](#table3_1_claims-0) | holds" in summary
+        "[Fig. 2, Synthetic: F3AST > FedAvg, Home devices](#table3_1_claims-0) | better" in summary
     )
     # One line per source.
     assert "\n- Table IX: " in text.split("## Not run")[1]
@@ -105,14 +105,20 @@ def test_every_claim_has_a_verdict(out: Path) -> None:
     with open(out / "claims.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     claimed = [row for row in rows if row["source"]]
-    assert {row["direction"] for row in claimed} <= {"holds", "reversed", "open", ""}
+    assert {row["direction"] for row in claimed} <= {
+        "better",
+        "worse",
+        "too close to call",
+        "not judged",
+        "",
+    }
     assert {row["size"] for row in claimed} <= {"as printed", "smaller", "larger", "open", ""}
     same = [row for row in claimed if row["relation"] == "same"]
     assert same and {row["direction"] for row in same} == {""}
     assert all((row["size"] == "") == (row["paper_difference"] == "") for row in claimed)
     assert {row["direction"] for row in rows if not row["source"]} <= {"no claim"}
     (fig2,) = [row for row in claimed if row["source"] == "Fig. 2" and row["draws"] == "5"]
-    assert (fig2["a"], fig2["b"], fig2["direction"]) == ("f3ast", "fedavg", "holds")
+    assert (fig2["a"], fig2["b"], fig2["direction"]) == ("f3ast", "fedavg", "better")
     # Only one claim of the figure can be judged, so its level is not corrected.
     assert (fig2["covers"], fig2["direction_confidence"]) == (
         "draws of the data, 5 of them",
@@ -122,8 +128,8 @@ def test_every_claim_has_a_verdict(out: Path) -> None:
 
 def test_a_verdict_has_its_mark_in_the_summary_and_in_its_table(out: Path) -> None:
     page = (out / "report.html").read_text()
-    assert re.search('class="holds[^"]*">(<a [^>]*>)?holds<', page)
-    assert re.search('class="holds[^"]*">holds \\(at 95.00%\\)', page)
+    assert re.search('class="holds[^"]*">(<a [^>]*>)?better<', page)
+    assert re.search('class="holds[^"]*">better \\(at 95.00%\\)', page)
 
 
 def test_the_page_says_what_its_intervals_cover(out: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.times import PERIODS
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.run_groups import comparable_groups
-from f3ast_tff.analysis.runs import PERIODS, SCORES, load_runs
+from f3ast_tff.analysis.runs import SCORES, load_runs
 from tests.analysis.kept_results import load
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -106,7 +106,7 @@ def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path)
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53], **short)
     make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True, **short)
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
-    assert {e.obstacle: e.moves for e in found} == {
+    assert {e.asked.reason_not_judged: e.moves for e in found} == {
         "4 draws of the data, 5 are needed": "not enough runs",
         "300 rounds, 1000 are needed": "not enough runs",
     }

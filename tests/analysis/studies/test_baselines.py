@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.baselines import FEDAVG, corrected_by, find_method
 from f3ast_tff.analysis.study_runs import Method
 from f3ast_tff.methods.fedvarp import FedVarpConfig

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.analysis.studies.cohort_statistics import cohort_statistics, main
 from tests.analysis.conftest import MakeRun
 

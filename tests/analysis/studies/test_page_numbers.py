@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.page_numbers import as_stated, refreshed, without_marks
 from f3ast_tff.campaigns import study_folders
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.times import BEST, Time, at
 from f3ast_tff.analysis.studies.kept_pages import commands
 from f3ast_tff.analysis.studies.plan import (
     ADDED,
@@ -65,7 +66,7 @@ def faults(words: list[str]) -> Iterator[str]:
     for score in flags.get("score", "sample_accuracy").split(","):
         for pair in flags["minus"].split(","):
             name = name_of(Path(flags["scores"]))
-            if asks(read_plan(flags["plan"]), name, score, when, pair) is None:
+            if asks(read_plan(flags["plan"]), name, score, at(when), pair) is None:
                 yield f"{flags['plan']} does not ask {pair} in {score} at {when} of {name}"
 
 
@@ -98,8 +99,8 @@ def test_every_plan_that_comes_with_the_package_can_be_read() -> None:
 
 def test_the_status_follows_the_first_scores(tmp_path: Path) -> None:
     early, late = read_plan(written(tmp_path, PLAN))
-    assert (early.status, early.when, early.scores) == (PLANNED, 1000, "study")
-    assert (late.status, late.when) == (ADDED, "best")
+    assert (early.status, early.time, early.scores) == (PLANNED, Time(round=1000), "study")
+    assert (late.status, late.time) == (ADDED, Time(BEST))
     first = datetime(2026, 1, 3, 10, tzinfo=UTC)
     both = PlannedQuestion(**{**vars(early), "asked": first})
     assert both.status == WITH_SCORES
@@ -109,13 +110,15 @@ def test_the_status_follows_the_first_scores(tmp_path: Path) -> None:
 def test_the_note_says_what_was_asked_when(tmp_path: Path) -> None:
     plan = read_plan(written(tmp_path, PLAN))
     common = dict(plan=plan, scores="study", of_scores=["sample_accuracy"], pairs=["f3ast:fedavg"])
-    assert reading_note(**common, when=1000) == ("Planned on 2026-01-02, first scores 2026-01-03.")
-    assert reading_note(**common, when="best") == (
+    assert reading_note(**common, time=at(1000)) == (
+        "Planned on 2026-01-02, first scores 2026-01-03."
+    )
+    assert reading_note(**common, time=at("best")) == (
         "Added after a look, on 2026-01-04; first scores 2026-01-03."
     )
-    assert reading_note(**common, when=500) == "A reader's own reading, which no plan asks."
-    assert reading_note(plan, "study", ["sample_accuracy"], 1000, []) == ""
-    two = reading_note(plan, "study", ["sample_accuracy"], 1000, ["f3ast:fedavg", "poc:fedavg"])
+    assert reading_note(**common, time=at(500)) == "A reader's own reading, which no plan asks."
+    assert reading_note(plan, "study", ["sample_accuracy"], at(1000), []) == ""
+    two = reading_note(plan, "study", ["sample_accuracy"], at(1000), ["f3ast:fedavg", "poc:fedavg"])
     assert two == (
         "Planned on 2026-01-02, first scores 2026-01-03: f3ast:fedavg (sample_accuracy). "
         "A reader's own reading, which no plan asks: poc:fedavg (sample_accuracy)."

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.judge import BETTER, CLOSE
 from f3ast_tff.analysis.studies.plan import read_plan
 from f3ast_tff.analysis.studies.plan_verdicts import main, verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores
@@ -61,7 +62,7 @@ def test_planned_claims_are_one_family_and_later_ones_stand_apart(files: tuple[s
     table = verdicts_of_plan(read_plan(files[0]), read_scores(files[1]))
     assert table["family"].tolist() == ["all"] * 3 + [""] * 2
     assert table["draws"].tolist() == [8] * 5
-    assert table["shown"].tolist() == ["above", "open", "above", "above", "open"]
+    assert table["verdict"].tolist() == [BETTER, CLOSE, BETTER, BETTER, CLOSE]
     assert table["mean"].tolist()[2] == pytest.approx((0.10035 + 0.0005 + 0.00035) / 2)
     # Holm: the largest of three p values stays, the interval of the last is nominal.
     assert table["p"][1] == pytest.approx(table["p"][4])
@@ -111,7 +112,7 @@ def test_a_question_at_equal_seconds(files: tuple[str, Path]) -> None:
     found = verdicts_of_plan(
         read_plan(files[0]), read_scores(files[1]).query("availability=='always'")
     )
-    assert found["at"].tolist() == ["8 s"] and found["shown"].tolist() == ["above"]
+    assert found["at"].tolist() == ["8 s"] and found["verdict"].tolist() == [BETTER]
 
 
 def test_scores_of_one_draw_have_no_verdict(
@@ -125,9 +126,10 @@ def test_scores_of_one_draw_have_no_verdict(
 
 
 def test_counts_of_cells(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """A row per difference: its mean over cells, shown above 0 in one of two cells."""
+    """A row per difference: its mean over cells, better in one of two cells."""
     plan, path = files
     assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}", "--counts"]) == 0
-    row = capsys.readouterr().out.splitlines()[-1]
+    row, _, said = capsys.readouterr().out.splitlines()[-3:]
+    assert said.startswith("Of 2 directions 2 are also shown by sign tests")
     assert row.startswith("| F3AST − FedAvg | sample accuracy | round 10 | +0.051 |")
-    assert row.endswith("| above | 1 | 1 | 0 |")
+    assert row.endswith("| better | 1 | 1 | 0 |")

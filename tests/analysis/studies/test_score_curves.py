@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.score_curves import main, score_curves
 from f3ast_tff.analysis.tidy_scores import read_scores
 

@@ -15,8 +15,8 @@ from f3ast_tff.advice.candidates import METHODS
 from f3ast_tff.advice.deploy import deployment, write_files
 from f3ast_tff.advice.page import Advice
 from f3ast_tff.advice.trial import Trial, candidates_of
-from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.availability.logs.availability_log import log_of_frame
+from tests.f3ast_tff.advice.test_trial import kept
 
 MASKS = np.random.default_rng(0).random((240, 12)) < np.linspace(0.1, 0.7, 12)
 
@@ -24,12 +24,9 @@ MASKS = np.random.default_rng(0).random((240, 12)) < np.linspace(0.1, 0.7, 12)
 def advised(method: str) -> Advice:
     """Makes advice whose trial is won by one of the default methods."""
     candidates = candidates_of(METHODS)
-    scores = {
-        each.name: {Pair(d, d): 0.9 if each.text == method else 0.1 for d in range(5)}
-        for each in candidates
-    }
+    runs = {each.name: kept([0.9 if each.text == method else 0.1] * 5) for each in candidates}
     found = advise(MASKS, ks=[3])
-    return replace(found, trial=Trial(candidates, {"a": scores}, "test_user_accuracy", 3, 12, 9))
+    return replace(found, trial=Trial(candidates, {"a": runs}, "user_accuracy", 3, 12, 9))
 
 
 @pytest.mark.parametrize("method", METHODS[:3])

@@ -42,14 +42,20 @@ def made(
 
 
 def finished(campaign: Campaign, score: Scores, scoring: Any = None) -> Campaign:
-    """Writes the summaries of runs without running them; further scores are the user loss."""
+    """Writes the folders of runs without running them; all their scores are one number."""
     for run in campaign.runs:
         run.folder.mkdir(parents=True)
         value = score(run)
         names = ["accuracy", "loss"] if scoring is None else scoring["scores"]
-        final = {f"test_user_{name}": value for name in names}
+        columns = [f"test_{kind}_{name}" for kind in ("sample", "user") for name in names]
+        final = dict.fromkeys(columns, value)
+        config = {**run.configuration.describe(), "settings": dict(run.settings)}
+        config.update(data_sha256=None, scoring=scoring)
+        (run.folder / "config.json").write_text(json.dumps(config))
         (run.folder / "summary.json").write_text(json.dumps({"final": final}))
-        (run.folder / "config.json").write_text(json.dumps({"scoring": scoring}))
+        cells = ["nan" if value is None else repr(value)] * len(columns)
+        lines = [",".join(["round", *columns]), ",".join(["4", *cells])]
+        (run.folder / "metrics.csv").write_text("\n".join(lines) + "\n")
     return campaign
 
 
@@ -59,7 +65,7 @@ def test_all_methods_have_the_same_grid_as_far_as_they_have_the_settings(tmp_pat
     tuning = found.tuning()
     assert len(tuning.runs) == 2 * (6 + 3 + 6)
     assert {run.settings["data_seed"] for run in tuning.runs} == {100, 101}
-    assert {run.settings["eval_every"] for run in tuning.runs} == {4}
+    assert {run.settings["eval_every"] for run in tuning.runs} == {1}
     assert all(run.folder.is_relative_to(tmp_path / "tuning") for run in tuning.runs)
 
 
@@ -133,7 +139,9 @@ def test_a_method_that_diverged_is_worse_where_enough_draws_say_so(tmp_path: Pat
         lambda run: None if run.settings["algorithm"] == "f3ast" else 0.5,
         scoring,
     )
-    assert "diverged in 6 of 6 worse" in found.verdict(judged, chosen)
+    said = found.verdict(judged, chosen)
+    assert "A diverged in 6 of 6 runs worse" in said
+    assert "F3AST is worse than FedAvg at round 4; F3AST diverged in 6 of 6 runs." in said
 
 
 @pytest.mark.parametrize(

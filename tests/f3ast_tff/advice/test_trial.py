@@ -22,7 +22,8 @@ from f3ast_tff.advice.trial import (
     trial,
     usual_rounds,
 )
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.scored import Kept, Pair
+from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
 
@@ -31,14 +32,22 @@ pytestmark = pytest.mark.usefixtures("host_by_default")
 PLAIN, MEAN, F3AST, SCAFFOLD = ("FedAvg, without replacement", "Plain mean", "F3AST", "SCAFFOLD")
 
 
+def kept(scores: Sequence[float]) -> Kept:
+    """Runs of draws 0, 1, ... with these final accuracies."""
+    courses = {
+        Pair(draw, draw): course_of(
+            pd.DataFrame({"round": [100], "user_accuracy": [score], "user_loss": [1.0]})
+        )
+        for draw, score in enumerate(scores)
+    }
+    return Kept({}, courses, DIRECTIONS, generates_data=True)
+
+
 def made(*scores: Sequence[float]) -> Trial:
     """Makes a trial of the first default methods."""
     candidates = candidates_of(METHODS[: len(scores)])
-    by_name = {
-        each.name: {Pair(d, d): value for d, value in enumerate(values)}
-        for each, values in zip(candidates, scores)
-    }
-    return Trial(candidates, {"a task": by_name}, "test_user_accuracy", 3, 12, 100)
+    by_name = {each.name: kept(values) for each, values in zip(candidates, scores)}
+    return Trial(candidates, {"a task": by_name}, "user_accuracy", 3, 12, 100)
 
 
 def test_the_simplest_of_the_methods_that_are_not_shown_to_be_worse() -> None:
@@ -55,15 +64,15 @@ def test_a_method_that_no_server_can_run_is_not_advised() -> None:
     assert found.ranked[0] == SCAFFOLD and SCAFFOLD not in found.deployable
     assert found.advised.name == PLAIN
     memory = candidates_of(["scaffold", "mifa"])
-    scores = {each.name: {Pair(d, d): 0.5 for d in range(5)} for each in memory}
-    only = Trial(memory, {"a task": scores}, "test_user_accuracy", 3, 12, 100)
+    runs = {each.name: kept([0.5] * 5) for each in memory}
+    only = Trial(memory, {"a task": runs}, "user_accuracy", 3, 12, 100)
     assert only.deployable == [] and only.advised.name == SCAFFOLD
 
 
 def test_scores_of_several_tasks_are_averaged_draw_by_draw() -> None:
     one = made([0.6, 0.7], [0.5, 0.5])
-    two = {name: dict.fromkeys(scores, 0.1) for name, scores in one.means.items()}
-    both = Trial(one.candidates, {**one.scores, "b": two}, "test_user_accuracy", 3, 12, 100)
+    two = {name: kept([0.1, 0.1]) for name in one.means}
+    both = Trial(one.candidates, {**one.runs, "b": two}, "user_accuracy", 3, 12, 100)
     assert list(both.means[PLAIN].values()) == pytest.approx([0.35, 0.4])
     assert mean_of(both.means[MEAN]) == pytest.approx(0.3)
 
@@ -111,7 +120,7 @@ def test_every_method_runs_on_every_draw_of_the_log() -> None:
         on_run=lambda task, method, draw: seen.append((task, method, draw)),
     )
     assert seen == [("Synthetic", name, draw) for draw in (0, 1) for name in ("FedAvg", "F3AST")]
-    assert found.score == "test_user_accuracy"
+    assert found.score == "user_accuracy"
     assert {len(scores) for scores in found.means.values()} == {2}
 
 
@@ -126,7 +135,7 @@ def test_a_large_log_lends_a_part_of_its_clients_and_rounds(
 
     def simulated(availability: np.ndarray, clients_per_round: int, **_: Any) -> SimpleNamespace:
         seen.append((availability.shape, clients_per_round))
-        row = {"test_user_accuracy": 0.5, "test_user_loss": 1.0}
+        row = {"round": 10, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
         return SimpleNamespace(metrics=pd.DataFrame([row]))
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)

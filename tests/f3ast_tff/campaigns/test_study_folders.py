@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.advice.study import kept_scores
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.leaderboard.boards import ranked_studies, read_boards
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies.claims_picture import declared_groups, rows_of
 from f3ast_tff.campaigns import study_folders
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file

@@ -358,7 +358,7 @@ def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
 
 
 def _scored() -> SimpleNamespace:
-    row = {"test_user_accuracy": 0.5, "test_user_loss": 1.0}
+    row = {"round": 2, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
     return SimpleNamespace(metrics=pd.DataFrame([row]))
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.differences import methods_of
+from f3ast_tff.analysis.compare.judge import FEWEST_DRAWS
+from f3ast_tff.analysis.compare.methods import methods_of
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.cli import demo
 from f3ast_tff.cli.main import main
@@ -27,25 +27,25 @@ def test_from_nothing_to_a_picture_and_finished_at_once(
 ) -> None:
     grid = tmp_path / "demo.toml"
     text = demo._GRID.read_text()
-    for before, after in (("rounds = 200", "rounds = 4"), ("= 50", "= 4"), ('"0-7"', '"0-1"')):
+    for before, after in (("rounds = 500", "rounds = 4"), ("= 25", "= 4"), ('"0-7"', '"0-1"')):
         assert before in text
         text = text.replace(before, after)
     grid.write_text(text)
     monkeypatch.setattr(demo, "_GRID", grid)
     monkeypatch.chdir(tmp_path)
     said = []
-    for before in (0, 7):
+    for before in (0, 5):
         assert main(["f3ast-tff", "demo", "--processes=1"]) == 0
         out = capsys.readouterr().out
-        assert f"8 of 8 runs finished ({before} of them before)" in out
+        assert f"6 of 6 runs finished ({before} of them before)" in out
         said.append(out.partition("manifest.json")[2])
         # Its names are those of every page.
         labels = methods_of(collect(tmp_path / "runs/demo").groups).labels.values()
         assert set(labels) == set(demo._by_name(plan(grid, {})))
         shutil.rmtree(next((tmp_path / "runs/demo/runs").iterdir()))
     assert said[0] == said[1]
-    # A sentence for each of 6 pairs; two draws are too few.
-    assert said[0].count("2 draws of the data, 5 are needed.") == 6
+    # A sentence for each of 3 pairs; two draws are too few.
+    assert said[0].count("not judged: 2 draws of the data, 5 are needed.") == 3
     for name in ("presence.svg", "presence_dark.svg"):
         assert (tmp_path / "runs/demo" / name).read_bytes().startswith(b"<?xml")
 

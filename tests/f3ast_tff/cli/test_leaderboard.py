@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.times import PERIODS
 from f3ast_tff.analysis.leaderboard.boards import ranked_studies
-from f3ast_tff.analysis.runs import PERIODS, SCORES
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.tidy_scores import read_scores
 from f3ast_tff.campaigns.study_folders import STUDIES
 from f3ast_tff.cli import leaderboard
@@ -69,11 +70,11 @@ def test_own_runs_stand_among_the_kept_ones(
     assert leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]) == 0
     said = capsys.readouterr()
     assert "F3AST (yours) against FedAvg, sample accuracy, 1 regime" in said.out
-    assert "no verdict in 1" in said.out
+    assert "not judged in 1" in said.out
     assert "has rounds 1000, not 2" in said.err
     html = (out / "leaderboard.html").read_text()
     assert html.count('class="marked"') == 1
-    assert "one draw: no interval" in html
+    assert "not judged: 1 draw of the data, 5 are needed" in html
     assert "has rounds 1000, not 2" in (out / "leaderboard.md").read_text()
     table = pd.read_csv(out / "standings.csv")
     own = table[table["own"]]

@@ -138,7 +138,7 @@ def test_a_folder_holds_scores_and_directions(tmp_path: Path) -> None:
     (group,) = kept_groups(table)
     assert settings_of(table) == ["task", "algorithm"]
     assert group.higher_is_better("sample_close") and not group.higher_is_better("best_user_mae")
-    best = group.scores("best_sample_mae", "final")
+    best = group.at("best_sample_mae", "final")
     assert list(best.values())[0] == pytest.approx(float(last["test_sample_mae"]), abs=1e-5)
     exported = runs_table({"0": runs[0]})
     assert exported["better"].iloc[0] == "loss lower, mae lower, close higher"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.availability_methods_synthetic.plain_mean_claim import judged, main
 from f3ast_tff.analysis.study_runs import read_study
 
@@ -54,10 +54,11 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [claim.share for claim in claims] == ["equal"] * 4 + ["examples"] * 4
     for four in (claims[:4], claims[4:]):
         assert [claim.found.mean for claim in four] == pytest.approx([0.2, 0, -0.1, 0], abs=1e-9)
-        assert [claim.verdict.direction for claim in four] == ["holds", "open", "reversed", "open"]
+        words = [claim.verdict.word for claim in four]
+        assert words == ["better", "too close to call", "worse", "too close to call"]
     assert main(["x", f"--scores={path}"]) == 0
     printed = capsys.readouterr().out
-    assert "| 1 / N | p_k, absent as 0 | +0.200 | [+0.200, +0.200] | holds |" in printed
+    assert "| 1 / N | p_k, absent as 0 | +0.200 | [+0.200, +0.200] | better |" in printed
     assert "over 6 draws" in printed
 
 

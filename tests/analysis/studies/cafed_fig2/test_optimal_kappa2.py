@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.studies.cafed_fig2.optimal_kappa2 import DURATIONS, main, optimum
 
 

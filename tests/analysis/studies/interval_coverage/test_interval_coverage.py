@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from f3ast_tff.analysis.paired_difference import mean_interval, paired_difference
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.judge import CLOSE, ERROR, judge
+from f3ast_tff.analysis.compare.paired_difference import mean_interval, paired_difference
+from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.studies.interval_coverage.__main__ import (
     DRAWS,
     FAMILIES,
@@ -25,7 +26,7 @@ from f3ast_tff.analysis.studies.interval_coverage.__main__ import (
 )
 from f3ast_tff.analysis.studies.interval_coverage.mean_intervals import CHOSEN, METHODS, ends
 from f3ast_tff.analysis.tidy_scores import final_scores, kept_groups, read_scores
-from f3ast_tff.analysis.verdicts import ERROR, OPEN, Question, judge_family
+from tests.analysis.compare.given import claim
 
 STUDIES = Path(__file__).resolve().parents[4] / "analysis" / "studies"
 NORMAL, EXPONENTIAL, GAMMA, LOGNORMAL, LONG_TAIL, OUTLIER, OF_KEPT = LAWS
@@ -135,7 +136,7 @@ def test_thirteen_claims_without_effect(law: str, of_8: float, of_48: float) -> 
 
 
 def test_a_family_errs_where_holms_rule_gives_a_direction() -> None:
-    """The verdicts of `judge_family` on 200 families of exponential draws, one by one."""
+    """The verdicts of `judge` on 200 families of exponential draws, one by one."""
     law, claims = LAWS[EXPONENTIAL], 13
     values = law.draw(np.random.default_rng(3), (200 * claims, 8)) - law.mean
     low, high = ends(CHOSEN, values, 1 - ERROR / claims, 1)
@@ -145,8 +146,8 @@ def test_a_family_errs_where_holms_rule_gives_a_direction() -> None:
         questions = []
         for differences in family:
             scores = {Pair(draw, 0): value for draw, value in enumerate(differences)}
-            questions.append(Question("better", True, None, mean_interval(scores)))
-        found.append(any(each.direction != OPEN for each in judge_family(questions)))
+            questions.append(claim(mean_interval(scores)))
+        found.append(any(each.word != CLOSE for each in judge(questions)))
     assert found == errs.tolist()
     assert 0.1 < np.mean(found) < 0.3
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.equal_seconds import AtSeconds
+from f3ast_tff.analysis.compare.equal_seconds import AtSeconds, arrived
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.document import Text
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.cli.compare import main
 from f3ast_tff.core.errors import ParameterError
 from tests.analysis.conftest import MakeRun
@@ -45,13 +46,13 @@ def runs(make_run: MakeRun, tmp_path: Path) -> Path:
 def test_scores_are_those_of_the_last_evaluation_up_to_s(runs: Path) -> None:
     groups = collect(runs).groups
     at = AtSeconds(80)
-    assert at.time(groups) == 80 and AtSeconds().time(groups) == 80
-    fedavg, f3ast = at.cut(groups)
-    assert list(f3ast.scores("sample_accuracy", "final").values()) == pytest.approx(
-        [0.6, 0.61, 0.62, 0.63, 0.64]
-    )
-    # Only draw 0 has its second evaluation by 80 s.
-    assert list(fedavg.scores("sample_accuracy", "final").values()) == [0.7, *[0.25] * 4]
+    assert at.time(groups) == AtSeconds().time(groups) == Time(seconds=80)
+    for fedavg, f3ast, when in ((*at.cut(groups), Time()), (*groups, at.time(groups))):
+        assert list(f3ast.at("sample_accuracy", when).values()) == pytest.approx(
+            [0.6, 0.61, 0.62, 0.63, 0.64]
+        )
+        # Only draw 0 has its second evaluation by 80 s.
+        assert list(fedavg.at("sample_accuracy", when).values()) == [0.7, *[0.25] * 4]
     with pytest.raises(ParameterError, match="seconds = 81: must be at most 80, when .*f3ast"):
         AtSeconds(81).cut(groups)
     with pytest.raises(RunsError, match="fedavg0 has no evaluation up to 20 seconds"):
@@ -59,19 +60,16 @@ def test_scores_are_those_of_the_last_evaluation_up_to_s(runs: Path) -> None:
 
 
 def test_a_run_that_never_has_the_score_counts_as_s(runs: Path) -> None:
-    at = AtSeconds(80, reach=0.6)
-    groups = at.cut(collect(runs).groups)
-    fedavg, f3ast = (group.scores("sample_seconds_to_0.6_accuracy", "final") for group in groups)
+    groups = collect(runs).groups
+    time = AtSeconds(80, reach=0.6).time(groups)
+    fedavg, f3ast = (group.at("sample_accuracy", time) for group in groups)
     assert list(f3ast.values()) == [80] * 5 and list(fedavg.values()) == [80] * 5
-    assert [at.arrived(group, "sample_accuracy") for group in groups] == [1, 5]
-    low = AtSeconds(80, reach=0.25).cut(collect(runs).groups)
-    assert [set(g.scores("sample_seconds_to_0.25_accuracy", "final").values()) for g in low] == [
-        {40.0},
-        {10.0},
-    ]
-    loss = AtSeconds(80, reach=1.5)
-    assert loss.score_of("user_loss") == "user_seconds_to_1.5_loss"
-    assert [loss.arrived(g, "sample_loss") for g in loss.cut(collect(runs).groups)] == [1, 5]
+    assert [arrived(group, "sample_accuracy", time) for group in groups] == [1, 5]
+    low = Time(seconds=80, reach=0.25)
+    assert [set(g.at("sample_accuracy", low).values()) for g in groups] == [{40.0}, {10.0}]
+    loss = Time(seconds=80, reach=1.5)
+    assert loss.name_of("user_loss") == "user_seconds_to_1.5_loss"
+    assert [arrived(group, "sample_loss", loss) for group in groups] == [1, 5]
 
 
 def test_compare_judges_at_equal_seconds(
@@ -81,7 +79,8 @@ def test_compare_judges_at_equal_seconds(
     assert main(["compare", *flags, "--reach=0.25"]) == 0
     said = capsys.readouterr().out
     assert "FedAvg: 5 of 5 runs reach sample accuracy 0.25, 40 s on average" in said
-    assert "F3AST is better than FedAvg by 30.000 [30.000, 30.000] over 5 draws." in said
+    words = "by 30.000 [30.000, 30.000] (simulated seconds until 0.25, at most 80) over 5 draws."
+    assert f"F3AST is better than FedAvg {words}" in said
     assert "they differ in rounds (4, 5)" in said
     assert main(["compare", *flags, "--x=simulated_seconds"]) == 0
     assert "at 80 simulated seconds" in " ".join(capsys.readouterr().out.split())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.compare.scored import Pair
 
 
 def seeds(*values: float) -> dict[Pair, float]:

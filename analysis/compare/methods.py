@@ -1,4 +1,4 @@
-"""Compares methods: paired differences of any runs, each with a verdict.
+"""Compares the methods of any runs: paired differences, each with a verdict.
 
 Two groups of runs are compared if all their common settings agree, except settings in which methods
 may differ. A difference is over the pairs of data draw and seed that both ran. Intervals and p
@@ -7,7 +7,6 @@ values are corrected by Holm's rule for the number of differences in the table.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,33 +14,26 @@ from typing import Any
 
 import pandas as pd
 
+from f3ast_tff.analysis.compare import render
+from f3ast_tff.analysis.compare.judge import BETTER, ERROR, WORSE, Claim, Verdict, judge
+from f3ast_tff.analysis.compare.leads import over_time, saved
+from f3ast_tff.analysis.compare.pairs import best_first, paired
+from f3ast_tff.analysis.compare.scored import Scored, varying
+from f3ast_tff.analysis.compare.times import FINAL, PERIODS, Time, at
 from f3ast_tff.analysis.method_names import method_label, without_own_aggregation
-from f3ast_tff.analysis.paired_difference import LEVEL
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import (
+    G,
     RunGroup,
     arranged,
     describe,
     is_own,
     partition,
     sortable,
-    summarised,
-    varying,
 )
-from f3ast_tff.analysis.runs import PERIODS, SCORES
+from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.score_directions import check_score
-from f3ast_tff.analysis.texts import over, scored_on
-from f3ast_tff.analysis.verdicts import (
-    ERROR,
-    HOLDS,
-    OPEN,
-    REVERSED,
-    Question,
-    Verdict,
-    adjusted,
-    judge_family,
-    question,
-)
+from f3ast_tff.analysis.texts import scored_on
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.kinds import KINDS
@@ -50,26 +42,11 @@ from f3ast_tff.settings.kinds import KINDS
 MAX_METHODS = 6
 _MAX_NAMED = 5
 _USUAL_BASELINE = "fedavg"
-BETTER, WORSE, CLOSE, NO_VERDICT = "better", "worse", "too close to call", "no verdict"
-_PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "in the last 10%"}
-VERDICTS = (BETTER, WORSE, CLOSE, NO_VERDICT)
 COLUMNS = (
-    "where",
-    "a",
-    "b",
-    "difference",
-    "low",
-    "high",
-    "p",
-    "draws",
-    "pairs",
-    "verdict",
-    "sentence",
-    "differs_in",
-)
+    "where", "a", "b", *render.COLUMNS, "sentence", "over_time", "saved", "differs_in"
+)  # fmt: skip
 _LEARNING = ("client_optimizer", "server_optimizer", "model")
 _LOCAL_WORK = ("local_epochs", "local_steps", "batch_size", "last_batch")
-_WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +131,7 @@ def _of_the_methods(groups: Sequence[RunGroup]) -> list[str]:
 def differences(
     methods: Methods,
     score: str = SCORES[0],
-    period: str | int = PERIODS[0],
+    time: str | int | Time = PERIODS[0],
     baseline: str | None = None,
 ) -> pd.DataFrame:
     """Compares methods with a baseline, or each with each.
@@ -162,7 +139,7 @@ def differences(
     Args:
         methods: The runs.
         score: Score to compare, which all runs have.
-        period: Time of the score, of `runs.PERIODS`, or a round; see `RunGroup.scores`.
+        time: Time of the score: a round, one of `PERIODS`, or a `Time`.
         baseline: A method, by its name in the settings or its label. `None` for all pairs of up to
             `MAX_METHODS` methods in a condition, the better one first; more are compared with
             FedAvg, or else with the first.
@@ -171,37 +148,35 @@ def differences(
         A row per pair of methods and condition, of columns `where`, the settings that differ
         between conditions, in words; `a`, `b`; `difference`, the mean of a minus b; `low`, `high`,
         the ends of its interval over draws, NaN where there is none; `p`, corrected for the number
-        of rows; `draws` and `pairs` that both have; `verdict` on a, one of `VERDICTS`; `sentence`;
-        `differs_in`, settings of optimizers, penalty, local work and others that are the methods'
-        but of no method alone, with both values.
+        of rows; `draws` and `pairs` that both have; `verdict` on a, one of `judge.WORDS`;
+        `sentence`; `over_time`, a minus b at earlier times, and `saved`, the rounds or seconds
+        that the better one saves, both in words, `""` where nothing is known; `differs_in`,
+        settings of optimizers, penalty, local work and others that are the methods' but of no
+        method alone, with both values.
 
     Raises:
         ParameterError: If no method is called `baseline`, or a run has no such score.
-        RunsError: If a run was not evaluated in the round.
+        RunsError: If a run was not evaluated at that time.
     """
-    labels, world = methods.labels, varying(methods.groups, methods.conditions)
+    labels, world, when = methods.labels, varying(methods.groups, methods.conditions), at(time)
     known = dict.fromkeys(each for g in methods.groups for each in (g.algorithm, labels[g]))
     if baseline is not None and baseline not in known:
         allowed = f"must be a method of the runs: {', '.join(known)}"
         raise ParameterError("baseline", baseline, allowed)
-    sign = 1 if check_score(methods.groups, score) else -1
-    means = {group: summarised(group.scores(score, period)).mean for group in methods.groups}
-
-    def rank(group: RunGroup) -> float:
-        # A method with a mean that is not finite has diverged and comes last.
-        return sign * means[group] if math.isfinite(means[group]) else -math.inf
-
+    check_score(methods.groups, score)
+    # Methods are ranked by the score, also if the time until one is compared.
+    ranks = {group: best_first(group, score, _plain(when)) for group in methods.groups}
     chosen = []
     for members in partition(methods.groups, methods.conditions):
         here = _baseline(members, labels, baseline)
         # Two methods of a condition, the better first; or a method, then the baseline.
         found = [
-            tuple(sorted(pair, key=lambda g: (g in here, -rank(g))))
+            tuple(sorted(pair, key=lambda g: (g in here, ranks[g])))
             for pair in combinations(members, 2)
             if (not here and not baseline) or len(here.intersection(pair)) == 1
         ]
-        chosen += sorted(found, key=lambda pair: [-rank(group) for group in pair])
-    return judged(chosen, labels, world, score, period)
+        chosen += sorted(found, key=lambda pair: [ranks[group] for group in pair])
+    return judged(chosen, labels, world, score, when)
 
 
 def judged(
@@ -209,7 +184,7 @@ def judged(
     labels: Mapping[RunGroup, str],
     world: Sequence[str],
     score: str = SCORES[0],
-    period: str | int = PERIODS[0],
+    time: str | int | Time = PERIODS[0],
 ) -> pd.DataFrame:
     """Judges pairs of methods, a and b of one condition, as one family.
 
@@ -218,44 +193,91 @@ def judged(
     Returns:
         A row per pair, in their order; see `differences`.
     """
-    questions = [question(a, b, score, period) for a, b in chosen]
-    verdicts = judge_family(questions)
-    tested = [n for n, verdict in enumerate(verdicts) if verdict.confidence is not None]
-    p_values = [found.p_value for n in tested if (found := questions[n].found) is not None]
-    corrected = dict(zip(tested, adjusted(p_values)))
-    rows = []
-    for number, ((a, b), asked, verdict) in enumerate(zip(chosen, questions, verdicts)):
-        low, high = _interval(asked, verdict, a.first.generates_data)
-        common = a.runs.keys() & b.runs.keys()
-        row = {
-            "where": _where(a, world),
-            "a": labels[a],
-            "b": labels[b],
-            "difference": _mean(a, b, asked, score, period),
-            "low": low,
-            "high": high,
-            "p": corrected.get(number, math.nan),
-            "draws": len({pair.draw for pair in common}),
-            "pairs": len(common),
-            "verdict": NO_VERDICT if asked.obstacle else _WORDS[verdict.direction],
+    verdicts = judge([Claim(paired(a, b, score, time)) for a, b in chosen])
+    rows = [
+        {
+            "where": _where(pair[0], world),
+            "a": labels[pair[0]],
+            "b": labels[pair[1]],
+            **render.row(verdict),
+            **_words(verdict, pair, score, at(time), labels),
+            "differs_in": _differs_in(*pair),
         }
-        row["sentence"] = _sentence(row, asked, a.first.generates_data)
-        rows.append({**row, "differs_in": _differs_in(a, b)})
+        for pair, verdict in zip(chosen, verdicts)
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def in_words(row: Mapping[Any, Any]) -> list[str]:
+    """Returns a row of `differences` in words: the verdict, and the lead over time if known."""
+    before = f"Before: {row['over_time']}." if row["over_time"] else ""
+    more = " ".join(filter(None, [before, row["saved"]]))
+    return [row["sentence"], *([f"  {more}"] if more else [])]
+
+
+def pair_in_words(
+    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+) -> list[str]:
+    """Returns a verdict on a pair in words, as `in_words`."""
+    return in_words(_words(verdict, pair, score, time, labels))
+
+
+def _words(
+    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+) -> dict[str, str]:
+    """The columns of words of `differences`."""
+    a, b = pair
+    return {
+        "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, pair)),
+        "over_time": render.earlier(over_time(a, b, score, time)[:-1]),
+        "saved": saved_words(verdict, pair, score, time, labels),
+    }
+
+
+def saved_words(
+    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+) -> str:
+    """Returns the rounds that the better method of a pair saves, in words; `""` without one."""
+    a, b = pair
+    if verdict.word not in (BETTER, WORSE) or time.reach is not None or time.period != FINAL:
+        return ""
+    ahead, behind = (a, b) if verdict.word == BETTER else (b, a)
+    # With one evaluation nothing is known of the way there.
+    if min(len(course["round"]) for course in ahead.courses.values()) < 2:
+        return ""
+    found = saved(ahead, behind, score, time)
+    return "" if found is None else render.saved_sentence(found, labels[ahead], labels[behind])
+
+
+def said_at(time: str | int | Time, groups: Sequence[Scored]) -> str:
+    """Returns the time of a verdict in words, such as `at round 200`."""
+    when = at(time)
+    if when.reach is not None:
+        unit = "simulated seconds" if when.seconds else "rounds"
+        most = f", at most {when.seconds:g}" if when.seconds else ""
+        return f"({unit} until {when.reach:g}{most})"
+    if when.seconds is not None:
+        return f"at {when.seconds:g} simulated seconds"
+    rounds = {int(each["round"][-1]) for group in groups for each in group.courses.values()}
+    last = f"round {rounds.pop()}" if len(rounds) == 1 else "the last round"
+    if when.round is not None:
+        return f"at round {when.round}"
+    return f"at {last}" if when.period == FINAL else f"in the last 10% up to {last}"
+
+
+def _plain(time: Time) -> Time:
+    """The time without a score to reach."""
+    return Time(period=time.period, round=time.round, seconds=time.seconds)
 
 
 def heading(
     methods: Methods,
     table: pd.DataFrame,
     score: str,
-    period: str | int,
+    time: str | int | Time,
     baseline: str | None = None,
 ) -> str:
-    """Describes a table of `differences`: its runs, its intervals, and methods left out.
-
-    `period` may also be a time in words, such as "at 600 simulated seconds".
-    """
-    at = f"in round {period}" if isinstance(period, int) else _PERIODS.get(period, period)
+    """Describes a table of `differences`: its runs, its intervals, and methods left out."""
     tested = int(table["p"].notna().sum())
     corrected = f", at levels that Holm's rule corrects for {tested} differences" * (tested > 1)
     world = varying(methods.groups, methods.conditions)
@@ -273,7 +295,8 @@ def heading(
     left_out = left_out if alone else ""
     left_out += mixed if {"equal"} < shares and score == SCORES[0] else ""
     return (
-        f"Differences in {score.replace('_', ' ')} on {scored_on(methods.groups)} {at}, over "
+        f"Differences in {at(time).name_of(score).replace('_', ' ')} on "
+        f"{scored_on(methods.groups)} {said_at(time, methods.groups)}, over "
         f"runs of the same data draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
         f"{left_out}"
     )
@@ -332,65 +355,9 @@ def _baseline(
     return {*(plain or called or (members[:1] if name is None else []))}
 
 
-def _mean(a: RunGroup, b: RunGroup, asked: Question, score: str, period: str | int) -> float:
-    """The mean of a minus b, also of a single common pair; NaN without one."""
-    if asked.found is not None:
-        return asked.found.mean
-    common = a.runs.keys() & b.runs.keys()
-    of_a, of_b = (group.scores(score, period) for group in (a, b))
-    return next((of_a[pair] - of_b[pair] for pair in common), math.nan)
-
-
-def _interval(asked: Question, verdict: Verdict, generates_data: bool) -> tuple[float, float]:
-    """Ends of the interval at the corrected level (95% without a verdict); NaN for one draw."""
-    found = asked.found
-    one_draw = found is not None and found.num_draws == 1 and generates_data
-    if found is None or one_draw or found.num_diverged or asked.divergence.loser:
-        return math.nan, math.nan
-    return found.interval(LEVEL if verdict.confidence is None else verdict.confidence)
-
-
 def _where(group: RunGroup, names: Sequence[str]) -> str:
     shown = {
         name: group.first.display(name) if name in ("task", "availability") else value
         for name, value in group.condition(names).items()
     }
     return describe(shown, shown)
-
-
-def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> str:
-    """The verdict in words: by how much a is better or worse, else the number a - b."""
-    a, b, verdict = row["a"], row["b"], row["verdict"]
-    between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
-    diverged = asked.divergence.said(a, b)
-    if not row["pairs"]:
-        return f"{a} and {b} have no run in common."
-    if verdict == NO_VERDICT:
-        if diverged:
-            return f"{diverged}; {asked.obstacle}."
-        if math.isnan(row["low"]):
-            one = f"one {'draw' if row['draws'] == 1 and generates_data else 'run each'}"
-            return f"{a} minus {b}: {_signed(row['difference'])}; {one}: no interval."
-        return f"{a} minus {b}: {_signed(row['difference'])} {between}; {asked.obstacle}."
-    if math.isnan(row["low"]):
-        words = {BETTER: f"{a} is better than {b}", WORSE: f"{a} is worse than {b}"}
-        return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {diverged}."
-    taken = f"over {over(asked.found)}" + (f"; the loss of {diverged}" if diverged else "")
-    if row["difference"] == row["low"] == row["high"] == 0:
-        return f"{a} and {b} are equal in every run, {taken}."
-    if verdict == CLOSE:
-        return f"{a} and {b}: {CLOSE}, {_signed(row['difference'])} {between} {taken}."
-    turn = asked.sign if verdict == BETTER else -asked.sign
-    low, high = sorted(turn * row[end] for end in ("low", "high"))
-    size = _short(turn * row["difference"])
-    return f"{a} is {verdict} than {b} by {size} [{_short(low)}, {_short(high)}] {taken}."
-
-
-def _short(value: float) -> str:
-    """A number with three decimals, without the 0 before the point; of four digits from 100."""
-    text = f"{value:.4g}" if abs(value) >= 100 else f"{value:.3f}"
-    return text[1:] if text.startswith("0.") else text
-
-
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{_short(abs(value))}"

@@ -9,15 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.differences import COLUMNS, differences, heading, methods_of
-from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.compare.methods import COLUMNS, differences, heading, methods_of
+from f3ast_tff.analysis.compare.paired_difference import paired_difference
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.document import Text
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.score_directions import score_of_objective
-from f3ast_tff.analysis.verdicts import adjusted
 from f3ast_tff.core.errors import ParameterError
 from tests.analysis.conftest import MakeRun
 
@@ -53,26 +52,43 @@ def test_a_difference_has_interval_p_value_and_sentence(make_run: MakeRun, tmp_p
     assert row["p"] == pytest.approx(expected.p_value)
     assert (row["where"], row["draws"], row["pairs"]) == ("", 5, 5)
     between = f"[{expected.low:.3f}, {expected.high:.3f}]".replace("0.", ".")
-    assert row["sentence"] == f"F3AST is better than FedAvg by .180 {between} over 5 draws."
+    assert (
+        row["sentence"] == f"F3AST is better than FedAvg by .180 {between} at round 4 over 5 draws."
+    )
     (turned,) = found(tmp_path, baseline="f3ast").to_dict("records")
-    assert turned["sentence"] == f"FedAvg is worse than F3AST by .180 {between} over 5 draws."
+    assert (
+        turned["sentence"]
+        == f"FedAvg is worse than F3AST by .180 {between} at round 4 over 5 draws."
+    )
     (loss,) = found(tmp_path, score="sample_loss").to_dict("records")
-    assert loss["sentence"] == "FedAvg and F3AST are equal in every run, over 5 draws."
+    assert loss["sentence"] == "FedAvg and F3AST are equal in every run at round 4, over 5 draws."
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "sentence"),
     [
-        ((0.5,), (0.4,), "F3AST minus FedAvg: +.100; one draw: no interval."),
+        (
+            (0.5,),
+            (0.4,),
+            "F3AST minus FedAvg: +.100 at round 4; not judged: 1 draw of the data, 5 are needed.",
+        ),
         ((), (), ""),
-        ((0.5, 0.6, 0.7), (0.4, 0.5, 0.6), "; 3 draws of the data, 5 are needed."),
+        (
+            (0.5, 0.6, 0.7),
+            (0.4, 0.5, 0.6),
+            " at round 4; not judged: 3 draws of the data, 5 are needed.",
+        ),
         (
             (0.5, 0.6, None),
             (0.4, 0.5, 0.6),
-            "F3AST diverged in 1 of 3 runs; 3 draws of the data, 5 are needed.",
+            "F3AST diverged in 1 of 3 runs; not judged: 3 draws of the data, 5 are needed.",
         ),
         (HIGH, (0.40, 0.55, 0.60, 0.50, 0.45), "too close to call, +.000 ["),
-        ((None, None, None, 0.5, 0.5), HIGH, "F3AST diverged in 3 of 5 runs."),
+        (
+            (None, None, None, 0.5, 0.5),
+            HIGH,
+            "F3AST is worse than FedAvg at round 4; F3AST diverged in 3 of 5 runs.",
+        ),
     ],
 )
 def test_what_cannot_be_called(
@@ -89,16 +105,17 @@ def test_what_cannot_be_called(
     assert len(rows) == bool(theirs)
     for row in rows:
         assert sentence in row["sentence"]
-        assert math.isnan(row["low"]) == (len(ours) == 1 or None in ours)
+        assert math.isnan(row["low"]) == (len(ours) == 1 or ours.count(None) == 3)
 
 
 def test_a_diverged_loss_is_said_with_an_accuracy(make_run: MakeRun, tmp_path: Path) -> None:
+    """It counts as accuracy 0: leads of .1, .2, .3, .2 and -.3 of draw 4."""
     make(make_run, "a", LOW, algorithm="fedavg")
     make(make_run, "b", HIGH[:4], algorithm="f3ast")
     make_run("b-4", HIGH[4], None, algorithm="f3ast", data_seed=4, seed=4)
     (row,) = found(tmp_path).to_dict("records")
-    assert row["verdict"] == "better"
-    assert row["sentence"].endswith(" over 5 draws; the loss of F3AST diverged in 1 of 5 runs.")
+    assert (row["verdict"], row["difference"]) == ("too close to call", pytest.approx(0.1))
+    assert row["sentence"].endswith(" at round 4 over 5 draws; F3AST diverged in 1 of 5 runs.")
 
 
 def test_a_lower_loss_is_better(make_run: MakeRun, tmp_path: Path) -> None:
@@ -122,7 +139,8 @@ def test_seeds_of_one_draw_are_no_sample_of_draws(make_run: MakeRun, tmp_path: P
                 make_run(name, score, task=task, algorithm=algorithm, seed=seed)
     verdicts = found(tmp_path).set_index("where")[["verdict", "sentence"]]
     generated = verdicts[verdicts.index.str.startswith("Synthetic")].iloc[0]
-    assert generated["sentence"] == "F3AST minus FedAvg: +.115; one draw: no interval."
+    words = "at round 4; not judged: 1 draw of the data, 5 are needed."
+    assert generated["sentence"] == f"F3AST minus FedAvg: +.115 {words}"
     assert verdicts[verdicts.index.str.startswith("MNIST")].iloc[0]["verdict"] == "better"
 
 
@@ -183,9 +201,6 @@ def test_what_one_method_ran_with_several_values_of_is_a_condition(
 
 
 def test_p_values_are_corrected_for_their_number(make_run: MakeRun, tmp_path: Path) -> None:
-    """By hand: of .01, .04, .03 the smallest counts three times, the next twice, and none falls."""
-    assert adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert adjusted([0.5, 0.9]) == [1.0, 1.0]
     make(make_run, "a", LOW, algorithm="fedavg")
     make(make_run, "b", HIGH, algorithm="f3ast")
     alone = found(tmp_path)["p"].iloc[0]
@@ -240,8 +255,8 @@ def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("held_out", "on"),
     [
-        ((None, None), "on test data at the last round"),
-        ((5, 5), "on held-out training clients at the last round"),
+        ((None, None), "on test data at round 4"),
+        ((5, 5), "on held-out training clients at round 4"),
         ((None, 5), "on test data (with held_out_clients: on held-out training clients) at"),
     ],
 )

@@ -1,0 +1,168 @@
+"""What a lead is worth over time: the lead at several times, and the rounds that it saves.
+
+A lead at one time depends on how long one trains: it may be training that the other method has not
+done yet. So a verdict is said at three times (`times_of`), and as a ratio of times (`Saved`): how
+much longer the method that is behind at the end trains until it has the score that it has there.
+
+For draw d let s be the final score of the method B that is behind, and T_A, T_B the first evaluated
+round at which A and B have s. B has it at the end at the latest. A run of A that never has it is
+censored: it counts as the end. Both times are first passages of the same score, so that neither
+gains by noise. The ratio T_B / T_A is compared by its logarithm, paired by draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.analysis.compare.paired_difference import LEVEL
+from f3ast_tff.analysis.compare.pairs import Paired, diverged, paired, ranked
+from f3ast_tff.analysis.compare.scored import Pair, RunsError, Scored
+from f3ast_tff.analysis.compare.times import NotEvaluated, Time, clock_of
+
+# The last evaluation.
+LAST = Time()
+# Parts of the training at which a lead is said.
+PARTS = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """Times until two methods have the score that the one behind has at the end.
+
+    Attributes:
+        ahead: Times of the method that is ahead at the end, geometric mean over the common runs.
+        behind: Times of the method that is behind, likewise.
+        ratio: Times of the latter over those of the former, geometric mean.
+        low: Lower end of the 95% interval of the ratio, not corrected; NaN without an interval.
+        high: Upper end.
+        arrived: Number of runs of the method ahead that have the score.
+        runs: Number of common runs.
+        unit: `"rounds"`, or `"seconds"` of simulated time.
+    """
+
+    ahead: float
+    behind: float
+    ratio: float
+    low: float
+    high: float
+    arrived: int
+    runs: int
+    unit: str = "rounds"
+
+
+def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
+    """Returns up to three times of a comparison, the last one its own: at `PARTS` of the training.
+
+    Args:
+        groups: The runs, evaluated at common rounds (or with a clock, if `end` has seconds).
+        end: Time of the verdict.
+
+    Returns:
+        Rising times; rounds are those evaluated by all runs that are nearest to the parts.
+    """
+    if end.reach is not None:
+        return [end]
+    if end.seconds is not None:
+        courses = [course for group in groups for course in group.courses.values()]
+        begun = max(float(clock_of(course)[0]) for course in courses)
+        earlier = [part * end.seconds for part in PARTS[:-1]]
+        return [*(Time(seconds=each) for each in earlier if each >= begun), end]
+    common = _common_rounds(groups)
+    last = end.round or (max(common) if common else 0)
+    known = sorted(number for number in common if number < last)
+    nearest = [min(known, key=lambda n: abs(n - part * last)) for part in PARTS[:-1] if known]
+    return [*(Time(round=number) for number in dict.fromkeys(nearest)), end]
+
+
+def over_time(a: Scored, b: Scored, score: str, end: Time = LAST) -> list[tuple[Time, Paired]]:
+    """Returns both methods at the times of `times_of`.
+
+    Raises:
+        RunsError: If a run was not evaluated at `end`.
+    """
+    return [(time, paired(a, b, score, time)) for time in times_of([a, b], end)]
+
+
+def log_times(a: Scored, b: Scored, score: str, end: Time = LAST) -> Paired:
+    """Pairs log times until a score: the final score of B in each draw.
+
+    A run of B that diverged is left out, as it has no score to reach. The mean of A - B is the
+    logarithm of T_A / T_B, so lower is better.
+
+    Args:
+        a: Runs of method A, usually the one that is ahead at the end.
+        b: Runs of method B.
+        score: Score, such as `user_accuracy`.
+        end: End of the comparison: a round, simulated seconds, or the last evaluation.
+
+    Raises:
+        RunsError: If a run was not evaluated by the end.
+    """
+    goals, lost = ranked(b, score, end), diverged(b, score, end)
+    common = sorted((a.courses.keys() & b.courses.keys()) - lost)
+    times = [
+        {pair: math.log(_first(runs, pair, score, goals[pair], end)) for pair in common}
+        for runs in (a, b)
+    ]
+    return Paired(times[0], times[1], higher_is_better=False, generates_data=a.generates_data)
+
+
+def saved(ahead: Scored, behind: Scored, score: str, end: Time = LAST) -> Saved | None:
+    """Returns the times until both methods have the final score of the one that is behind.
+
+    Args:
+        ahead: Runs of the method that is ahead at the end.
+        behind: Runs of the method that is behind.
+        score: Score, such as `user_accuracy`.
+        end: End of the comparison: a round, simulated seconds, or the last evaluation.
+
+    Returns:
+        The times; `None` without a common run.
+
+    Raises:
+        RunsError: If a run was not evaluated by the end.
+    """
+    both = log_times(ahead, behind, score, end)
+    if not both.common:
+        return None
+    low, high = (math.nan, math.nan) if both.found is None else both.found.interval(LEVEL)
+    goals = ranked(behind, score, end)
+    there = [
+        _until(end, goals[p]).reached(ahead.courses[p], score, _up(ahead, score))
+        for p in both.common
+    ]
+    return Saved(
+        ahead=math.exp(float(np.mean([both.a[pair] for pair in both.common]))),
+        behind=math.exp(float(np.mean([both.b[pair] for pair in both.common]))),
+        ratio=math.exp(-both.mean),
+        low=math.exp(-high),
+        high=math.exp(-low),
+        arrived=sum(there),
+        runs=len(both.common),
+        unit="rounds" if end.seconds is None else "seconds",
+    )
+
+
+def _up(runs: Scored, score: str) -> bool:
+    return runs.higher_is_better(score)
+
+
+def _until(end: Time, goal: float) -> Time:
+    return Time(end.period, round=end.round, seconds=end.seconds, reach=goal)
+
+
+def _first(runs: Scored, pair: Pair, score: str, goal: float, end: Time) -> float:
+    """The first time at which a run has a score; the end if it never has."""
+    try:
+        return _until(end, goal).value(runs.courses[pair], score, _up(runs, score))
+    except NotEvaluated as error:
+        raise RunsError(f"{runs.name_of(pair)} has {error}") from error
+
+
+def _common_rounds(groups: Sequence[Scored]) -> set[int]:
+    every = [set(course["round"].tolist()) for g in groups for course in g.courses.values()]
+    return set.intersection(*every) if every else set()

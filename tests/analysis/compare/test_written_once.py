@@ -1,0 +1,100 @@
+"""A comparison is written once: nothing else corrects, ranks a diverged run, or has own numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.results_frame import read_results
+from f3ast_tff.analysis.run_groups import collect
+from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.studies.plan import read_plan
+from f3ast_tff.analysis.studies.plan_verdicts import verdicts_of_plan
+from f3ast_tff.analysis.tidy_scores import read_scores, tidy_scores
+from f3ast_tff.cli.compare import main
+from tests.analysis.conftest import MakeRun
+
+ROOT = Path(__file__).resolve().parents[3]
+PRODUCT = [ROOT / "analysis", ROOT / "f3ast_tff"]
+# Simulates intervals and families to find out how often they err.
+MEASURES = "interval_coverage"
+LOW, HIGH = (0.30, 0.35, 0.30, 0.35, 0.30, 0.33), (0.40, 0.55, 0.60, 0.55, 0.40, 0.47)
+PLAN = """
+[plan]
+asked = 2026-01-02T10:00:00Z
+family = "one"
+rows = ["algorithm"]
+scores = "scores"
+score = "sample_accuracy"
+
+[[plan.question]]
+minus = ["f3ast:fedavg"]
+"""
+
+
+def places_of(pattern: str) -> set[str]:
+    """Modules of the product with such a line, outside comments and docstrings' prose."""
+    found = set()
+    for folder in PRODUCT:
+        for path in folder.rglob("*.py"):
+            if path.is_relative_to(ROOT / "f3ast_tff/analysis") or MEASURES in path.parts:
+                continue
+            if any(re.search(pattern, line) for line in path.read_text().splitlines()):
+                found.add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "places"),
+    [
+        # The correction of a family, a test's decision, and how often both err.
+        (
+            r"ERROR / |p_value\w*\W+[<>]",
+            {"analysis/compare/judge.py", "analysis/compare/null_families.py"},
+        ),
+        # The value of a run that diverged.
+        (r"-math\.inf if .*higher|0\.0 if .*(lost|diverged|worst)", {"analysis/compare/pairs.py"}),
+        # Paired intervals, of other things than claims: importance, regret, means.
+        (r"[^_]paired_difference\(", {
+            "analysis/compare/paired_difference.py",
+            "analysis/studies/cafed_fig2/optimal_kappa2.py",
+            "analysis/studies/real_phones/left_out.py",
+        }),
+    ],
+)  # fmt: skip
+def test_places(pattern: str, places: set[str]) -> None:
+    assert places_of(pattern) == places
+
+
+def test_a_pair_has_the_same_numbers_wherever_it_is_shown(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, scores in (("fedavg", LOW), ("f3ast", HIGH)):
+        for draw, score in enumerate(scores):
+            make_run(f"{name}-{draw}", score, algorithm=name, data_seed=draw, seed=draw)
+    runs = tmp_path / "runs"
+    (row,) = read_results(runs).differences().to_dict("records")
+    numbers = {name: row[name] for name in ("low", "high", "p", "draws", "verdict")}
+    # The report.
+    (same,) = build(collect(runs), "final").tables["differences"].to_dict("records")
+    assert same == row
+    # The terminal.
+    assert main(["compare", f"--runs={runs}"]) == 0
+    assert row["sentence"] in capsys.readouterr().out
+    # A study's plan, from kept scores.
+    kept = tmp_path / "scores.csv"
+    tidy_scores(load_runs(runs)).to_csv(kept, index=False)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    planned: pd.DataFrame = verdicts_of_plan(
+        read_plan(str(tmp_path / "plan.toml")), read_scores(kept)
+    )
+    (of_plan,) = planned.to_dict("records")
+    assert of_plan["mean"] == pytest.approx(row["difference"])
+    assert {name: of_plan[name] for name in numbers} == {
+        name: value if isinstance(value, str) else pytest.approx(value)
+        for name, value in numbers.items()
+    }

@@ -1,0 +1,61 @@
+"""What kept studies know of two methods: `compare --kept A B`."""
+
+from __future__ import annotations
+
+import pytest
+
+from f3ast_tff.advice.candidates import candidate
+from f3ast_tff.analysis.leaderboard.kept_pairs import COLUMNS, kept_pairs
+from f3ast_tff.cli.main import main
+from f3ast_tff.settings import builtin_registry
+
+FEDAVG = "fedavg+baseline_sampling=without_replacement"
+
+
+def test_a_pair_is_found_with_its_plan_and_both_scores() -> None:
+    """The front page's pair under staircase availability with p_k = 1 / N, on 40 and 8 draws."""
+    a, b = (candidate(text, builtin_registry()) for text in ("f3ast", FEDAVG))
+    table, left_out = kept_pairs(a, b, "availability=staircase,client_share=equal")
+    assert list(table) == list(COLUMNS) and all("has no run of" in line for line in left_out)
+    found = table.set_index(["study", "score"])
+    assert found.loc[("availability_methods_48_draws", "user_accuracy"), "draws"] == 40
+    assert found.loc[("availability_methods_48_draws", "sample_accuracy"), "round"] == 1000
+    assert found.loc[("availability_methods_48_draws", "user_accuracy"), "asked"] == "2026-11-26"
+    back, _ = kept_pairs(b, a, "availability=staircase,client_share=equal")
+    assert back["difference"].tolist() == pytest.approx([-each for each in table["difference"]])
+
+
+def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "compare", "--kept", "f3ast", FEDAVG, "--availability=sine"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("F3AST minus FedAvg, without replacement, in the kept studies\n")
+    assert "  Sine, p_k = 1 / N: user accuracy +0.0" in out and "better, 40 draws" in out
+    words = ["--availability=no_such", "--client_share=equal"]
+    assert main(["f3ast-tff", "compare", "--kept", "f3ast", "fedau", *words]) == 2
+    assert "no_such" in capsys.readouterr().err
+
+
+def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--availability=home_devices", "--client_share=equal"]
+    assert main(["f3ast-tff", "compare", "--kept", "feddyn", "fedasync+rounds=1"]) == 2
+    assert "fedasync+rounds=1" in capsys.readouterr().err
+    assert main(["f3ast-tff", "compare", "--kept", "feddyn", "oort_loss", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("not run: no kept study has FedDyn and Oort (loss) under")
+    assert "--algorithm=feddyn --rounds=1000 --data_seed=0-7 --output_dir=runs/pair" in lines[1]
+    assert lines[3] == "  f3ast-tff compare runs/pair" and "minutes of a core" in lines[4]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["f3ast"], "--kept=f3ast: the other method must follow"),
+        (["f3ast", "fedavgg"], "--against=fedavgg: algorithm fedavgg did you mean fedavg?"),
+        (["f3ast", "fedavg", "--tasks=x"], "Unknown command line flag 'tasks'"),
+    ],
+)
+def test_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "compare", "--kept", *words]) == 2
+    assert message in capsys.readouterr().err
