@@ -17,11 +17,11 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.leaf_json import read_leaf
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.files.data_files import open_regular
+from f3ast_tff.files.packed_files import PACKED, form_of
 from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings
 
-_PACKED = (".gz", ".bz2", ".xz", ".zip")
 _PARQUET = (".parquet", ".pq")
 # Limit on a reader's reason in a message: some readers quote the file.
 _REASON = 300
@@ -111,20 +111,18 @@ class FileTask(TaskConfig):
     def _reader(self) -> tuple[str, Callable[[], Any]]:
         """The file's form by its ending, and the function that reads it."""
         path = Path(self.data_file)
-        form = path.suffix.lower()
-        if form in _PACKED:
-            form = path.with_suffix("").suffix.lower() + form
-        if form in _PARQUET:
+        form, packed = form_of(path), path.suffix.lower() in PACKED
+        if form in _PARQUET and not packed:
             return "parquet", lambda: read_parquet(self.data_file)
-        if form == ".json":
+        if form == ".json" and not packed:
             for name in ("data_client", "data_label", "data_split", "data_values"):
                 if getattr(self, name) != getattr(FileTask, name):
                     allowed = "must not be given with LEAF's JSON, which has no columns"
                     raise ParameterError(name, getattr(self, name), allowed)
             return "LEAF's JSON", lambda: read_leaf(self.data_file)
-        if form in (".csv", *(f".csv{packed}" for packed in _PACKED)):
+        if form == ".csv":
             return "CSV", self._read_csv
-        allowed = "must end in .csv (also .csv.gz, .bz2, .xz, .zip), .parquet, .pq or .json"
+        allowed = "must end in .csv (also .csv.gz, .bz2, .xz, .zip, .zst), .parquet, .pq or .json"
         raise ParameterError("data_file", self.data_file, allowed)
 
     def _read_csv(self) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from f3ast_tff.files.atomic import made_folder, write_all
+from f3ast_tff.files.table_files import as_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,8 @@ def deployment(advice: Advice, folder: Path | None) -> list[str]:
 def write_files(advice: Advice, folder: Path, page: str) -> None:
     """Writes the page, a table of all clients and a picture of whom FedAvg neglects.
 
-    `clients.csv` has a row per client: `id`, from 0; `client`, its name; `share`, p_k;
+    `clients.csv` has a row per client: `id`, from 0; `client`, its name, with a quote before what a
+    spreadsheet takes for a formula; `share`, p_k;
     `share_of_rounds`, in which it is online; `longest_absence`, in rounds; `rate`, r*_k of the
     advised K; `fedavg_weight_over_p`, the weight that FedAvg gives it over p_k. The rate and the
     weight of a client that is never online are 0.
@@ -94,7 +96,7 @@ def write_files(advice: Advice, folder: Path, page: str) -> None:
     table = pd.DataFrame(
         {
             "id": np.arange(len(advice.p)),
-            "client": advice.clients,
+            "client": [as_cell(name) for name in advice.clients],
             "share": advice.p,
             "share_of_rounds": advice.measures.share,
             "longest_absence": advice.measures.longest_absence,

@@ -22,6 +22,8 @@ _DEAR = 1.25
 # Share of H that the gap of r* is within, unless there are many clients.
 _CLOSE = 2e-3
 _MAX_NAMED = 5
+# Seconds after which a client is late in a log, and a log covers all hours.
+_DAY = 86_400
 _LINE = 100
 
 
@@ -38,6 +40,8 @@ class Advice:
         plans: Rates, H and biases for each K, among the clients that are ever online.
         round_seconds: Length of a round; `None` if unknown.
         client_share: Client share that runs are given; `None` if it follows from p.
+        first_round: Round in which each client is first seen, from 1, `int64 [N]`; `None` if the
+            log does not tell.
         trial: Scores of methods under the log; `None` without a trial.
 
     Examples:
@@ -57,6 +61,7 @@ class Advice:
     plans: tuple[Plan, ...]
     round_seconds: int | None
     client_share: str | None = None
+    first_round: np.ndarray | None = None
     trial: Trial | None = None
 
     @property
@@ -117,9 +122,17 @@ class Advice:
 
 def page(advice: Advice) -> str:
     """Returns the page: online clients, objective, plans for each K, and a method to begin with."""
-    return "\n".join(
-        [*_online(advice), "", *_objective(advice), "", *_plans(advice), "", *_method(advice)]
-    )
+    return f"{of_log(advice)}\n\n{of_method(advice)}"
+
+
+def of_log(advice: Advice) -> str:
+    """Returns the page's first part: online clients, objective, plans for each K."""
+    return "\n".join([*_online(advice), "", *_objective(advice), "", *_plans(advice)])
+
+
+def of_method(advice: Advice) -> str:
+    """Returns the page's second part: the trial, if any, and a method to begin with."""
+    return "\n".join(_method(advice))
 
 
 def _online(advice: Advice) -> list[str]:
@@ -150,6 +163,8 @@ def _online(advice: Advice) -> list[str]:
                 "rates and biases leave them out",
             )
         )
+    if late := _late(advice):
+        lines.append(_row("late", late))
     if m.by_hour is not None:
         lines.append(_row("over a day", _day(m.by_hour)))
     if not np.isnan(m.together.correlation):
@@ -225,7 +240,18 @@ def _method(advice: Advice) -> list[str]:
             f"Method to begin with: {advice.method.name}",
             "  not tried on this log: without --no-trial, methods run on it and are compared",
         ]
-    return [*_scores(trial, len(advice.p)), "", *_choice(trial)]
+    return [*_scores(trial, len(advice.p)), "", *_choice(trial, _covered(advice, trial))]
+
+
+def _covered(advice: Advice, trial: Trial) -> str:
+    """What part of the log the verdict is about, in words, where that needs to be said."""
+    log, rounds = trial.log_rounds, trial.rounds
+    said = []
+    if log > rounds:
+        said.append(f"{rounds} of the log's {log} rounds, spread over it")
+    if advice.round_seconds and log * advice.round_seconds < _DAY:
+        said.append(f"a log of {duration_text(log * advice.round_seconds)}, less than a day")
+    return f" (by {' and '.join(said)})" if said else ""
 
 
 def _scores(trial: Trial, num_clients: int) -> list[str]:
@@ -256,17 +282,17 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     return lines
 
 
-def _choice(trial: Trial) -> list[str]:
+def _choice(trial: Trial, covered: str) -> list[str]:
     names = trial.deployable or [each.name for each in trial.candidates]
     level, advised = trial.level(names), trial.advised.name
     lines = [f"Method to begin with: {advised}"]
     if trial.draws < FEWEST_DRAWS:
-        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed")
+        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed{covered}")
     elif len(level) > 1:
-        said = f"too close to call between {', '.join(level)}: the simplest of them"
+        said = f"too close to call between {', '.join(level)}: the simplest of them{covered}"
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
     else:
-        lines.append("  better than each of the others that a server can run")
+        lines.append(f"  better than each of the others that a server can run{covered}")
         for name, verdict in trial.differences(names, advised).items():
             lines.append(f"  {advised} minus {name}: {cell(verdict)}")
     above = [name for name in trial.means if name not in names]
@@ -281,6 +307,19 @@ def _choice(trial: Trial) -> list[str]:
 
 def _row(name: str, text: str) -> str:
     return f"  {name:<16} {text}"
+
+
+def _late(advice: Advice) -> str:
+    """Clients that appear a day or more after the log's start, in words."""
+    if advice.first_round is None or not advice.round_seconds:
+        return ""
+    wait = (advice.first_round - 1) * advice.round_seconds
+    late = np.flatnonzero(wait >= _DAY)
+    if not len(late):
+        return ""
+    some = ", ".join(advice.clients[k] for k in late[:2]) + ", ..." * (len(late) > 2)
+    words = f"client{'s' * (len(late) > 1)} ({some}) first seen after a day or more"
+    return textwrap.shorten(f"{len(late)} {words}: away before", _LINE - 19, placeholder=" ...")
 
 
 def _clock(advice: Advice) -> str:
@@ -299,6 +338,5 @@ def _day(by_hour: np.ndarray) -> str:
     top = max(float(by_hour.max()), 1e-12)
     bars = "".join(_BARS[min(int(share / top * len(_BARS)), len(_BARS) - 1)] for share in by_hour)
     least, most = int(by_hour.argmin()), int(by_hour.argmax())
-    unit = "hour" if len(by_hour) == 24 else "round"
-    shown = f" {bars}" if len(by_hour) <= 48 else ""
-    return f"{by_hour[least]:.1%} in {unit} {least}, {by_hour[most]:.1%} in {unit} {most}{shown}"
+    low, high = (f"{by_hour[k]:.1%} in hour {24 * k / len(by_hour):.3g}" for k in (least, most))
+    return f"{low}, {high} {bars}"

@@ -29,8 +29,9 @@ from f3ast_tff.simulation import simulate
 
 DRAWS = 8
 ROUNDS = 500
-# Most clients of a run on generated data; of larger logs each draw takes a part.
-MOST_CLIENTS = 1000
+# Limits of a run on generated data, for a trial within two minutes of a core: of larger logs each
+# draw takes a part of the clients, and where K is still larger, or the log longer, other rounds.
+MOST_CLIENTS, FEWEST_CLIENTS, MOST_K, FEWEST_ROUNDS = 400, 40, 8, 200
 # Local steps of the kept study, whose learning rates are used.
 LOCAL_STEPS = 5
 _STUDY_TASK = "synthetic"
@@ -49,6 +50,7 @@ class Trial:
         k: Clients per round.
         clients: Number of clients of a run; fewer than the log's if it is large.
         rounds: Rounds of a run.
+        log_rounds: Rounds of the log; 0 if unknown.
     """
 
     candidates: Sequence[Candidate]
@@ -57,6 +59,7 @@ class Trial:
     k: int
     clients: int
     rounds: int
+    log_rounds: int = 0
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Scores]]:
@@ -165,7 +168,7 @@ def trial(
 
     Args:
         masks: Available clients by round, `bool [T, N]`. They repeat. If T is more than the number
-            of rounds, each draw begins elsewhere.
+            of rounds, each draw takes rounds at random from equal parts of the log, in order.
         k: Clients per round.
         methods: Candidates, at least two, from the simplest on: an algorithm; an aggregation and
             settings may follow, each after a `+`.
@@ -197,15 +200,15 @@ def trial(
     if draws < 2:
         raise ParameterError("draws", draws, "must be at least 2")
     candidates = candidates_of(methods, settings.get("plugins", ()))
-    common = {"rounds": ROUNDS, "client_share": share, **settings}
-    common.setdefault("eval_every", max(common["rounds"], 1))
     n = masks.shape[1]
     tasks = tasks_of(settings)
     own = "task" in settings
+    clients = n if own else clients_of(n, k)
+    chosen_k = k if clients == n else max(round(k * clients / n), 2)
+    common = {"rounds": usual_rounds(len(masks), chosen_k), "client_share": share, **settings}
+    common.setdefault("eval_every", max(common["rounds"], 1))
     if not own:
         common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
-    clients = n if own else min(n, MOST_CLIENTS)
-    chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]
     courses: dict[str, dict[str, dict[Pair, Course]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
@@ -214,7 +217,7 @@ def trial(
         ids = np.arange(n)
         if clients < n:
             ids = np.sort(generator(draw, "clients of a trial").permutation(n)[:clients])
-        table = rounds_of_draw(masks, common["rounds"], draw, draws)[:, ids]
+        table = rounds_of_draw(masks, common["rounds"], draw)[:, ids]
         sizes = trial_tasks.sizes_of(np.ones(clients) if p is None else p[ids])
         for task in tasks:
             drawn = {} if own else trial_tasks.data_and_model(task, sizes, draw)
@@ -239,7 +242,15 @@ def trial(
         }
         for task, of_task in courses.items()
     }
-    return Trial(candidates, runs, f"{kind}_accuracy", chosen_k, clients, common["rounds"])
+    return Trial(
+        candidates,
+        runs,
+        f"{kind}_accuracy",
+        chosen_k,
+        clients,
+        rounds=common["rounds"],
+        log_rounds=len(masks),
+    )
 
 
 def tasks_of(settings: Mapping[str, Any]) -> list[str]:
@@ -254,8 +265,23 @@ def _named(table: np.ndarray, names: Sequence[str]) -> Any:
     return Table(AvailabilityLog(packed_masks(table, "masks"), tuple(names)))
 
 
-def rounds_of_draw(masks: np.ndarray, rounds: int, draw: int, draws: int) -> np.ndarray:
-    """Returns the masks of a draw: of a log that is longer than the runs, a part of it."""
+def clients_of(num_clients: int, k: int) -> int:
+    """Returns the number of clients of a run on generated data, by which K falls in proportion."""
+    most = min(num_clients, MOST_CLIENTS)
+    if k * most > MOST_K * num_clients:
+        most = max(MOST_K * num_clients // k, min(FEWEST_CLIENTS, num_clients))
+    return most
+
+
+def usual_rounds(log_rounds: int, k: int) -> int:
+    """Returns the rounds of a run by default: those of the log, if they are not too few or many."""
+    affordable = max(ROUNDS * min(MOST_K, k) // k, FEWEST_ROUNDS)
+    return log_rounds if affordable < log_rounds <= 2 * affordable else affordable
+
+
+def rounds_of_draw(masks: np.ndarray, rounds: int, draw: int) -> np.ndarray:
+    """Returns the masks of a draw: of a longer log one round at random from each equal part."""
     if len(masks) <= rounds:
         return masks
-    return masks[(draw * len(masks) // draws + np.arange(rounds)) % len(masks)]
+    places = np.arange(rounds) + generator(draw, "rounds of a trial").random(rounds)
+    return masks[(places * len(masks) / max(rounds, 1)).astype(np.int64)]

@@ -169,27 +169,9 @@ def _methods(options: Options) -> list[str]:
 def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
     from f3ast_tff.advice import advise
     from f3ast_tff.advice.deploy import CLIENTS, PAGE, PICTURE, deployment, write_files
+    from f3ast_tff.advice.page import of_log, of_method
 
-    try:
-        seconds = options.round_seconds or ROUND_SECONDS
-        log = read_log(
-            path,
-            seconds,
-            options.states,
-            options.eligible,
-            columns=options.columns,
-            time_unit="" if options.time_unit == "auto" else options.time_unit,
-            max_visit=options.max_visit,
-        )
-    except ParameterError as error:
-        # Settings of a trace or a table; here their flags have no prefix.
-        name = error.name.removeprefix("trace_").removeprefix("table_")
-        raise ParameterError(name, error.value, error.allowed) from error
-    if options.round_seconds and log.round_seconds is None:
-        log = replace(log, round_seconds=options.round_seconds, start=0.0)
-    elif options.round_seconds not in (None, log.round_seconds):
-        allowed = f"must be {log.round_seconds}, the time from row to row"
-        raise ParameterError("round_seconds", options.round_seconds, allowed)
+    log, options = _read(path, options)
     p = None
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
@@ -200,29 +182,53 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     ks = None if text is None else _numbers(text)
     found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)
     found = replace(found, client_share=given.get("client_share"))
+    entries = f"{log.events} entries: " if log.events else ""
+    first = f"{path}: read as {log.read_as}\n{entries}{of_log(found)}\n"
+    # What the log says comes first: the trial takes a minute or two.
+    show(first, flush=True)
     if not options.no_trial:
         found = replace(found, trial=_trial(log, p, found, options, given, plugins))
-    entries = f"{log.events} entries: " if log.events else ""
     folder = Path(options.out) if options.out else None
     command = _command(path, found, options, given, plugins, of_times=log.events > 0)
-    page = "\n".join(
-        [
-            f"{path}: read as {log.read_as}",
-            f"{entries}{found}",
-            "",
-            *command,
-            "",
-            *deployment(found, folder),
-        ]
-    )
+    rest = "\n".join([of_method(found), "", *command, "", *deployment(found, folder)])
+    show(rest)
     if folder is not None:
         try:
-            write_files(found, folder, page)
+            write_files(found, folder, f"{first}\n{rest}")
         except OSError as error:
             reason = error.strerror or str(error)
             raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
-        page = f"{page}\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written"
-    show(page)
+        show(f"{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written")
+
+
+def _read(path: Path, options: Options) -> tuple[AvailabilityLog, Options]:
+    """The log, and the options with what puts masks with times into longer rounds."""
+    seconds = options.round_seconds
+    try:
+        log = _log(path, options)
+        if seconds is None or log.round_seconds == seconds:
+            return log, options
+        if log.round_seconds is None:
+            return replace(log, round_seconds=seconds, start=0.0), options
+        more = f"round_seconds={seconds}"
+        options = replace(options, columns=",".join(filter(None, [options.columns, more])))
+        return _log(path, options), options
+    except ParameterError as error:
+        # Settings of a trace or a table; here their flags have no prefix.
+        name = error.name.removeprefix("trace_").removeprefix("table_")
+        raise ParameterError(name, error.value, error.allowed) from error
+
+
+def _log(path: Path, options: Options) -> AvailabilityLog:
+    return read_log(
+        path,
+        options.round_seconds or ROUND_SECONDS,
+        options.states,
+        options.eligible,
+        columns=options.columns,
+        time_unit="" if options.time_unit == "auto" else options.time_unit,
+        max_visit=options.max_visit,
+    )
 
 
 def _command(

@@ -15,7 +15,7 @@ from f3ast_tff.availability.logs.mask_files import FORMS, masks_digest, read_mas
 from f3ast_tff.availability.preview import draw, preview, report
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.cli.flags import plugins_given, setting_flags
-from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
+from f3ast_tff.cli.help_pages import by_takers, component_lines, parameter_lines, parameter_text
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError, is_of_a_path
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.exit_codes import fail
@@ -192,9 +192,9 @@ def _help(registry: Registry) -> str:
     lines = [USAGE.strip(), ""]
     for p in parameters_of(Options):
         text = parameter_text(p, registry)
-        if p.name == _KIND:
-            text += f"; one of {', '.join(registry.names(_KIND))}"
         lines += flag_lines(p.name, text)
+        if p.name == _KIND:
+            lines += component_lines(_KIND, registry)
     lines += flag_lines(PLUGIN, PLUGIN_HELP)
     for kind in _KINDS:
         for takers, parameters in by_takers(registry, kind).items():

@@ -281,7 +281,8 @@ class FederatedData:
         """Returns the data of a table with a client column; see `from_arrays`.
 
         Args:
-            frame: A pandas DataFrame, or a table with `to_pandas`, as Hugging Face's `Dataset`.
+            frame: A pandas DataFrame, or a table with `to_pandas`, as of polars, Arrow and
+                Hugging Face's `Dataset`.
             client: Column of client ids, integers or texts.
             label: Column of classes: integers from 0, or texts, numbered in their sorted order. Or,
                 with num_classes=0, of values, or of arrays or lists of values.
@@ -299,11 +300,7 @@ class FederatedData:
         """
         from f3ast_tff.core import frame_columns
 
-        if not hasattr(frame, "columns") and hasattr(frame, "to_pandas"):
-            frame = frame.to_pandas()
-        if not hasattr(frame, "columns"):
-            kind = type(frame).__name__
-            raise ValueError(f"must be a DataFrame, or a table with to_pandas, not {kind}")
+        frame = frame_columns.pandas_of(frame)
         known = [client, label, *([split] if split is not None else [])]
         used = [*known, *(features or ())]
         frame_columns.refuse_missing(frame, used)

@@ -120,7 +120,7 @@ def check_strategy(strategy: Any, configuration: Configuration) -> None:
 
 def _table_of(value: Any) -> Any:
     """The table of a DataFrame or of masks; other objects unchanged."""
-    if hasattr(value, "columns"):
+    if hasattr(value, "columns") or hasattr(value, "to_pandas"):
         return Table(log_of_frame(value))
     if not isinstance(value, np.ndarray):
         return value

@@ -93,7 +93,8 @@ def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone.npy: there is no such file"):
         Table(tmp_path / "gone.npy")
     with pytest.raises(
-        DataError, match="must end in .csv, .npy, .npz, .tsv, .json, .jsonl, .ndjson, .parquet"
+        DataError,
+        match="must end in .csv, .npy, .npz, .tsv, .tab, .json, .jsonl, .ndjson, .parquet",
     ):
         Table(tmp_path / "t.mat")
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")

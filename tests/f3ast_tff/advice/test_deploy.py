@@ -15,6 +15,7 @@ from f3ast_tff.advice.candidates import METHODS
 from f3ast_tff.advice.deploy import deployment, write_files
 from f3ast_tff.advice.page import Advice
 from f3ast_tff.advice.trial import Trial, candidates_of
+from f3ast_tff.availability.logs.availability_log import log_of_frame
 from tests.f3ast_tff.advice.test_trial import kept
 
 MASKS = np.random.default_rng(0).random((240, 12)) < np.linspace(0.1, 0.7, 12)
@@ -81,3 +82,11 @@ def test_the_files(tmp_path: Path) -> None:
     assert (never["rate"], never["fedavg_weight_over_p"], never["longest_absence"]) == (0, 0, 240)
     assert (folder / "page.txt").read_text() == "the page\n"
     assert (folder / "neglect.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_names_that_a_spreadsheet_takes_for_formulas_are_quoted(tmp_path: Path) -> None:
+    names = ["=HYPERLINK(1)", "@x", "+a", "-7", "plain"]
+    found = advise(log_of_frame(pd.DataFrame([[1] * 5, [0, 1, 1, 1, 1]], columns=names)), ks=[1])
+    write_files(found, tmp_path / "out", "page")
+    written = pd.read_csv(tmp_path / "out/clients.csv")["client"].tolist()
+    assert written == ["'=HYPERLINK(1)", "'@x", "'+a", "-7", "plain"]

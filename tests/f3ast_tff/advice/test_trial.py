@@ -14,11 +14,13 @@ from f3ast_tff.advice.candidates import METHODS, candidate
 from f3ast_tff.advice.trial import (
     Trial,
     candidates_of,
+    clients_of,
     mean_of,
     rounds_of_draw,
     study_rates,
     tasks_of,
     trial,
+    usual_rounds,
 )
 from f3ast_tff.analysis.compare.scored import Kept, Pair
 from f3ast_tff.analysis.runs import DIRECTIONS, course_of
@@ -125,7 +127,10 @@ def test_every_method_runs_on_every_draw_of_the_log() -> None:
 def test_a_large_log_lends_a_part_of_its_clients_and_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of 2000 clients each draw takes 1000, and half of K; of 100 rounds, other 10."""
+    """Of 2000 clients each draw takes 400, and a fifth of K; of 100 rounds 10, one from each ten.
+
+    K = 20 of 500 clients becomes 8 of 200, K = 50 of 100 becomes 20 of 40.
+    """
     seen = []
 
     def simulated(availability: np.ndarray, clients_per_round: int, **_: Any) -> SimpleNamespace:
@@ -136,10 +141,18 @@ def test_a_large_log_lends_a_part_of_its_clients_and_rounds(
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     masks = np.ones((100, 2000), bool)
     found = trial(masks, 10, ["fedavg", "f3ast"], draws=2, rounds=10, model="softmax_regression")
-    assert seen == [((10, 1000), 5)] * 4 and (found.clients, found.k) == (1000, 5)
+    assert seen == [((10, 400), 2)] * 4 and (found.clients, found.k) == (400, 2)
+    assert found.log_rounds == 100
+    cases = {(500, 20): 200, (100, 50): 40, (40, 6): 40, (30, 20): 30, (10**6, 5): 400}
+    assert {case: clients_of(*case) for case in cases} == cases
+    # Up to twice as many rounds are affordable with K = 8 and below as are the default.
+    assert [usual_rounds(t, 6) for t in (244, 720, 1000, 1001)] == [500, 720, 1000, 500]
+    assert usual_rounds(300, 40) == 300 and usual_rounds(14_400, 40) == 200
     table = np.arange(8)[:, None]
-    assert rounds_of_draw(table, 3, draw=1, draws=2).ravel().tolist() == [4, 5, 6]
-    assert rounds_of_draw(table, 8, draw=1, draws=2) is table
+    for draw in range(20):
+        taken = rounds_of_draw(table, 4, draw).ravel().tolist()
+        assert [each // 2 for each in taken] == [0, 1, 2, 3]
+    assert rounds_of_draw(table, 8, draw=1) is table
 
 
 def test_shares_decide_how_much_data_a_client_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from f3ast_tff.advice.trial import candidates_of, study_rates
@@ -282,7 +284,9 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     given += ["--clients_per_round=2", "--no-trial"]
     assert main(["f3ast-tff", "advise", str(log), *given]) == 0
     out = capsys.readouterr().out
-    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h"
+    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h; "
+    said += "by device = imei, time = ts, state = event (on: connect; off: disconnect); "
+    said += "not used: none"
     assert out.startswith(f"{log}: read as {said}\n40 entries: 4 clients, 39 rounds of 1 h")
     words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
     assert {"--table_max_visit=7200", "--table_time_unit=us"} < {*words}
@@ -294,3 +298,78 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     ):
         assert main(["f3ast-tff", "advise", str(log), wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def minutes_of_days(path: Path) -> None:
+    """Three days of masks of minutes: ann by day, eve at night, bob from the second day on."""
+    rows = []
+    for t in range(3 * 1440 + 1):
+        hour = t // 60 % 24
+        states = (int(8 <= hour < 16), int(not 8 <= hour < 20), int(t >= 1440))
+        rows.append(
+            f"2024-06-0{1 + t // 1440}T{hour:02}:{t % 60:02}:00Z,{','.join(map(str, states))}"
+        )
+    path.write_text("time,ann,eve,bob\n" + "\n".join(rows))
+
+
+def test_masks_of_minutes_in_rounds_of_an_hour(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said is which row of the hour counts; the profile is by hours; the command reads it alike."""
+    log = tmp_path / "minutes.csv"
+    minutes_of_days(log)
+    given = ["--clients_per_round=1", "--no-trial"]
+    assert main(["f3ast-tff", "advise", str(log), *given]) == 0
+    fine = capsys.readouterr().out
+    assert "4321 rounds of 60 s" in fine
+    # ann and eve are both away from 16 to 20; bob is there on two days of three.
+    assert "over a day       22.2% in hour 16, 55.6% in hour 0" in fine
+    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=3600", *given]) == 0
+    out = capsys.readouterr().out
+    assert "rounds of 1 h, of each its first row of 60 s (50.0% of the rows online, 50.2% of" in out
+    assert "73 rounds of 1 h" in out and "over a day       22.2% in hour 16, 55.6% in hour 0" in out
+    words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
+    assert "--table_columns=round_seconds=3600" in words
+    assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
+    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=90", *given]) == 2
+    said = "--round_seconds=90: must be 60, the time from row to row, or a multiple of it"
+    assert said in capsys.readouterr().err
+
+
+def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log of 20 hours, in rounds of a minute: the trial takes 2 of its 1200."""
+    seen = []
+    monkeypatch.setattr(
+        "f3ast_tff.advice.trial.simulate",
+        lambda **_: seen.append(capsys.readouterr().out) or _scored(),
+    )
+    log = tmp_path / "log.csv"
+    rows = [f"d{k},{t * 60},{int((t + k) // 100 % 2)}" for t in range(1201) for k in range(4)]
+    log.write_text("device,time,online\n" + "\n".join(rows))
+    given = ["--round_seconds=60", "--clients_per_round=2", "--draws=5", "--rounds=2"]
+    assert main(["f3ast-tff", "advise", str(log), *given, "--methods=fedavg,f3ast"]) == 0
+    assert "Who is online" in seen[0] and "Best rates r*" in seen[0]
+    out = capsys.readouterr().out
+    assert "Who is online" not in out and out.startswith("Tried on this log: ")
+    covered = "(by 2 of the log's 1200 rounds, spread over it and a log of 20 h, less than a day)"
+    assert covered in " ".join(out.split())
+
+
+def _scored() -> SimpleNamespace:
+    row = {"round": 2, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
+    return SimpleNamespace(metrics=pd.DataFrame([row]))
+
+
+def test_a_client_that_appears_on_the_second_day_is_said_to_be_away_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    spans = [
+        f"d{k},{3600 * (h + 30 * (k == 3))},{3600 * (h + 2)}" for k in range(3) for h in (0, 50)
+    ]
+    log.write_text("\n".join(["device,start,end", *spans, "late,108000,115200"]))
+    assert main(["f3ast-tff", "advise", str(log), "--clients_per_round=1", "--no-trial"]) == 0
+    out = capsys.readouterr().out
+    assert "  late             1 client (late) first seen after a day or more: away before" in out
