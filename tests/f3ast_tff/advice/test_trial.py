@@ -191,7 +191,7 @@ def test_a_run_that_diverged_scores_0(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def simulated(algorithm: str, seed: int, **settings: Any) -> SimpleNamespace:
         accuracy, loss = (0.10, np.nan) if algorithm == "fedavg" else (0.09 + seed / 1e3, 2.0)
-        row = {"test_user_accuracy": accuracy, "test_user_loss": loss}
+        row = {"round": 500, "test_user_accuracy": accuracy, "test_user_loss": loss}
         return SimpleNamespace(metrics=pd.DataFrame([row]))
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
