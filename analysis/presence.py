@@ -47,10 +47,14 @@ class ByPresence:
         presence: Mean share of rounds in which the clients of a group are available, in [0, 1],
             `float64 [GROUPS]`, rising.
         accuracy: Mean accuracy of a group's clients, by run, in [0, 1], `float64 [R, GROUPS]`.
+        fewest_scored: Number of clients with a test example, in the run with the fewest.
+        num_clients: Number of clients N.
     """
 
     presence: np.ndarray
     accuracy: np.ndarray
+    fewest_scored: int
+    num_clients: int
 
     @property
     def mean(self) -> np.ndarray:
@@ -77,12 +81,16 @@ def by_presence(folders: Sequence[Path]) -> ByPresence:
         RunsError: If a run lacks masks or scores of its clients, or a file of them is damaged.
     """
     found = [_of_run(folder) for folder in folders]
-    presence, accuracy = (np.stack(each) for each in zip(*found))
-    return ByPresence(presence.mean(axis=0), accuracy)
+    return ByPresence(
+        np.mean([each.presence for each in found], axis=0),
+        accuracy=np.concatenate([each.accuracy for each in found]),
+        fewest_scored=min(each.fewest_scored for each in found),
+        num_clients=found[0].num_clients,
+    )
 
 
-def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Presence and accuracy of a run's groups after its last round."""
+def _of_run(folder: Path) -> ByPresence:
+    """One run after its last round."""
     try:
         masks, scores = masks_there(folder), read_client_scores(folder)
         if not masks or not scores:
@@ -102,7 +110,7 @@ def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     of_presence, of_accuracy = (
         np.array([each[group].mean() for group in groups]) for each in (presence, accuracy)
     )
-    return of_presence, of_accuracy
+    return ByPresence(of_presence, of_accuracy[None], len(scored), len(accuracy))
 
 
 def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
@@ -148,7 +156,10 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
     panel.set_title(
         literal(title), fontsize=size, color=text, loc="left", x=-0.18, fontweight="bold"
     )
-    panel.set_xlabel("share of rounds in which they are there", fontsize=size, color=text)
+    left_out = [each for each in methods.values() if each.fewest_scored < each.num_clients]
+    said = [f"{each.fewest_scored} of {each.num_clients} clients are scored" for each in left_out]
+    under = "\n".join(["share of rounds in which they are there", *said[:1]])
+    panel.set_xlabel(under, fontsize=size, color=text)
     panel.set_ylabel("accuracy on their data", fontsize=size, color=text)
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -10,6 +10,9 @@ from f3ast_tff.analysis.runs import Pair, Run
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.settings import builtin_registry
 
+# Task whose test examples a version may have drawn otherwise.
+_FILE = "file"
+
 
 def pairs_of(runs: Sequence[Run]) -> dict[Run, Pair]:
     """Returns the data draw and seed of each run; a draw goes by its lowest `data_seed`.
@@ -53,11 +56,12 @@ def data_names(runs: Sequence[Run]) -> dict[Run, str]:
     for run in runs:
         name = run.settings["task"]
         task = tasks.get(name)
-        from_files = task is not None and "data_dir" in run.settings
+        from_files = task is not None and ("data_dir" in run.settings or name == _FILE)
         if (from_files or name == DATA_OBJECT) and run.data_sha256 is not None:
             known = () if task is None else task.parameters
             settings = [p.name for p in known if p.decides_result] or ["data_seed", "seed"]
-            draw = (name, run.pooled, *map(run.settings.get, settings))
+            values = {**run.settings, **run.input_files}
+            draw = (name, run.pooled, *map(values.get, settings))
             by_draw.setdefault(draw, {})[run] = run.data_sha256[:8]
     several = {draw: found for draw, found in by_draw.items() if len({*found.values()}) > 1}
     digests = {run: digest for found in several.values() for run, digest in found.items()}

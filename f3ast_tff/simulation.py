@@ -19,7 +19,7 @@ from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.files.progress import warnings_counted
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.records.metrics import Row, shown_scores
+from f3ast_tff.records.metrics import Row, shown_scores, users_said
 from f3ast_tff.records.run_folder import ADVICE
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
@@ -105,10 +105,12 @@ class Simulation:
         final = self.summary["final"]
         found = {name: final[f"test_{name}"] for name in shown_scores(final)}
         # `None` stands for a score that is not finite.
-        return said + [
+        said += [
             (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
             for name, value in found.items()
         ]
+        users = users_said([self.summary])
+        return [*said, ("users", users)] if users else said
 
     @property
     def run(self) -> Run:

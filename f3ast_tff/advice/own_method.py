@@ -28,6 +28,7 @@ from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json
+from f3ast_tff.records.metrics import users_said
 from f3ast_tff.records.results import read_summary
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.registry import Registry
@@ -235,6 +236,8 @@ class Comparison:
                 better = difference.is_above == higher
                 row += " too close to call" if open_ else " better" if better else " worse"
             lines.append(row)
+        users = users_said(read_summary(run.folder) or {} for run in judged.runs)
+        lines.append(f"  user scores are over {users}")
         lines.append("  tuned:")
         for name, choice in chosen.items():
             values = ", ".join(f"{each} {value}" for each, value in choice.items())

@@ -249,6 +249,8 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
             found, (low, high) = differences[method]
             row += f"  {-found.mean:+.3f} [{-high:+.3f}, {-low:+.3f}]"
         lines.append(row)
+    if trial.users and "user" in name:
+        lines.append(f"  user scores are over {trial.users}")
     if tasks == [SYNTHETIC] and not has_mnist1d():
         lines.append(
             "  on this task alone: pip install 'f3ast-tff[trial]' adds a network, on MNIST-1D"

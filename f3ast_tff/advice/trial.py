@@ -23,6 +23,7 @@ from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.records.metrics import users_said
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
@@ -48,6 +49,7 @@ class Trial:
         k: Clients per round.
         clients: Number of clients of a run; fewer than the log's if it is large.
         rounds: Rounds of a run.
+        users: Clients of the user scores, see `users_said`.
     """
 
     candidates: Sequence[Candidate]
@@ -56,6 +58,7 @@ class Trial:
     k: int
     clients: int
     rounds: int
+    users: str = ""
 
     @cached_property
     def means(self) -> Mapping[str, Scores]:
@@ -199,6 +202,7 @@ def trial(
     scores: dict[str, dict[str, dict[Pair, float]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
     }
+    summaries = []
     for draw in range(draws):
         ids = np.arange(n)
         if clients < n:
@@ -220,11 +224,13 @@ def trial(
                     given["data_seed"] = draw
                     given["availability"] = _named(table, names)
                 found = simulate(**{"availability": table, "seed": draw, **given})
+                summaries.append(found.summary)
                 last = found.metrics.iloc[-1]
                 # The accuracy of a model that diverged is that of a guess.
                 lost = not math.isfinite(last[score] + last[f"test_{kind}_loss"])
                 scores[task][each.name][Pair(draw, draw)] = 0.0 if lost else float(last[score])
-    return Trial(candidates, scores, score, chosen_k, clients, common["rounds"])
+    users = users_said(summaries)
+    return Trial(candidates, scores, score, chosen_k, clients, common["rounds"], users)
 
 
 def tasks_of(settings: Mapping[str, Any]) -> list[str]:

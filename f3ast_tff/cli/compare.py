@@ -28,7 +28,7 @@ from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import RunGroup, collect, describe, summarised, varying
 from f3ast_tff.analysis.runs import PERIODS, RunsError
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
-from f3ast_tff.analysis.texts import several_versions, write_csv
+from f3ast_tff.analysis.texts import several_versions, users_scored, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
@@ -119,6 +119,8 @@ def main(flags: Flags) -> None:
         when = PERIODS[0] if at is None else at.said(at.time(collected.groups))
         said = heading(equal, compared, asked, when, flags.baseline)
         show(f"\n{textwrap.fill(said, _WIDTH)}\n")
+    if users := users_scored(collected.groups):
+        show(textwrap.fill(users, _WIDTH))
     if versions := several_versions(collected.groups):
         show(textwrap.fill(versions, _WIDTH))
     if flags.out is not None:

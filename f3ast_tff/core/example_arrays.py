@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from f3ast_tff.core.own_test import test_counts
 from f3ast_tff.core.randomness import generator
 
 # Largest number of classes; a model has weights for every class up to the largest label.
@@ -76,13 +77,13 @@ def checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
 
 
 def drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Draws the test examples, `bool [n]`."""
+    """Draws the test examples, `bool [n]`, as many as `test_counts` says."""
     if not 0 < fraction < 1:
         raise ValueError(f"test {fraction}: must be above 0 and below 1")
     owners, sizes = np.unique(clients, return_inverse=True, return_counts=True)[1:]
     order = np.lexsort((generator(seed, "test examples").random(len(clients)), owners))
     place = np.arange(len(clients)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    count = np.minimum(np.rint(fraction * sizes).astype(np.int64), sizes - 1)
+    count = test_counts(sizes, fraction)
     if not count.any():
         raise ValueError(f"test {fraction}: no client has enough examples to spare one")
     tested = np.zeros(len(clients), bool)

@@ -9,13 +9,32 @@ from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
 
 
+def test_counts(sizes: np.ndarray, share: float) -> np.ndarray:
+    """Returns how many of each client's examples are for testing, `int64 [N]`.
+
+    It is the share of a client's examples, rounded. A client of two or more examples tests at least
+    one and keeps at least one for training; the only example of a client is for training.
+
+    Args:
+        sizes: Examples of each client, `int64 [N]`.
+        share: Share for testing, above 0 and below 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.core.own_test import test_counts
+        >>> test_counts(np.array([0, 1, 2, 3, 40]), 0.1).tolist()
+        [0, 0, 1, 1, 4]
+    """
+    wanted = np.maximum(np.rint(share * sizes).astype(np.int64), 1)
+    return np.minimum(wanted, np.maximum(sizes - 1, 0))
+
+
 def with_own_test(train: ClientExamples, share: float, seed: int) -> tuple[ClientExamples, ...]:
     """Splits each client's examples into training and test examples.
 
     Args:
         train: Training examples by client.
-        share: Share of each client's examples for testing, rounded; above 0 and below 1. A client
-            with examples keeps at least one for training.
+        share: Share of each client's examples for testing, see `test_counts`.
         seed: Seed of the draw.
 
     Returns:
@@ -34,7 +53,7 @@ def with_own_test(train: ClientExamples, share: float, seed: int) -> tuple[Clien
         [[1, 7], [1, 3]]
     """
     sizes = train.sizes
-    counts = np.minimum(np.rint(share * sizes).astype(np.int64), np.maximum(sizes - 1, 0))
+    counts = test_counts(sizes, share)
     if not counts.any():
         raise ParameterError("own_test", share, "no client has enough examples to spare one")
     owners = np.repeat(np.arange(len(sizes)), sizes)

@@ -21,6 +21,7 @@ from f3ast_tff.files.atomic import atomic_write, naming, remove_temporaries
 from f3ast_tff.files.data_files import check_appendable, read_json
 from f3ast_tff.files.messages import LineFormatter
 from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.provenance import versions_said
 from f3ast_tff.records.results import (
     CLIENT_SCORES,
     ERROR_FILE,
@@ -237,12 +238,13 @@ def refuse_other_run(
     """
     before = config.get("identity")
     if not isinstance(before, dict):
-        older = "is of a run that was made by an older version; remove its folder"
-        raise RunFolderError(f"{folder / 'config.json'} {older}")
+        older = f"is of a run that was made by an older version{versions_said(config)}"
+        raise RunFolderError(f"{folder / 'config.json'} {older}; remove its folder")
     differing = _differences(before, identity, config["settings"])
     if differing:
         raise RunFolderError(
-            f"{folder} holds a run with other settings: {'; '.join(differing)}. {advice}"
+            f"{folder} holds a run with other settings: {'; '.join(differing)}"
+            f"{versions_said(config)}. {advice}"
         )
 
 

@@ -46,6 +46,8 @@ class Experiment:
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         score_names: Names of the scores, see `ClientScores.sums`.
+        scored_clients: Number of clients that user scores are over, and that they should cover, see
+            `FederatedData.scored_clients`; `None` leaves both out of the run's files.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
         is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
@@ -67,6 +69,7 @@ class Experiment:
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
+    scored_clients: tuple[int, int] | None = None
     staleness_weight: str | None = None
     is_asynchronous: bool = False
 

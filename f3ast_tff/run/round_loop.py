@@ -22,7 +22,15 @@ from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
-from f3ast_tff.records.metrics import Row, append_csv, columns_of, metrics_row, summarise, write_csv
+from f3ast_tff.records.metrics import (
+    USERS,
+    Row,
+    append_csv,
+    columns_of,
+    metrics_row,
+    summarise,
+    write_csv,
+)
 from f3ast_tff.records.metrics_loggers import (
     Callback,
     MetricsLogger,
@@ -304,6 +312,7 @@ class _Run:
             **({"may_select": sorted(rules)} if rules else {}),
             "rounds": self.round_number,
             **summarise(self.rows),
+            **dict(zip(USERS, self.experiment.scored_clients or ())),
             "empty_rounds": self.history.num_empty,
             "lost_updates": self.history.num_lost,
             "dropped_updates": self.history.num_dropped,

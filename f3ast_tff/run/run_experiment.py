@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.files.plugin_errors import plugins_named
+from f3ast_tff.records.metrics import USERS
 from f3ast_tff.records.outputs import masks_file, not_added, record_masks
-from f3ast_tff.records.provenance import cores, provenance, versions_of
+from f3ast_tff.records.provenance import cores, provenance, versions_of, versions_said
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
@@ -93,6 +94,11 @@ def run_experiment(
         if opened is not None and shorter is None:
             summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
+                if USERS[0] not in summary and configuration.configs["task"].draws_test:
+                    # Of a version that left small clients without a test example.
+                    from f3ast_tff.run.build import Builder
+
+                    refuse_other_data(opened, configuration, Builder(configuration).data.sha256())
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)
         builder = Builder(configuration, folder, start)
@@ -104,6 +110,7 @@ def run_experiment(
             write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
             loggers = metrics_loggers(configuration.settings.run.logger, opened.path, settings)
         say_engine(configuration)
+        warn_of_unscored(*data.scored_clients())
         result = train(experiment, opened, progress, callbacks, loggers, stop)
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
@@ -125,18 +132,13 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         ParameterError: If the data contradicts a setting.
         RunFolderError: If the data have changed since the run.
     """
-    settings, config = configuration.settings, folder.config() or {}
+    config = folder.config() or {}
     masks = masks_file(folder.path, configuration.settings.run.write_masks)
     if masks is not None and not masks.exists():
         from f3ast_tff.run.build import Builder
 
         parts = Builder(configuration)
-        found = parts.data.sha256()
-        if config.get("data_sha256", found) != found:
-            raise RunFolderError(
-                f"{folder.path} holds a run on other data: the data of task {settings.task} "
-                f"have changed, and {masks.name} would not be who was available"
-            )
+        refuse_other_data(folder, configuration, parts.data.sha256())
         world = parts.world
         record_masks(
             masks,
@@ -148,6 +150,26 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
     left_out = not_added(folder.path, configuration, config.get("settings", {}))
     folder.checkpoints.keep(configuration.settings.run.keep_checkpoints)
     return left_out
+
+
+def refuse_other_data(
+    folder: RunFolder, configuration: Configuration, data_sha256: str | None
+) -> None:
+    """Refuses a run in a folder that began with data of another digest.
+
+    Raises:
+        RunFolderError: If the digest is another one; says where the data are from.
+    """
+    before = folder.config() or {}
+    if before.get("data_sha256", data_sha256) == data_sha256:
+        return
+    place = configuration.settings.data_dir
+    where = f"the files in {place}" if place else f"task {configuration.settings.task}"
+    drawn = ", or who has a test example" if configuration.configs["task"].draws_test else ""
+    raise RunFolderError(
+        f"{folder.path} holds a run on other data: the data of {where} have changed{drawn}"
+        f"{versions_said(before)}. {ADVICE}"
+    )
 
 
 def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
@@ -165,6 +187,13 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
         num_classes,
         math.log(num_classes),
     )
+
+
+def warn_of_unscored(scored: int, clients: int) -> None:
+    """Logs a warning if a mean over users leaves out clients, which have no test example."""
+    if scored < clients:
+        none = f"{clients - scored} of {clients} clients have no test example"
+        logging.warning("%s: user scores are of %d", none, scored)
 
 
 def write_config(
@@ -189,13 +218,7 @@ def write_config(
     before = folder.config()
     other_data = before is not None and before.get("data_sha256", data_sha256) != data_sha256
     if before is not None and not (other_data and is_without_rounds(folder.path)):
-        if other_data:
-            place = configuration.settings.data_dir
-            where = f"the files in {place}" if place else f"task {configuration.settings.task}"
-            raise RunFolderError(
-                f"{folder.path} holds a run on other data: the data of {where} have changed. "
-                f"{ADVICE}"
-            )
+        refuse_other_data(folder, configuration, data_sha256)
         if before["identity"]["rounds"] != configuration.settings.training.rounds:
             from f3ast_tff.run.extension import extend_run
 

@@ -39,6 +39,7 @@ def test_clients_are_ranked_by_presence_and_those_without_scores_left_out(tmp_pa
     ]
     found = by_presence(folders)
     np.testing.assert_allclose(found.presence, [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert (found.fewest_scored, found.num_clients) == (5, 6)
     np.testing.assert_allclose(found.mean, [0.55, 0.45, 0.35, 0.25, 0.15])
     # t(0.975) with one degree of freedom, 12.706, times the standard error .05.
     np.testing.assert_allclose(found.margin, 0.6353, atol=1e-4)
@@ -56,9 +57,11 @@ def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
 
 def test_both_pictures_are_transparent_and_the_same_each_time(tmp_path: Path) -> None:
     levels = np.linspace(0.1, 0.9, 5)
-    methods = {name: ByPresence(levels, np.stack([levels, levels / 2])) for name in ("A", "$B")}
+    both = np.stack([levels, levels / 2])
+    methods = {name: ByPresence(levels, both, 40, 45) for name in ("A", "$B")}
     first = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
     again = [path.read_text() for path in draw_presence(methods, "C", tmp_path / "p.svg")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.svg", "p_dark.svg"]
     assert first == again and first[0] != first[1]
+    assert all("<!-- 40 of 45 clients are scored -->" in text for text in first)
     assert not any("fill: #ffffff" in text for text in first)
