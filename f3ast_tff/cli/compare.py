@@ -30,6 +30,7 @@ from f3ast_tff.analysis.runs import PERIODS, RunsError
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, users_scored, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.exit_codes import written
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
@@ -134,11 +135,8 @@ def main(flags: Flags) -> None:
             score=flags.score,
         )
     if flags.csv is not None:
-        try:
+        with written("csv", flags.csv):
             write_csv(table, flags.csv)
-        except OSError as error:
-            allowed = f"cannot write: {error.strerror or error}"
-            raise ParameterError("csv", flags.csv, allowed) from error
         show(f"table: {flags.csv}")
     if flags.out is not None:
         show(f"curves: {flags.out}")
