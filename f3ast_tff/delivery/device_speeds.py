@@ -100,7 +100,7 @@ _READERS: dict[str, Callable[[Path], Iterator[_Entry]]] = {
 def _speed(device: str, value: Any) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
         raise ValueError(f"device {repr(device)}: speed {repr(value)} must be a number above 0")

@@ -123,8 +123,8 @@ def users_said(summaries: Iterable[Mapping[str, Any]]) -> str:
     found: dict[int, list[int]] = {}
     unknown = 0
     for summary in summaries:
-        if all(name in summary for name in USERS):
-            scored, of = map(summary.__getitem__, USERS)
+        scored, of = map(summary.get, USERS)
+        if isinstance(scored, int) and isinstance(of, int):
             found.setdefault(of, []).append(scored)
         else:
             unknown += 1

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -36,6 +37,8 @@ from f3ast_tff.records.results import (
 LOG = "run.log"
 # Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
+# Settings that are read from a run's record, with their types.
+_KINDS: Mapping[str, type] = MappingProxyType({"logger": str, "keep_checkpoints": int})
 ADVICE = "Give another run_name, or remove the folder"
 
 
@@ -201,6 +204,9 @@ def read_config(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise RunFolderError(f"{path} is not of a run: it has no settings")
     settings, identity = content["settings"], content.get("identity")
+    for name, kind in _KINDS.items():
+        if not isinstance(settings.get(name, kind()), kind):
+            raise RunFolderError(f"{path} is damaged: {name} is {settings[name]!r} in its settings")
     for name, value in identity.items() if isinstance(identity, dict) else ():
         if settings.get(name, value) != value:
             says = f"{name} is {settings[name]!r} in its settings, {value!r} in its identity"

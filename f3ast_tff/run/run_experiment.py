@@ -6,7 +6,7 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, chdir, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,10 @@ def run_experiment(
 
     settings = configuration.settings
     with ExitStack() as stack:
+        if configuration.plugins:
+            # One of them may change the folder of the process.
+            stack.enter_context(chdir(os.curdir))
+            folder = None if folder is None else folder.absolute()
         opened, shorter, loggers = None, None, []
         if folder is not None:
             if not is_without_rounds(folder):

@@ -87,6 +87,11 @@ def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
         ("a.csv", "", "line 1 must be device,computation,communication"),
         ("a.csv", "device,a,b\n", "line 1 must be device,computation,communication"),
         ("a.csv", "device,computation,communication\nx,1\n", "line 2: must be a device and two"),
+        (
+            "a.json",
+            f'{{"x": {{"computation": {"1" * 400}, "communication": 1}}}}',
+            "'x': speed 111.*1 must be a number",
+        ),
         ("a.csv", "device,computation,communication\nx,1,0\n", "'x': speed '0' must be"),
         ("a.csv", "device,computation,communication\nx,1,inf\n", "speed 'inf' must be"),
         ("a.txt", "", "must end in .json, .csv or .pkl"),
