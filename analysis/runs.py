@@ -312,7 +312,7 @@ def described(config: Any) -> dict[str, Any]:
         plugins = {str(p["name"]): str(p["sha256"]) for p in config["plugins"]}
         # Data given as an object are a draw of the data, not another experiment.
         data = plugins.pop(f"task {DATA_OBJECT}", None)
-        files, digest = config["input_files"], config.get("data_sha256") or data
+        files, digest = config["input_files"], data or config.get("data_sha256")
         version = config.get("packages", {}).get("f3ast-tff")
         return {
             "settings": _checked(settings),

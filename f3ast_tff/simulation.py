@@ -348,7 +348,7 @@ def compare(
     each = None if seeds is None else seeds_of(seeds)
     found: dict[str, list[Any]] = {}
     for name, given in methods.items():
-        ready = given if isinstance(given, list) else [given]
+        ready = list(given) if isinstance(given, (list, tuple)) else [given]
         if ready and all(isinstance(one, (Simulation, Results)) for one in ready):
             found[name] = ready
         else:
