@@ -21,6 +21,8 @@ from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings
 
+_LOG = logging.getLogger(__name__)
+
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 _PARQUET = (".parquet", ".pq")
 # Limit on a reader's reason in a message: some readers quote the file.
@@ -146,7 +148,7 @@ class FileTask(TaskConfig):
         frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
         if unnamed:
-            logging.warning("not read, columns without a name: %s", ", ".join(unnamed))
+            _LOG.warning("not read, columns without a name: %s", ", ".join(unnamed))
             frame = frame.drop(columns=unnamed)
         if self.data_label in frame.columns and self.data_label != self.data_client:
             labels = frame[self.data_label]
@@ -162,7 +164,7 @@ def _warn_of_empty_classes(data: FederatedData) -> None:
     empty = np.setdiff1d(np.arange(data.num_classes), labels)
     if len(empty):
         some = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5)
-        logging.warning(
+        _LOG.warning(
             "labels are classes from 0: %d classes, of which %d have no example: %s",
             data.num_classes,
             len(empty),

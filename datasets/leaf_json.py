@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.files.data_files import first_twice, read_json
 
+_LOG = logging.getLogger(__name__)
+
 _KEYS = ("users", "num_samples", "user_data")
 
 
@@ -64,7 +66,7 @@ def read_leaf(path: Path | str) -> LeafExamples:
     }
     for why, users in without_row.items():
         if users:
-            logging.warning("%d users %s and are left out: %s", len(users), why, listed(users))
+            _LOG.warning("%d users %s and are left out: %s", len(users), why, listed(users))
     # A column of objects: pandas must not make columns of the arrays.
     frame = pd.DataFrame(
         {"client": clients, "label": pd.Series(labels), "x": pd.Series(features, dtype=object)}

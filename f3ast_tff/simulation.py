@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from f3ast_tff.analysis.results_frame import Results
     from f3ast_tff.analysis.runs import Run
 
+_LOG = logging.getLogger(__name__)
+
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row, TrainedModel], None]
 
@@ -375,7 +377,7 @@ def _say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
     what = f"{', '.join(objects)} given as an object without identity"
     if (path / "config.json").exists():
         raise RunFolderError(f"{path} holds a run that cannot be resumed: {what}. {ADVICE}")
-    logging.warning(
+    _LOG.warning(
         "%s: this run cannot be resumed; register it, or give it an attribute identity", what
     )
 

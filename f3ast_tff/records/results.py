@@ -22,6 +22,8 @@ from f3ast_tff.records.metrics import USERS
 if TYPE_CHECKING:
     import pandas as pd
 
+_LOG = logging.getLogger(__name__)
+
 
 # The traceback that ended a campaign's run.
 ERROR_FILE = "error.txt"
@@ -174,7 +176,7 @@ def finished_summary(folder: Path) -> dict[str, Any] | None:
     try:
         return sound_summary(folder)
     except DamagedResult as error:
-        logging.warning("%s; the results are made anew from the last checkpoint", error)
+        _LOG.warning("%s; the results are made anew from the last checkpoint", error)
         return None
 
 

@@ -34,6 +34,8 @@ from f3ast_tff.records.results import (
     sound_summary,
 )
 
+_LOG = logging.getLogger(__name__)
+
 LOG = "run.log"
 # Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
@@ -109,7 +111,7 @@ class RunFolder:
         if checkpoint is not None:
             lost = first_other_scores(self.path, checkpoint.meta.get(CLIENT_SCORES, {}))
             if lost < checkpoint.round_number + 1:
-                logging.warning("client scores of round %d are not those that the run wrote", lost)
+                _LOG.warning("client scores of round %d are not those that the run wrote", lost)
                 checkpoint = self.checkpoints.load_newest(lost)
         if checkpoint is None:
             try:

@@ -175,7 +175,7 @@ class _Run:
         for kind, what in troubles.items():
             if kind not in self._warned:
                 self._warned.add(kind)
-                logging.warning("round %d: %s (said once; the summary counts them)", t, what)
+                _LOG.warning("round %d: %s (said once; the summary counts them)", t, what)
 
     def _execute(self, first_round: int, block: Sequence[RoundDelivery]) -> list[RoundOutcome]:
         cohorts = [delivered_round.cohort for delivered_round in block]

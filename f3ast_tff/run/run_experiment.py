@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
 
+_LOG = logging.getLogger(__name__)
+
 
 def run_experiment(
     configuration: Configuration,
@@ -182,7 +184,7 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if loss < math.log(num_classes):
         return
-    logging.warning(
+    _LOG.warning(
         "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
         "ln %d is %.4f",
         final["round"],
@@ -197,7 +199,7 @@ def warn_of_unscored(scored: int, clients: int) -> None:
     """Logs a warning if a mean over users leaves out clients, which have no test example."""
     if scored < clients:
         none = f"{clients - scored} of {clients} clients have no test example"
-        logging.warning("%s: user scores are of %d", none, scored)
+        _LOG.warning("%s: user scores are of %d", none, scored)
 
 
 def write_config(
@@ -253,7 +255,7 @@ def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
     here = cores()
     known = before.get("cores") or [here]
     if here not in known:
-        logging.warning(
+        _LOG.warning(
             "the number of cores was %s and is now %d: weights may differ in the last digits (some "
             "1e-6) from those of a run on one number of cores",
             known[0],
@@ -265,7 +267,7 @@ def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
     if versions_of(now) not in [versions_of(each) for each in earlier]:
         first, last = versions_of(before), versions_of(now)
         changed = [f"{n} {first.get(n)} to {v}" for n, v in last.items() if first.get(n) != v]
-        logging.warning(
+        _LOG.warning(
             "versions differ from those that the run began with (%s): its results need not be "
             "those of a run on one of them",
             ", ".join(changed),
