@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.core.own_test import test_counts
 from f3ast_tff.core.randomness import generator
 
 # Largest number of classes; a model has weights for every class up to the largest label.
@@ -74,6 +73,26 @@ def checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
             f"{clients[row]}, has {labels.max()}"
         )
     return labels.astype(np.int32)
+
+
+def test_counts(sizes: np.ndarray, share: float) -> np.ndarray:
+    """Returns how many of each client's examples are for testing, `int64 [N]`.
+
+    It is the share of a client's examples, rounded. A client of two or more examples tests at least
+    one and keeps at least one for training; the only example of a client is for training.
+
+    Args:
+        sizes: Examples of each client, `int64 [N]`.
+        share: Share for testing, above 0 and below 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.core.example_arrays import test_counts
+        >>> test_counts(np.array([0, 1, 2, 3, 40]), 0.1).tolist()
+        [0, 0, 1, 1, 4]
+    """
+    wanted = np.maximum(np.rint(share * sizes).astype(np.int64), 1)
+    return np.minimum(wanted, np.maximum(sizes - 1, 0))
 
 
 def drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:

@@ -43,6 +43,7 @@ def run_experiment(
     origin: Mapping[str, Any] | None = None,
     patience_s: float = 0.0,
     start: Sequence[np.ndarray] | None = None,
+    or_so_far: bool = False,
 ) -> RunResult:
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
@@ -59,6 +60,7 @@ def run_experiment(
         origin: Versions and commit for `config.json`; by default those of this process.
         patience_s: Seconds to wait for a folder that another process holds.
         start: Weights of round 1 that are given in Python, see the setting `initial_weights`.
+        or_so_far: See `round_loop.train`.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
@@ -117,7 +119,7 @@ def run_experiment(
             loggers = metrics_loggers(configuration.settings.run.logger, opened.path, settings)
         say_engine(configuration)
         warn_of_unscored(*data.scored_clients())
-        result = train(experiment, opened, progress, callbacks, loggers, stop)
+        result = train(experiment, opened, progress, callbacks, loggers, stop, or_so_far=or_so_far)
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
             warn_of_a_guess(data.num_classes, result.summary["final"])
