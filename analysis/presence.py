@@ -1,8 +1,8 @@
 """Accuracy of clients by how often they are there, as a picture for light and for dark pages.
 
-The clients of each run are ranked by the share of rounds in which they are available, and divided
-into groups of equal size. Runs need their masks and client scores: `--write_masks=npz
---client_scores`.
+The clients of each run are ranked by the share of rounds in which they are available, or by the
+typical seconds of their device, and divided into groups of equal size. Runs need client scores and
+their masks, or a delivery with a clock: `--client_scores --write_masks=npz`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there, read_client_scores
+from f3ast_tff.records.results import read_selection, read_summary
 
 # Groups of clients, from the rarest to the most present.
 GROUPS = 5
@@ -44,17 +45,19 @@ class ByPresence:
     """Accuracy of groups of clients, for one method.
 
     Attributes:
-        presence: Mean share of rounds in which the clients of a group are available, in [0, 1],
-            `float64 [GROUPS]`, rising.
+        presence: Mean share of rounds in which the clients of a group are available, in [0, 1], or
+            mean typical seconds of their devices, `float64 [GROUPS]`, rising.
         accuracy: Mean accuracy of a group's clients, by run, in [0, 1], `float64 [R, GROUPS]`.
         fewest_scored: Number of clients with a test example, in the run with the fewest.
         num_clients: Number of clients N.
+        by_seconds: Whether clients are ranked by seconds.
     """
 
     presence: np.ndarray
     accuracy: np.ndarray
     fewest_scored: int
     num_clients: int
+    by_seconds: bool = False
 
     @property
     def mean(self) -> np.ndarray:
@@ -80,27 +83,47 @@ def by_presence(folders: Sequence[Path]) -> ByPresence:
     Raises:
         RunsError: If a run lacks masks or scores of its clients, or a file of them is damaged.
     """
-    found = [_of_run(folder) for folder in folders]
+    return _joined([_of_run(folder, by_seconds=False) for folder in folders])
+
+
+def by_speed(folders: Sequence[Path]) -> ByPresence:
+    """Reads finished runs of one method; clients are ranked by `client_seconds`, the fastest first.
+
+    Args:
+        folders: Folders of runs that differ in their draws, at least one.
+
+    Raises:
+        RunsError: If a run lacks scores of its clients, its delivery has no clock, or a file is
+            damaged.
+    """
+    return _joined([_of_run(folder, by_seconds=True) for folder in folders])
+
+
+def _joined(found: Sequence[ByPresence]) -> ByPresence:
     return ByPresence(
         np.mean([each.presence for each in found], axis=0),
         accuracy=np.concatenate([each.accuracy for each in found]),
         fewest_scored=min(each.fewest_scored for each in found),
         num_clients=found[0].num_clients,
+        by_seconds=found[0].by_seconds,
     )
 
 
-def _of_run(folder: Path) -> ByPresence:
+def _of_run(folder: Path, by_seconds: bool) -> ByPresence:
     """One run after its last round."""
+    lacks = "a delivery with a clock" if by_seconds else "masks (--write_masks)"
     try:
-        masks, scores = masks_there(folder), read_client_scores(folder)
-        if not masks or not scores:
-            raise RunsError(
-                f"{folder} lacks masks or client scores: --write_masks, --client_scores"
-            )
-        presence, last = read_masks(masks[0]).mean(), scores[max(scores)]
+        scores = read_client_scores(folder)
+        if by_seconds:
+            presence = read_selection(folder, read_summary(folder)).get("client_seconds")
+        else:
+            masks = masks_there(folder)
+            presence = read_masks(masks[0]).mean() if masks else None
     except (DataError, OSError, ValueError) as error:
         raise RunsError(f"damaged run: {error}") from error
-    accuracy = last["accuracy"]
+    if presence is None or not scores:
+        raise RunsError(f"{folder} lacks client scores (--client_scores) or {lacks}")
+    accuracy = scores[max(scores)]["accuracy"]
     if len(accuracy) != len(presence):
         raise RunsError(f"{folder}: {len(accuracy)} test clients, {len(presence)} train")
     # A client without test examples has no accuracy.
@@ -110,7 +133,7 @@ def _of_run(folder: Path) -> ByPresence:
     of_presence, of_accuracy = (
         np.array([each[group].mean() for group in groups]) for each in (presence, accuracy)
     )
-    return ByPresence(of_presence, of_accuracy[None], len(scored), len(accuracy))
+    return ByPresence(of_presence, of_accuracy[None], len(scored), len(accuracy), by_seconds)
 
 
 def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
@@ -158,11 +181,15 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
     )
     left_out = [each for each in methods.values() if each.fewest_scored < each.num_clients]
     said = [f"{each.fewest_scored} of {each.num_clients} clients are scored" for each in left_out]
-    under = "\n".join(["share of rounds in which they are there", *said[:1]])
+    by_seconds = any(each.by_seconds for each in methods.values())
+    what = "seconds of their device" if by_seconds else "share of rounds in which they are there"
+    under = "\n".join([what, *said[:1]])
     panel.set_xlabel(under, fontsize=size, color=text)
     panel.set_ylabel("accuracy on their data", fontsize=size, color=text)
-    for axis in (panel.xaxis, panel.yaxis):
+    for axis in (panel.yaxis,) if by_seconds else (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if by_seconds:
+        panel.set_xscale("log")
     panel.tick_params(colors=text, labelsize=size)
     panel.grid(color=_GRID[ground], linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
@@ -171,7 +198,8 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
     panel.legend(
         handles[::-1],
         labels[::-1],
-        loc="lower right",
+        # Where the lines are seldom: the last groups are the most present, or the slowest.
+        loc="lower left" if by_seconds else "lower right",
         frameon=False,
         labelcolor=text,
         fontsize=size,

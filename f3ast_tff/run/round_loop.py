@@ -285,7 +285,8 @@ class _Run:
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
         p, names = self.experiment.p, self.experiment.client_names
-        clients = {} if p is None else {"p": np.asarray(p, np.float64)}
+        clients = dict(self.experiment.of_clients)
+        clients |= {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
         scored = self.folder is not None and self.folder.file(CLIENT_SCORES).exists()
         tested = self.experiment.test_client_names if scored else None

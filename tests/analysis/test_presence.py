@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.presence import ByPresence, by_presence, draw_presence
+from f3ast_tff.analysis.presence import ByPresence, by_presence, by_speed, draw_presence
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.availability.logs.mask_files import write_masks
 from f3ast_tff.engines.engine import ClientScores
@@ -46,8 +46,22 @@ def test_clients_are_ranked_by_presence_and_those_without_scores_left_out(tmp_pa
     assert by_presence(folders[:1]).margin.tolist() == [0] * 5
 
 
+def test_clients_are_ranked_by_speed(tmp_path: Path) -> None:
+    """Client k takes 5 - k seconds; the accuracies of the ranked groups are .5, .4, .3, .2, .1."""
+    folder = run(tmp_path / "a", [1.0, 2.0, 3.0, 4.0, 5.0, 0.0], [1] * 6)
+    np.savez(folder / "selection.npz", client_seconds=np.array([5.0, 4, 3, 2, 1, 9]))
+    found = by_speed([folder])
+    np.testing.assert_allclose(found.presence, [1, 2, 3, 4, 5])
+    np.testing.assert_allclose(found.mean, [0.5, 0.4, 0.3, 0.2, 0.1])
+    light, _ = draw_presence({"A": found}, "By speed", tmp_path / "speed.svg")
+    assert "<!-- seconds of their device -->" in light.read_text()
+    np.savez(folder / "selection.npz", p=np.ones(6))
+    with pytest.raises(RunsError, match="lacks client scores .* or a delivery with a clock"):
+        by_speed([folder])
+
+
 def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunsError, match="lacks masks or client scores"):
+    with pytest.raises(RunsError, match="lacks client scores .* or masks"):
         by_presence([tmp_path])
     folder = run(tmp_path / "a", [1.0] * 6, [1] * 6)
     (folder / "masks.npz").write_bytes(b"no")
