@@ -35,6 +35,8 @@ DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": Fal
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
+# Setting that names a method in tables.
+METHOD_NAME = "method_name"
 # Kinds whose component every page names.
 _SHOWN = ("task", "algorithm", "availability")
 SETTINGS = {
@@ -110,8 +112,10 @@ class Run:
     def display(self, kind: str) -> str:
         """Returns the name of the chosen component of a kind in tables and figures.
 
-        An algorithm's is `PLAIN_MEAN` if the aggregation makes it that.
+        An algorithm's is `method_name`, if given, or `PLAIN_MEAN` if the aggregation makes it that.
         """
+        if kind == "algorithm" and (given := self.settings.get(METHOD_NAME)):
+            return str(given)
         plain = kind == "algorithm" and is_plain_mean(self.settings)
         return PLAIN_MEAN if plain else self.components[kind]["display"]
 

@@ -105,6 +105,8 @@ class Simulation:
     def _said(self) -> list[tuple[str, str]]:
         components, settings = self.configuration.components, self.configuration.settings
         said = [(kind, components[kind].display) for kind in ("task", "algorithm", "availability")]
+        if (name := settings.get("method_name")) is not None:
+            said[1] = ("algorithm", name)
         said.append(("N", str(len(self.selection["p"]))))
         constraint = settings.get("clients_per_round") or settings.get("constraint")
         done = f"{self.summary['rounds']} of " if self.was_stopped else ""

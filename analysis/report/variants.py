@@ -9,6 +9,7 @@ from typing import Any
 
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying, varying_within
+from f3ast_tff.analysis.runs import METHOD_NAME
 from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""
@@ -66,7 +67,8 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
 
     An aggregation that is not the algorithm's own is always included.
 
-    If presets differ, readings that follow from the preset are left out: the preset names them.
+    If presets differ, readings that follow from the preset are left out: the preset names them. A
+    method that the user named is told apart by its name.
     """
     found: dict[RunGroup, dict[str, Any]] = {}
     for members in partition(groups, ["algorithm"]):
@@ -78,6 +80,13 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
             if "aggregation" not in shown and group.first.has_other_aggregation:
                 shown.append("aggregation")
             found[group] = {name: group.setting(name) for name in shown}
+        for name in {g.first.settings.get(METHOD_NAME) for g in members} - {None}:
+            named = [g for g in members if g.first.settings.get(METHOD_NAME) == name]
+            if not varying(named, {each for g in named for each in g.own}):
+                # Its name says what its own settings would.
+                for g in named:
+                    told = found[g].items()
+                    found[g] = {n: v for n, v in told if n not in g.method_settings}
     return {group: found[group] for group in groups}
 
 
