@@ -15,7 +15,7 @@ import numpy as np
 from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
-from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.files.counted_warnings import warnings_counted
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.records.metrics import Row, shown_scores, users_said

@@ -22,7 +22,7 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.files.counted_warnings import warnings_counted
 from f3ast_tff.records.metrics import users_said
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate

@@ -87,7 +87,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict) or not _are_numbers(content.get("final")):
         raise DamagedResult(f"{path} is damaged: it is no summary")
     counts = {name: content[name] for name in _NUMBERS if name in content}
-    if "round" not in content["final"] or not _are_numbers(counts):
+    if not _are_numbers(counts):
         raise DamagedResult(f"{path} is damaged: it has a count that is no number")
     if _OWN in content or _FILES in content:
         sealed, files = content.pop(_OWN, None), content.get(_FILES)
@@ -101,7 +101,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 def _are_numbers(values: Any) -> bool:
     """Whether a value is an object of numbers, or `None` for numbers that are not finite."""
     return isinstance(values, dict) and all(
-        each is None or isinstance(each, (int, float)) and abs(each) < math.inf
+        each is None or isinstance(each, float) or isinstance(each, int) and abs(each) < 2**63
         for each in values.values()
     )
 
