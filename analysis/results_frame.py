@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import textwrap
@@ -33,10 +34,11 @@ from f3ast_tff.analysis.run_groups import (
 )
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, RunsError, load_runs
 from f3ast_tff.analysis.score_directions import check_score, score_of_objective, scores_in
-from f3ast_tff.analysis.texts import spread_text
+from f3ast_tff.analysis.texts import spread_text, users_scored
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.core.errors import ParameterError
 
+_LOG = logging.getLogger(__name__)
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 _WIDTH = 100
 # A score that the runs of a group do not have.
@@ -182,6 +184,8 @@ class Results(pd.DataFrame):
         if not isinstance(period, int) and period not in PERIODS:
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
         groups = self.methods.groups
+        if score.startswith("user_") and (left_out := users_scored(groups, if_not_all=True)):
+            _LOG.warning(left_out)
         if at is not None:
             may_differ = [*may_differ, *at.theirs(groups)]
             score, groups = at.score_of(score), at.cut(groups)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.cli.main import main
 from f3ast_tff.records.results import read_summary, seal, without_seal
 from f3ast_tff.records.run_folder import read_config
@@ -55,7 +56,7 @@ def test_every_client_of_two_rows_is_scored_by_default(
 
 
 def test_a_run_a_comparison_and_a_report_warn_of_clients_left_out(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     for algorithm in ("fedavg", "f3ast"):
         for seed in range(3):
@@ -70,6 +71,8 @@ def test_a_run_a_comparison_and_a_report_warn_of_clients_left_out(
     page = " ".join((tmp_path / "report/report.md").read_text().split()).replace("\\", "")
     # With the verdicts, and in the summary.
     assert page.count(warning) == 2
+    read_results(runs).differences(score="user_loss")
+    assert any(warning in message for message in caplog.messages)
     # A run of an older version does not say whom it is over.
     folder = next((tmp_path / "runs").glob("*fedavg*seed0"))
     older = {n: v for n, v in (read_summary(folder) or {}).items() if not n.startswith("clients_")}
