@@ -18,7 +18,7 @@ from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_
 
 _Flags = TypeVar("_Flags")
 # Flags whose names may be left out before the first value.
-_FIRST = {"runs": "a folder of runs", "scores": "a table of scores"}
+_FIRST = {"runs": "a folder of runs", "scores": "a table of scores", "target": "a target"}
 
 
 def command(

@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
     "judge": "verdicts on anybody's table of scores",
+    "audit": "whom the model of your own server is of when clients come and go, Flower or not",
     "example": "writes an example file into this folder, or lists them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",

@@ -1,0 +1,1 @@
+"""Audits a server for clients that come and go: `audit`."""

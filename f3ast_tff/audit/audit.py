@@ -1,0 +1,128 @@
+"""The audit of a target: all schedules, all checks; an error or a hang is a finding."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.audit.check_replies import check_broken, check_empty
+from f3ast_tff.audit.check_rounds import check_course, course_of
+from f3ast_tff.audit.check_server import (
+    check_determinism,
+    check_fraction,
+    check_liveness,
+    check_memory,
+    check_restart,
+)
+from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weights
+from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
+from f3ast_tff.audit.plays import NoStepError, step
+from f3ast_tff.audit.schedules import schedules
+from f3ast_tff.audit.targets import Target, target_of
+from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
+from f3ast_tff.audit.world import EXAMPLES
+
+ROUNDS = 300
+
+
+def audit(
+    target: Any,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    objective: str | None = None,
+    log: np.ndarray | None = None,
+    rounds: int = ROUNDS,
+) -> Audit:
+    """Returns the audit of a server.
+
+    Args:
+        target: Function, class, object, Flower strategy, or a text; see `targets.target_of`.
+        arguments: Arguments of a class.
+        objective: Objective that the target states, of `targets.OBJECTIVES`.
+        log: Masks of the user's log, `bool [T, N]`; `None` for none.
+        rounds: Rounds of each schedule, at least 100.
+
+    Raises:
+        ParameterError: If the target cannot be imported or made.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.audit.audit import audit
+        >>> def aggregate(model, updates, weights):
+        ...     return model + np.mean(updates, axis=0)
+        >>> [found.check for found in audit(aggregate, rounds=100).wrong()]
+        ['weights', 'scale']
+    """
+    begun = time.perf_counter()
+    found = target if isinstance(target, Target) else target_of(target, arguments, objective)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        rule = rule_of(found, EXAMPLES)
+        weights, findings = [], [*_kind(found, rule)]
+        if rule.kind == UNKNOWN:
+            findings += check_fraction(found)
+        else:
+            weights = _weights(found, rule, log, rounds)
+            replaced = any(each.verdict == WRONG for each in findings)
+            findings += _findings(found, rule, weights, rounds, replaced)
+    order = list(CHECKS)
+    findings.sort(key=lambda each: order.index(each.check))
+    named = [] if rule.kind == ROBUST or any("replaced" in each.found for each in findings) else weights
+    return Audit(found, rule, named, findings, time.perf_counter() - begun)
+
+
+def _weights(target: Target, rule: Rule, log: np.ndarray | None, rounds: int) -> list[Weights]:
+    scale = 0.1 * rule.clip if np.isfinite(rule.clip) else 1.0
+    found = []
+    for schedule in schedules(rounds, log=log):
+        n = schedule.masks.shape[1]
+        examples = EXAMPLES if n == len(EXAMPLES) else np.full(n, 20.0)
+        found.append(weights_in(target, schedule, examples, rounds, scale=scale))
+    return found
+
+
+def _kind(target: Target, rule: Rule) -> Iterator[Finding]:
+    if rule.kind == UNKNOWN:
+        about = f"a first round with all {len(EXAMPLES)} clients fails: {rule.error}"
+        fewer = f"The audit has {len(EXAMPLES)} clients: give least numbers of clients below that."
+        waits = (target.least or 0) > len(EXAMPLES)
+        yield Finding("liveness", WRONG, about, fewer if waits else "")
+        return
+    n = len(EXAMPLES)
+    updates = np.random.default_rng(0).standard_normal((n, 4 * n))
+    try:
+        low, high = (step(target, updates, EXAMPLES, start=start) for start in (0.0, 8.0))
+    except NoStepError as error:
+        yield Finding("scale", OPEN, f"a step is not seen: {error}")
+        return
+    value = float(np.linalg.norm(high - low) / max(np.linalg.norm(low), 1e-30))
+    if value > 0.05:
+        about = f"the same updates move a model of 8 otherwise than one of 0, by {value:.1f} steps"
+        advice = "Return the model plus the mean update, not the mean update."
+        yield Finding("scale", WRONG, f"the model is replaced: {about}", advice, value)
+    else:
+        yield Finding("scale", RIGHT, "a step is the same from any model", value=value)
+
+
+def _findings(
+    target: Target, rule: Rule, weights: list[Weights], rounds: int, replaced: bool
+) -> Iterator[Finding]:
+    independent = schedules(rounds)[1]
+    # A model that is replaced in each round has no weights, and its steps say nothing.
+    if not replaced:
+        yield from check_weights(target, rule, weights, EXAMPLES)
+        yield from check_presence(weights)
+        yield from check_axes(target, independent, rule, EXAMPLES, rounds)
+        yield from check_course(target, rule, course_of(target, rule, EXAMPLES))
+        yield from check_empty(target, EXAMPLES)
+        yield from check_broken(target, rule, EXAMPLES)
+    yield from check_liveness(target, weights, EXAMPLES)
+    yield from check_fraction(target)
+    yield from check_memory(target, EXAMPLES)
+    yield from check_restart(target, EXAMPLES)
+    yield from check_determinism(target, independent, EXAMPLES, rule)

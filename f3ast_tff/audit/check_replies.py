@@ -1,0 +1,195 @@
+"""Rounds without replies, and replies that are empty, broken or in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from f3ast_tff.audit.findings import NOTE, RIGHT, WRONG, Finding
+from f3ast_tff.audit.functions import NOT_FINITE
+from f3ast_tff.audit.plays import played
+from f3ast_tff.audit.targets import Target
+from f3ast_tff.audit.weights import DENSE, LINEAR, Rule
+from f3ast_tff.audit.world import (
+    VARIANCE,
+    WEIGHTS,
+    Clients,
+    Fixed,
+    Reply,
+    Schedule,
+    Trace,
+    everybody,
+    optima,
+    start_model,
+)
+
+_CHECK = "replies"
+_SAME = 1e-4
+# Round of a broken reply, and its client.
+_AT, _OF = 4, 5
+
+
+def check_empty(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    """Judges rounds in which nobody is there, and rounds that lose all replies."""
+    n = len(examples)
+    masks = np.ones((60, n), bool)
+    masks[10:15] = False
+    answer = _answer(examples, lambda t, reply: [] if t in (25, 26) else [reply])
+    trace = played(target, Schedule("nobody", masks), answer, 32, start_model(DENSE * n, 1.0))
+    empty = [t for t, found in enumerate(trace.delivered) if not found]
+    if trace.ended:
+        yield Finding("scale", WRONG, f"rounds without replies end it: {trace.ended}", _GUARD)
+        return
+    if failed := [trace.errors[t + 1] for t in empty if t + 1 in trace.errors]:
+        nan = NOT_FINITE in failed[0]
+        said = f"rounds without replies fail: {failed[0]}"
+        said += "" if nan else "; the caller keeps the model"
+        yield Finding("scale", WRONG if nan else NOTE, said, _GUARD)
+    steps = np.abs(np.diff(trace.flat(), axis=0, prepend=1.0)).sum(axis=1)
+    usual = float(np.median(steps[[t for t in range(5, 10) if t not in empty]]))
+    if not empty or failed:
+        return
+    moved = float(np.max(steps[empty]) / usual) if np.isfinite(steps).all() else np.inf
+    after = steps[[t + 1 for t in empty if t + 1 < len(steps) and t + 1 not in empty]]
+    found = f"in rounds without replies the model moves {moved:.2f} of a usual step, "
+    found += f"in the round after {float(after.max() / usual):.2f}"
+    if moved <= 0.01:
+        yield Finding("scale", RIGHT, found, value=moved)
+    elif moved <= 1 and steps[empty[1]] < 0.97 * steps[empty[0]]:
+        yield Finding("scale", NOTE, f"{found}: momentum goes on", value=moved)
+    else:
+        verdict = RIGHT if target.objective == "latest" and moved <= 1.05 else WRONG
+        yield Finding("scale", verdict, found, _GUARD, moved)
+
+
+_GUARD = "Return the model as it is when no reply arrived."
+
+
+def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
+    """Judges replies with 0 examples, NaN, and of another shape."""
+    n = len(examples)
+    none = played(target, everybody(9, n), _answer(0 * examples), 3, start_model(DENSE * n))
+    yield _of_zero(target, none)
+    some = examples.copy()
+    some[_OF] = 0
+    trace = played(target, everybody(9, n), _answer(some), 3, start_model(DENSE * n))
+    if trace.ended or trace.errors or not np.isfinite(trace.flat()).all():
+        why = trace.ended or next(iter(trace.errors.values()), "the model is not finite")
+        yield Finding(_CHECK, WRONG, f"a reply with 0 examples beside others: {why}")
+    yield from _of_nan(target, examples)
+
+    def longer(t: int, reply: Reply) -> list[Reply]:
+        if t != _AT or reply.client != _OF:
+            return [reply]
+        return [replace(reply, model={**reply.model, WEIGHTS: np.ones(3, np.float32)})]
+
+    trace = played(target, everybody(20, n), _answer(examples, longer), 6, start_model(DENSE * n))
+    broken = trace.ended or trace.errors.get(_AT, "")
+    moves = len(trace.models) == 6 and trace.models[5][WEIGHTS].shape == (DENSE * n,)
+    moves = moves and not np.array_equal(trace.models[5][WEIGHTS], trace.models[4][WEIGHTS])
+    if broken and not trace.ended:
+        yield Finding(_CHECK, RIGHT, f"a reply of another shape is refused: {broken}")
+    elif trace.ended or not moves:
+        why = trace.ended or "the model has another shape, or stays, from then on"
+        advice = "Compare names and shapes with the model's, and leave the reply out."
+        yield Finding(_CHECK, WRONG, f"a reply of another shape ends it: {why}", advice)
+    else:
+        yield Finding(_CHECK, RIGHT, "a reply of another shape does not end it")
+    yield from _of_order(target, rule, examples)
+    if target.messages:
+        yield _of_buffers(target, examples)
+
+
+def _of_zero(target: Target, trace: Trace) -> Finding:
+    name = "num-examples of 0 from all"
+    advice = "Leave the model as it is when the examples sum to 0."
+    if trace.ended:
+        return Finding(_CHECK, WRONG, f"{name} ends it: {trace.ended}", advice)
+    if trace.errors:
+        return Finding(_CHECK, NOTE, f"{name} is an error: {trace.errors[1]}", advice)
+    if not np.isfinite(trace.flat()).all():
+        return Finding(_CHECK, WRONG, f"{name} makes the model NaN", advice)
+    return Finding(_CHECK, RIGHT, f"{name} leaves a finite model")
+
+
+def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    """A reply of NaN, then the same server from a good model."""
+    n, server = len(examples), target.make()
+
+    def spoilt(t: int, reply: Reply) -> list[Reply]:
+        if t != _AT or reply.client != _OF:
+            return [reply]
+        nothing = np.full_like(reply.model[WEIGHTS], np.nan)
+        return [replace(reply, model={**reply.model, WEIGHTS: nothing})]
+
+    model, usual = start_model(DENSE * n), _answer(examples)
+    first = played(
+        target, everybody(20, n), _answer(examples, spoilt), 6, model, server=server
+    )
+    again = played(target, everybody(20, n), usual, 4, model, server=server)
+    fresh = played(target, everybody(20, n), usual, 4, model)
+    if first.ended:
+        yield Finding(_CHECK, WRONG, f"a reply of NaN ends it: {first.ended}", _FILTER)
+        return
+    whole = np.isfinite(first.flat()).all(axis=1)
+    went_on = bool(again.models) and np.isfinite(again.flat()).all() and not again.ended
+    usual_step = np.linalg.norm(fresh.flat()[-1]) if fresh.models else 0.0
+    moves = went_on and np.linalg.norm(again.flat()[-1]) > 0.05 * usual_step
+    if not moves or whole[_AT - 1] and not whole.all():
+        how = "is NaN" if not went_on or not whole.all() else "stays"
+        found = f"a reply of NaN stays in the server's state: from a good model on, the model {how}"
+        yield Finding(_CHECK, WRONG, found, "Check replies before they reach momentum or caches.")
+    elif not whole.all():
+        found = "a reply of NaN makes the model NaN"
+        verdict = WRONG if target.messages else NOTE
+        said = ", and the run is lost" if target.messages else "; the server's state stays finite"
+        yield Finding(_CHECK, verdict, found + said, _FILTER)
+    else:
+        yield Finding(_CHECK, RIGHT, "a reply of NaN leaves a finite model")
+
+
+_FILTER = "Leave replies out that are not finite."
+
+
+def _of_order(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
+    n = len(examples)
+    one, other = (
+        played(target, everybody(20, n), _answer(examples), 5, start_model(DENSE * n), order=order)
+        for order in (None, 1)
+    )
+    if len(one.models) != 5 or len(other.models) != 5:
+        return
+    a, b = one.flat(), other.flat()
+    value = float(np.abs(a - b).max() / max(np.abs(a).max(), 1e-30))
+    found = f"the same replies in another order change the model by {value:.1e} of its size"
+    verdict = RIGHT if value <= _SAME else WRONG if rule.kind == LINEAR else NOTE
+    advice = "" if value <= _SAME else "Sort replies by client before they are combined."
+    yield Finding("determinism", verdict, found, advice, value)
+
+
+def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
+    """A running variance must stay between the clients', which are 1 to 1 + (N - 1) / 10."""
+    n = len(examples)
+    masks = np.random.default_rng(0).random((80, n)) < 0.7
+    masks[:, -2:] = True
+    answer = Clients(optima(n, DENSE * n, 0), examples)
+    model = start_model(DENSE * n, buffers=True)
+    trace = played(target, Schedule("buffers", masks), answer, 40, model)
+    if not trace.models:
+        return Finding(_CHECK, WRONG, f"a model with a running variance ends it: {trace.ended}")
+    kept = np.array([float(each[VARIANCE][0]) for each in trace.models])
+    low, high = float(kept.min()), float(kept.max())
+    found = f"a running variance, of clients 1 to {0.9 + n / 10:.1f}, goes from {low:.2f} to {high:.2f}"
+    if not (low >= 1 - _SAME and high <= 0.9 + n / 10 + _SAME):
+        advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
+        return Finding(_CHECK, WRONG, found, advice, low)
+    return Finding(_CHECK, RIGHT, found, value=low)
+
+
+def _answer(
+    examples: np.ndarray, spoilt: Callable[[int, Reply], list[Reply]] | None = None
+) -> Fixed:
+    return Fixed(optima(len(examples), DENSE * len(examples), 0), examples, spoilt)
+

@@ -1,0 +1,189 @@
+"""One course of rounds in which clients leave, return, and lose replies; steps and their weights.
+
+Clients always reply the model plus their own update u_k; the u_k are orthogonal, so that a round's
+step is sum_k l_k u_k with weights l_k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
+from f3ast_tff.audit.plays import played
+from f3ast_tff.audit.targets import Target
+from f3ast_tff.audit.weights import CLIPS, DENSE, LINEAR, Rule
+from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_of, start_model
+
+# Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
+_ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 3
+_WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
+_LOSERS, _REPEATS = range(4), 5
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Steps of a server in the course.
+
+    Attributes:
+        steps: Moves of the model, `float64 [R, d]`.
+        updates: Updates of the clients, `float64 [N, d]`.
+        trace: What the server did.
+        few: Clients that are there in the rounds of few.
+    """
+
+    steps: np.ndarray
+    updates: np.ndarray
+    trace: Trace
+    few: int
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """l_k of each round, `float64 [R, N]`."""
+        return np.asarray(self.steps @ np.linalg.pinv(self.updates))
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Shares of the delivered clients by examples, `float64 [R, N]`."""
+        found = np.zeros((len(self.steps), len(self.updates)))
+        for t, delivered in enumerate(self.trace.delivered):
+            for k, share in shares_of(delivered).items():
+                found[t, k] = share
+        return found
+
+    def part(self, first: int, length: int) -> np.ndarray:
+        """The last rounds of a part, which begins after `first` rounds, with any reply."""
+        places = np.arange(first, min(first + length, len(self.steps)))
+        return places[self.shares[places].sum(axis=1) > 0][-5:]
+
+
+def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
+    """Plays the course; updates are short beside a clip."""
+    n, few = len(examples), min(max(2, target.least or 0), len(examples))
+    parts = [(_ALL, range(n)), (_AWAY, range(1, n)), (_BACK, range(n)), (_FEW, range(n - few, n))]
+    parts.append((_REST + _LOST + _AFTER + _TWICE + 100, range(n)))
+    masks = np.concatenate([np.tile(np.isin(range(n), there), (m, 1)) for m, there in parts])
+    begin = _ALL + _AWAY + _BACK + _FEW + _REST
+    twice = begin + _LOST + _AFTER
+
+    def spoilt(t: int, reply: Reply) -> list[Reply]:
+        if begin < t <= begin + _LOST and reply.client in _LOSERS:
+            return []
+        return [reply, reply] if t > twice and reply.client == _REPEATS else [reply]
+
+    length = 0.1 * rule.clip if math.isfinite(rule.clip) else 1.0
+    updates = optima(n, DENSE * n, 0, length)
+    answer = Fixed(updates, examples, spoilt)
+    trace = played(
+        target, Schedule("the course", masks), answer, twice + _TWICE, start_model(DENSE * n)
+    )
+    models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
+    return Course(np.diff(models, axis=0), updates, trace, few)
+
+
+def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding]:
+    """Judges the scale of rounds, the returning client, and lost and repeated replies."""
+    last = course.trace.ended or next(iter(course.trace.errors.values()), "")
+    if last or not np.isfinite(course.steps).all():
+        why = last or "the model is not finite"
+        yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
+        return
+    if rule.kind not in (LINEAR, CLIPS):
+        yield _lengths(course)
+        return
+    away, usual = _ALL + _AWAY, course.part(0, _ALL)
+    sums, weights, shares = course.weights.sum(axis=1), course.weights, course.shares
+    whole = float(sums[usual].mean())
+    of_all = target.objective in ("all", "latest")
+    few = course.part(away + _BACK, _FEW)
+    lost = course.part(away + _BACK + _FEW + _REST, _LOST)
+    error = float(sums[usual].std() / max(abs(whole), 1e-12))
+    yield _ratio(
+        float(sums[few].mean() / whole),
+        f"a round with {course.few} of {len(course.updates)} clients",
+        error,
+        chosen=of_all,
+    )
+    yield _ratio(
+        float(sums[lost].mean() / whole), "a round that loses half of its replies", error, of_all
+    )
+    about = f"weights of a round with all clients sum to {whole:.2f}"
+    off = abs(whole - 1) > _WEIGHT
+    yield Finding("scale", NOTE if off else RIGHT, about, value=whole)
+    with np.errstate(all="ignore"):
+        own = weights[:, 0] / shares[:, 0]
+    before = np.flatnonzero(shares[:_ALL, 0] > 0)[5:]
+    usual_own = float(np.median(own[before])) if len(before) else math.nan
+    left = course.part(_ALL, _AWAY)
+    mean_share = float(shares[before, 0].mean()) if len(before) else math.nan
+    stale = float(weights[left, 0].mean() / (usual_own * mean_share))
+    gone = [k for k in _LOSERS if (shares[usual, k] > 0).any()]
+    cached = float(weights[lost][:, gone].sum(axis=1).mean() / weights[usual][:, gone].sum(1).mean())
+    yield _stale("returning", stale, "after 50 rounds away a client has", target)
+    yield _stale("replies", cached, "clients whose replies are lost have", target)
+    back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
+    if not back or not math.isfinite(usual_own):
+        yield Finding("returning", OPEN, "the returning client was not chosen in six rounds")
+    else:
+        yield _return(float(own[back[0]] / usual_own), of_all)
+    yield _repeated(target, course)
+
+
+def _lengths(course: Course) -> Finding:
+    """The length of the step at a return, for rules without weights."""
+    lengths = np.linalg.norm(course.steps, axis=1)
+    at = _ALL + _AWAY
+    ratio = float(lengths[at : at + 3].max() / max(np.median(lengths[at - 10 : at]), 1e-30))
+    about = f"at a client's return the step is {ratio:.2f} times the usual one"
+    return Finding("returning", RIGHT if ratio < 2 else WRONG, about, value=ratio)
+
+
+def _ratio(value: float, who: str, error: float, chosen: bool) -> Finding:
+    found = f"{who} moves the model {value:.2f} times as far along the updates as one with all"
+    if abs(value - 1) <= max(_WEIGHT, 4 * error):
+        return Finding("scale", RIGHT, found, value=value, error=error)
+    if chosen:
+        return Finding("scale", NOTE, f"{found}, as weights p / r of a sum do", "", value, error)
+    advice = "Divide by the examples of the replies that arrived; a missing reply is no reply of 0."
+    return Finding("scale", WRONG, found, advice, value, error)
+
+
+def _stale(check: str, value: float, who: str, target: Target) -> Finding:
+    found = f"{who} {value:.2f} of their usual weight in a step"
+    if target.objective == "latest":
+        return Finding(check, RIGHT if value > _WEIGHT else NOTE, found, value=value)
+    if not abs(value) <= _WEIGHT:
+        advice = "Do not put kept arrays in place of a missing reply; leave the client out."
+        return Finding(check, WRONG, found, advice, value)
+    return Finding(check, RIGHT, found, value=value)
+
+
+def _return(value: float, of_all: bool) -> Finding:
+    found = f"in its first step after 50 rounds away a client counts {value:.2f} times as usual"
+    if abs(value) > _TWICE_AS_FAR:
+        if of_all:
+            about = f"{found}, as a weight p / r does"
+            return Finding("returning", NOTE, about, "", value)
+        advice = "Count a returning client once: its new reply in place of its kept one."
+        return Finding("returning", WRONG, found, advice, value)
+    if value < 1 / _TWICE_AS_FAR:
+        return Finding("returning", NOTE, f"{found}: momentum of the others", value=value)
+    return Finding("returning", RIGHT, found, value=value)
+
+
+def _repeated(target: Target, course: Course) -> Finding:
+    if not target.knows_clients:
+        about = "which client a reply is of is not told to the function: twice is not seen"
+        return Finding("replies", OPEN, about)
+    first = len(course.steps) - _TWICE
+    now, usual = course.weights[first], course.weights[: _ALL][course.shares[: _ALL, _REPEATS] > 0]
+    if not course.shares[first, _REPEATS] or not len(usual):
+        return Finding("replies", OPEN, "the client whose reply comes twice was not chosen")
+    with np.errstate(all="ignore"):
+        value = float(now[_REPEATS] / np.median(usual[:, _REPEATS]))
+    found = f"a reply that arrives twice counts {value:.2f} times"
+    return Finding("replies", NOTE if value > _TWICE_AS_FAR else RIGHT, found, value=value)

@@ -1,0 +1,131 @@
+"""Whom the model is of: weights in each schedule against the objective that the rule states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
+from f3ast_tff.audit.plays import NoStepError
+from f3ast_tff.audit.targets import OBJECTIVES, Target
+from f3ast_tff.audit.weights import (
+    ADAPTIVE,
+    CLIPS,
+    LINEAR,
+    ROBUST,
+    Rule,
+    Weights,
+    apart,
+    influence,
+    weights_in,
+)
+from f3ast_tff.audit.world import Schedule
+
+_CHECK = "weights"
+# Distances from the objective above which weights are wrong, in errors and as such.
+_ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.06
+_ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
+
+
+def check_weights(
+    target: Target, rule: Rule, found: Sequence[Weights], examples: np.ndarray
+) -> Iterator[Finding]:
+    """Judges the weights in all schedules; says so where a rule has none."""
+    if rule.kind == ROBUST:
+        yield from _influence(target, examples)
+        return
+    named = [each for each in found if each.named]
+    unnamed = [each.schedule for each in found if not each.named]
+    if unnamed:
+        about = "R^2 is below .95, or there are too few rounds, in: "
+        yield Finding(_CHECK, OPEN, f"no weights are named: {about}{', '.join(unnamed)}")
+    if not named:
+        return
+    said = OBJECTIVES[target.objective]
+    if target.objective in ("all", "latest"):
+        yield _nearer(target, named, said)
+        return
+    loose = _EXACT if rule.kind == LINEAR else _LOOSE
+    far = [w for w in named if w.distance > max(loose, _ERRORS * w.distance_error)]
+    worst = max(far or named, key=lambda w: w.distance)
+    value, error = worst.distance, worst.distance_error
+    number = f"{value:.3f} of the weight is elsewhere in {worst.schedule}"
+    if not far:
+        about = f"the mean of {said}: at most {number}, of {len(named)} schedules"
+        yield Finding(_CHECK, RIGHT, about, value=value, error=error)
+        return
+    advice = (
+        f"Weigh each reply that arrives by its examples over their sum. If another objective is "
+        f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
+    )
+    schedules = ", ".join(w.schedule for w in far)
+    about = f"not the mean of {said}: {number} (wrong in: {schedules})"
+    yield Finding(_CHECK, WRONG, about, advice, value, error)
+
+
+def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
+    """Says what a mean of those present makes of the rare clients."""
+    for each in found:
+        if each.schedule == "independent" and each.named:
+            value = apart(each.omega, each.p)
+            about = f"from the shares of the examples of all clients: {value:.2f} of the weight is"
+            about += f" elsewhere; from shares of presence {apart(each.omega, _by_presence(each)):.2f}"
+            yield Finding(_CHECK, NOTE, about, value=value)
+
+
+def check_axes(
+    target: Target, schedule: Schedule, rule: Rule, examples: np.ndarray, rounds: int
+) -> Iterator[Finding]:
+    """Rotates the optima of a rule that depends on the axes; scales those of one that clips."""
+    if rule.kind == ADAPTIVE:
+        turned = [
+            weights_in(target, schedule, examples, rounds, rotation=n) for n in _ROTATIONS
+        ]
+        named = [each.omega for each in turned if each.named]
+        if len(named) > 1:
+            spread = float(np.std(named, axis=0, ddof=1).max())
+            about = f"steps depend on the axes: over {len(named)} directions of the optima a weight strays by"
+            yield Finding(_CHECK, NOTE, f"{about} {spread:.3f}", value=spread)
+    if rule.kind == CLIPS:
+        for factor in _CLIPS:
+            one = weights_in(target, schedule, examples, rounds, scale=factor * rule.clip)
+            about = f"optima {factor:g} clips away (a clip of {rule.clip:.2g}): "
+            about += (
+                f"{one.distance:.2f} of the weight is elsewhere than without a clip, sum "
+                f"{one.omega.sum():.2f}, R^2 {one.r2:.2f}"
+            )
+            yield Finding(_CHECK, NOTE, about, value=one.distance, error=one.distance_error)
+
+
+def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
+    """Judges a rule for all clients: its weights must be nearer to p than those of the present."""
+    rows = [(apart(w.omega, w.p), apart(w.present, w.p), w) for w in named]
+    own, other, worst = max(rows, key=lambda row: row[0] - row[1] - 4 * row[2].distance_error)
+    about = f"the mean of {said}: {own:.2f} of the weight is elsewhere, of a mean of those present "
+    about += f"{other:.2f} ({worst.schedule}, the worst)"
+    if own > other + max(_EXACT, _ERRORS * worst.distance_error):
+        advice = "Divide each weight by the client's rate of participation, and do not normalise."
+        return Finding(_CHECK, WRONG, f"not {about}", advice, own, worst.distance_error)
+    return Finding(_CHECK, RIGHT, f"nearer to {about}", value=own, error=worst.distance_error)
+
+
+def _influence(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    try:
+        mean, error, own = influence(target, examples)
+    except NoStepError as failed:
+        yield Finding(_CHECK, OPEN, f"no linear weights, and no influence: {failed}")
+        return
+    low, high = int(mean.argmin()), int(mean.argmax())
+    about = (
+        f"no linear weights; a client's influence on a step, with noise that rises by client, "
+        f"goes from {mean[low]:.2f} (client {low}) to {mean[high]:.2f} (client {high})"
+    )
+    if own.max() > 0.02:
+        about += f"; {own.sum():.0%} of the steps are one client's own"
+    yield Finding(_CHECK, NOTE, about, value=float(mean[high]), error=float(error[high]))
+
+
+def _by_presence(each: Weights) -> np.ndarray:
+    found = each.presence * each.p
+    return np.asarray(found / found.sum())

@@ -1,0 +1,94 @@
+"""What an audit finds: verdicts, each with its number, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.audit.targets import Target
+from f3ast_tff.audit.weights import Rule, Weights
+
+RIGHT, NOTE, WRONG, OPEN = "right", "note", "wrong", "not judged"
+# Checks in the order of the report.
+CHECKS = {
+    "weights": "whom the model is of",
+    "scale": "how far a round moves the model, by who is there",
+    "returning": "a client that was away",
+    "replies": "replies that are lost, late, twice, reordered, empty or broken",
+    "liveness": "whether rounds end, and how many clients train",
+    "memory": "what grows",
+    "restart": "what a restart loses",
+    "determinism": "the same seed, another order",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        check: The check, of `CHECKS`.
+        verdict: `RIGHT`; `NOTE`, by design or a matter of choice; `WRONG`; or `OPEN`.
+        found: What was found, with its number.
+        advice: What to do; `""` for nothing.
+        value: The number; `None` for none.
+        error: Its standard error; `None` if it has none.
+    """
+
+    check: str
+    verdict: str
+    found: str
+    advice: str = ""
+    value: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Result of an audit.
+
+    Attributes:
+        target: What was audited.
+        rule: Kind of its rule.
+        weights: Weights in each schedule; empty if the rule has no linear weights.
+        findings: All findings, in the order of `CHECKS`.
+        seconds: Time that it took.
+    """
+
+    target: Target
+    rule: Rule
+    weights: Sequence[Weights]
+    findings: Sequence[Finding]
+    seconds: float
+
+    def wrong(self, checks: Sequence[str] = ()) -> list[Finding]:
+        """Returns the findings that are wrong, of some checks or of all."""
+        return [f for f in self.findings if f.verdict == WRONG and f.check in (checks or CHECKS)]
+
+    @property
+    def sentence(self) -> str:
+        """The audit in one sentence."""
+        wrong = list(dict.fromkeys(each.check for each in self.wrong()))
+        end = f"wrong: {', '.join(wrong)}" if wrong else "no check is wrong"
+        return f"{self._of_the_rare()}; {end}."
+
+    def _of_the_rare(self) -> str:
+        named = [each for each in self.weights if each.named]
+        if not named:
+            return f"The model of {self.target.name} is no weighted mean of its clients"
+        # The schedule of the user's log is the last one; else that of unequal shares.
+        shown = next((w for w in named if w.schedule == "independent"), named[-1])
+        shown = named[-1] if named[-1].schedule == "log" else shown
+        limit = 1 / 3 if (shown.presence < 1 / 3).any() else float(np.median(shown.presence))
+        rare = shown.presence <= limit
+        share = float(shown.omega[rare].sum() / shown.p[rare].sum())
+        how = f"less than {limit:.0%} of the time" if limit != 1 / 3 else "less than a third of the time"
+        return f"Clients that are there {how} have {_share_text(share)} of their weight"
+
+
+def _share_text(share: float) -> str:
+    words = {0.25: "a quarter", 1 / 3: "a third", 0.5: "half", 2 / 3: "two thirds", 1.0: "all"}
+    near = min(words, key=lambda each: abs(each - share))
+    return f"{words[near]} ({share:.2f})" if abs(near - share) < 0.05 else f"{share:.2f}"

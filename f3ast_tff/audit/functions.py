@@ -1,0 +1,116 @@
+"""Servers that are plain functions: `aggregate(model, updates, weights)`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.audit.targets import FOREIGN, Target, is_aggregation, required
+from f3ast_tff.audit.world import WEIGHTS, Model, Reply, World
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import one_line_of
+
+_CLIENTS, _ROUND = ("clients", "ids", "client_ids"), ("round", "t", "server_round")
+NOT_FINITE = "returns a model that is not finite"
+_MODELS = ("models", "client_models", "local_models")
+_FRACTIONS = ("fraction", "client_fraction", "fraction_train", "fraction_fit", "participation")
+
+
+class FunctionServer:
+    """Rounds around an aggregation: all clients that are there train, or those it selects."""
+
+    def __init__(self, held: Any) -> None:
+        """Takes a function, or an object with `aggregate` and perhaps `select`."""
+        self.held = held
+        self._aggregate = held if _is_function(held) else held.aggregate
+        self._select = getattr(held, "select", None)
+        names = list(inspect.signature(self._aggregate).parameters)
+        self._models = names[1] in _MODELS
+        self._more = [name for name in names[3:] if name in (*_CLIENTS, *_ROUND)]
+        self._by_client = _takes_mappings(self._aggregate)
+
+    @property
+    def knows_clients(self) -> bool:
+        """Whether the aggregation is told which client a reply is of."""
+        return self._by_client or any(name in _CLIENTS for name in self._more)
+
+    def play(self, world: World, rounds: int, model: Model) -> None:
+        """Plays rounds; an error is noted, and the model stays."""
+        now = np.array(model[WEIGHTS], float)
+        for t in range(1, rounds + 1):
+            there = sorted(world.nodes().values())
+            try:
+                chosen = there if self._select is None else _selected(self._select, t, there)
+                replies = world.ask(chosen, {WEIGHTS: now.astype(np.float32)})
+                found = np.asarray(self._aggregated(now.copy(), replies, t), float)
+                if found.shape != now.shape:
+                    raise ValueError(f"returns shape {found.shape} for a model of {now.shape}")
+                if not replies and not np.isfinite(found).all():
+                    raise FloatingPointError(f"{NOT_FINITE} for no replies")
+                now = found
+            except FOREIGN as error:
+                world.trace.errors[t] = one_line_of(error)
+            world.close({**model, WEIGHTS: now})
+
+    def _aggregated(self, now: np.ndarray, replies: list[Reply], t: int) -> Any:
+        clients = [reply.client for reply in replies]
+        sent: Any = [np.array(reply.model[WEIGHTS], float) for reply in replies]
+        if not self._models:
+            starts = [np.array(reply.sent[WEIGHTS], float) for reply in replies]
+            sent = [s - w if s.shape == w.shape else s for s, w in zip(sent, starts)]
+        weights: Any = np.array([reply.examples for reply in replies], float)
+        if self._by_client:
+            sent, weights = dict(zip(clients, sent)), dict(zip(clients, weights.tolist()))
+        more = {name: clients if name in _CLIENTS else t for name in self._more}
+        return self._aggregate(now, sent, weights, **more)
+
+
+def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]:
+    arguments = (t, list(there)) if len(required(select)) > 1 else (list(there),)
+    return [int(k) for k in select(*arguments)]
+
+
+def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
+    """Whether `updates` is by client, as its annotation or a use of `.items()` and such says."""
+    said = inspect.signature(aggregate).parameters
+    name = list(said)[1]
+    if any(word in str(said[name].annotation).lower() for word in ("dict", "mapping")):
+        return True
+    try:
+        source = inspect.getsource(aggregate)
+    except (OSError, TypeError):
+        return False
+    return re.search(rf"\b{name}\.(items|values|keys|get)\(", source) is not None
+
+
+def function_target(name: str, maker: Callable[[], Any], example: Any) -> Target:
+    """Returns the target of a function, or of an object with `aggregate`.
+
+    Raises:
+        ParameterError: If it is neither.
+    """
+    if not _is_function(example) and not callable(getattr(example, "aggregate", None)):
+        allowed = (
+            "must be aggregate(model, updates, weights), an object with such a method, or a Flower "
+            f"strategy; it is of type {type(example).__name__}"
+        )
+        raise ParameterError("target", name, allowed)
+    if not _is_function(example) and not is_aggregation(example.aggregate):
+        raise ParameterError("target", name, "its aggregate must take model, updates and weights")
+    server = FunctionServer(example)
+    fractions = [getattr(example, each, None) for each in _FRACTIONS]
+    return Target(
+        name,
+        kind="aggregate(model, updates, weights)",
+        make=lambda: FunctionServer(maker()),
+        fraction=next((each for each in fractions if isinstance(each, float)), None),
+        knows_clients=server.knows_clients,
+    )
+
+
+def _is_function(held: Any) -> bool:
+    return callable(held) and not hasattr(held, "aggregate") and is_aggregation(held)

@@ -1,0 +1,108 @@
+"""Plays a target in a schedule; an error or a hang ends the play, not the audit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from f3ast_tff.audit.targets import FOREIGN, Server, Target
+from f3ast_tff.audit.virtual_time import virtual_time
+from f3ast_tff.audit.world import (
+    WEIGHTS,
+    Answer,
+    Fixed,
+    Model,
+    OutOfTime,
+    Schedule,
+    Trace,
+    World,
+    everybody,
+    start_model,
+)
+from f3ast_tff.files.messages import one_line_of
+
+# Real seconds of one play.
+_MOST_SECONDS = 15.0
+
+
+def played(
+    target: Target,
+    schedule: Schedule,
+    answer: Answer,
+    rounds: int,
+    model: Model,
+    *,
+    seed: int = 0,
+    order: int | None = None,
+    server: Server | None = None,
+) -> Trace:
+    """Returns what a server did in a schedule; by default a new one.
+
+    Args:
+        target: What is audited.
+        schedule: Who is there.
+        answer: What clients reply.
+        rounds: Number of rounds.
+        model: First model.
+        seed: Seed of the global generators and of the replies.
+        order: Seed of the order of the replies; `None` for the order of asking.
+        server: A server that goes on.
+    """
+    world = World(schedule, answer, seed, order)
+    with _quiet(), virtual_time(world, _MOST_SECONDS, seed):
+        try:
+            (target.make() if server is None else server).play(world, rounds, model)
+        except OutOfTime as error:
+            world.trace.ended = str(error)
+        except FOREIGN as error:
+            world.trace.ended = one_line_of(error)
+    return world.trace
+
+
+def step(
+    target: Target,
+    updates: np.ndarray,
+    examples: np.ndarray,
+    there: np.ndarray | None = None,
+    *,
+    start: float = 0.0,
+    seed: int = 0,
+) -> np.ndarray:
+    """Returns the move of a new server's model in its first round, `float64 [d]`.
+
+    Args:
+        target: What is audited.
+        updates: Update of each client, `float [N, d]`.
+        examples: `num-examples` of each, `float [N]`.
+        there: Clients that are there, `bool [N]`; all by default.
+        start: Every number of the first model.
+        seed: Seed of the global generators.
+
+    Raises:
+        NoStepError: If the round did not end, or raised an error.
+    """
+    n, size = updates.shape
+    schedule = everybody(4, n)
+    if there is not None:
+        schedule = Schedule("some", np.tile(there, (4, 1)))
+    trace = played(target, schedule, Fixed(updates, examples), 1, start_model(size, start), seed=seed)
+    if not trace.models or trace.errors:
+        raise NoStepError(trace.ended or next(iter(trace.errors.values()), "no round"))
+    return np.array(trace.models[0][WEIGHTS], float) - start
+
+
+class NoStepError(RuntimeError):
+    """A round did not end; the message says why."""
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,288 @@
+"""Whom the model is of: the kind of rule, and the weights of the clients in the model.
+
+**Kind.** One round of a new server, on dense updates u, v, u + v and 0. A rule is linear if the
+steps add up. A rule that is not, but is homogeneous (s u gives s times the step), takes medians or
+selects. If equal updates of all clients give a step that is bounded in their length, but keeps
+their direction, the rule clips; if the direction turns, it depends on the axes, as Adam does.
+
+**Weights.** Client k's optimum is b_k, the b_k are orthonormal in more dimensions than clients. The
+mean model after a burn-in is fitted by least squares, sum_k omega_k b_k; R^2 says how much of it
+that explains. Errors are those of block means. Below `LEAST_R2` no weights are named.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.audit.plays import NoStepError, played, step
+from f3ast_tff.audit.targets import Target
+from f3ast_tff.audit.world import (
+    Clients,
+    Schedule,
+    Trace,
+    everybody,
+    optima,
+    shares_of,
+    start_model,
+)
+from f3ast_tff.core.randomness import generator
+
+LINEAR, CLIPS, ADAPTIVE, ROBUST, UNKNOWN = (
+    "linear",
+    "clips",
+    "depends on the axes",
+    "selects or sorts",
+    "unknown",
+)
+LEAST_R2 = 0.95
+RATE = 0.1
+# Shares of the rounds that are burn-in, and blocks of the rest.
+_BURN_IN, _BLOCKS = 0.25, 10
+_FEWEST_ROUNDS = 40
+# Coordinates per client.
+DENSE = 4
+_EXACT, _TURNS = 1e-3, 0.99
+_SCALES = np.logspace(-3, 4, 15)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The kind of a rule.
+
+    Attributes:
+        kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST` or `UNKNOWN`.
+        clip: Length of an update at which the step of a rule that clips halves; infinite without.
+        noise: Standard deviation of a step without updates between seeds; 0 without noise.
+        error: Why the kind is unknown.
+    """
+
+    kind: str
+    clip: float = math.inf
+    noise: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of the clients in the model, over the rounds after the burn-in.
+
+    Attributes:
+        schedule: Name of the schedule.
+        presence: Share of the rounds in which each client is there, `float64 [N]`.
+        omega: Weights, `float64 [N]`; NaN if there are too few rounds.
+        errors: Standard errors of `omega`.
+        r2: Share of the mean model that the optima explain.
+        p: Shares of the examples, `float64 [N]`.
+        present: Weights of a mean of those present, by examples, on the same replies.
+        stated: Weights of the target's objective, on the same replies.
+        away: Standard errors of `omega - stated`, `float64 [N]`.
+        trace: What the server did.
+    """
+
+    schedule: str
+    presence: np.ndarray
+    omega: np.ndarray
+    errors: np.ndarray
+    r2: float
+    p: np.ndarray
+    present: np.ndarray
+    stated: np.ndarray
+    away: np.ndarray
+    trace: Trace
+
+    @property
+    def named(self) -> bool:
+        """Whether weights are named."""
+        return bool(self.r2 >= LEAST_R2)
+
+    @property
+    def distance(self) -> float:
+        """Half the sum of the absolute differences from the objective's weights."""
+        return apart(self.omega, self.stated)
+
+    @property
+    def distance_error(self) -> float:
+        """Bound of the error of `distance`, one standard error."""
+        return float(np.sqrt((self.away**2).sum()) / 2)
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Returns half the sum of the absolute differences."""
+    return float(np.abs(a - b).sum() / 2)
+
+
+def rule_of(target: Target, examples: np.ndarray) -> Rule:
+    """Returns the kind of a target's rule."""
+    n = len(examples)
+    random = generator(0, "audit probes")
+    u, v = random.standard_normal((2, n, DENSE * n))
+    common = np.tile(random.standard_normal(DENSE * n), (n, 1))
+    try:
+        none = step(target, 0 * u, examples)
+        noise = float(np.std(none - step(target, 0 * u, examples, seed=1)) / math.sqrt(2))
+
+        def moved(updates: np.ndarray) -> np.ndarray:
+            return step(target, updates, examples) - none
+
+        one, other, both = moved(u), moved(v), moved(u + v)
+        if _relative(one + other, both) < _EXACT:
+            return Rule(LINEAR, noise=noise)
+        ladder = [moved(scale * common) / scale for scale in _SCALES]
+        # Noise is the same in each probe, but float32 loses a small step beside it.
+        usable = [n for n, found in enumerate(ladder) if np.isfinite(found).all()]
+        lengths = np.array([np.linalg.norm(ladder[n]) for n in usable])
+        turned = _cosine(ladder[usable[-1]], common[0])
+        if abs(turned) < _TURNS and lengths[-1] > 0:
+            return Rule(ADAPTIVE, noise=noise)
+        if lengths[-1] < 0.5 * lengths.max():
+            first = int(np.argmax(lengths))
+            below = np.flatnonzero((lengths < 0.5 * lengths.max()) & (np.arange(len(usable)) > first))
+            clip = _SCALES[usable[below[0]]] * float(np.linalg.norm(common[0]))
+            return Rule(CLIPS, clip=clip, noise=noise)
+        return Rule(ROBUST, noise=noise)
+    except NoStepError as error:
+        return Rule(UNKNOWN, error=str(error))
+
+
+def weights_in(
+    target: Target,
+    schedule: Schedule,
+    examples: np.ndarray,
+    rounds: int,
+    *,
+    rotation: int | None = 0,
+    scale: float = 1.0,
+    seed: int = 0,
+) -> Weights:
+    """Returns the weights of the clients in a schedule.
+
+    Args:
+        target: What is audited.
+        schedule: Who is there.
+        examples: `num-examples` of each client, `float [N]`.
+        rounds: Number of rounds.
+        rotation: Seed of the optima's directions; `None` for the axes.
+        scale: Length of the optima.
+        seed: Seed of the global generators.
+    """
+    n = len(examples)
+    goals = optima(n, DENSE * n, rotation, scale)
+    trace = played(
+        target,
+        schedule,
+        Clients(goals, examples, rate=RATE),
+        rounds,
+        start_model(DENSE * n),
+        seed=seed,
+    )
+    return _fitted(schedule, trace, goals, examples, target.objective)
+
+
+def influence(
+    target: Target, examples: np.ndarray, draws: int = 30
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns each client's influence on a step, by finite differences.
+
+    All clients share an optimum; client k strays from it by noise of deviation 0.2 (k + 1), in a
+    dense random direction.
+
+    Args:
+        target: What is audited.
+        examples: `num-examples` of each, `float [N]`.
+        draws: Number of draws of the noise, with the order of the replies.
+
+    Returns:
+        Mean influence by client, `float64 [N]`, 1 / N each for a plain mean; its standard errors;
+        and the share of draws in which the step is this client's own.
+
+    Raises:
+        NoStepError: If a round does not end.
+    """
+    n = len(examples)
+    size, found, own = DENSE * n, np.zeros((draws, n)), np.zeros((draws, n))
+    for draw in range(draws):
+        random = generator(draw, "audit influence")
+        stray = random.standard_normal((n, size)) * 0.2 * np.arange(1, n + 1)[:, None]
+        updates = 1.0 + stray[:]
+        base = step(target, updates, examples, seed=draw)
+        own[draw] = np.abs(updates - base).max(axis=1) < _EXACT
+        for k in range(n):
+            towards = random.standard_normal(size)
+            moved = updates.copy()
+            moved[k] += 1e-2 * towards
+            change = step(target, moved, examples, seed=draw) - base
+            found[draw, k] = change @ towards / (1e-2 * towards @ towards)
+    return found.mean(0), found.std(0, ddof=1) / math.sqrt(draws), own.mean(0)
+
+
+def _fitted(
+    schedule: Schedule, trace: Trace, goals: np.ndarray, examples: np.ndarray, objective: str
+) -> Weights:
+    p, rounds = examples / examples.sum(), len(trace.models)
+    presence = schedule.masks[: max(rounds, 1)].mean(axis=0)
+    first, nothing = int(_BURN_IN * rounds), np.full(len(p), math.nan)
+    if rounds - first < _FEWEST_ROUNDS:
+        return Weights(
+            schedule.name,
+            presence,
+            omega=nothing,
+            errors=nothing,
+            r2=math.nan,
+            p=p,
+            present=nothing,
+            stated=nothing,
+            away=nothing,
+            trace=trace,
+        )
+    models = trace.flat()[first:]
+    present, equal = (each[first:] for each in _of_those_present(trace, len(p)))
+    stated = {"present": present, "equal": equal}.get(objective, np.tile(p, (len(models), 1)))
+    with np.errstate(all="ignore"):
+        mean, coordinates = models.mean(axis=0), models @ np.linalg.pinv(goals)
+        omega = coordinates.mean(axis=0)
+        residual = float(((mean - omega @ goals) ** 2).sum())
+        r2 = 1 - residual / max(float((mean**2).sum()), 1e-30)
+    return Weights(
+        schedule.name,
+        presence,
+        omega=omega,
+        errors=_error(coordinates),
+        r2=r2,
+        p=p,
+        present=present.mean(axis=0),
+        stated=stated.mean(axis=0),
+        away=_error(coordinates - stated),
+        trace=trace,
+    )
+
+
+def _of_those_present(trace: Trace, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights after each round of two means of those delivered: by examples, and alike."""
+    found = np.zeros((2, len(trace.models), n))
+    now = np.zeros((2, n))
+    for t, delivered in enumerate(trace.delivered):
+        alike = dict.fromkeys(delivered, 1.0)
+        for place, shares in enumerate((shares_of(delivered), shares_of(alike))):
+            if shares:
+                now[place] *= 1 - RATE
+                for k, share in shares.items():
+                    now[place, k] += RATE * share
+        found[:, t] = now
+    return found[0], found[1]
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    """Standard errors of the means of a series, by its blocks."""
+    blocks = np.array([block.mean(axis=0) for block in np.array_split(values, _BLOCKS)])
+    return np.asarray(blocks.std(axis=0, ddof=1) / math.sqrt(_BLOCKS))
+
+
+def _relative(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-12))
+
+
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30))

@@ -1,0 +1,301 @@
+"""Clients that come and go in virtual time, and what they reply.
+
+Client k has an optimum b_k, and one local step of rate a: it replies w + a (b_k - w). The optima
+are orthogonal, so that the model of a linear server is sum_k omega_k b_k: its coordinates are the
+weights that the clients have in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.randomness import generator
+
+# A model: arrays by name.
+Model = dict[str, np.ndarray]
+WEIGHTS, VARIANCE = "w", "bn.running_var"
+ROUND_SECONDS = 60.0
+# Presence of the clients of a schedule, the rarest first, and their `num-examples`.
+PRESENCE = np.linspace(0.1, 1.0, 8)
+EXAMPLES = np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
+# Polls of the list of nodes in one round, without a sleep in between, that count as a hang.
+_MOST_POLLS = 10_000
+
+
+class OutOfTime(BaseException):
+    """The schedule is over; no `Exception`, which a server may catch while it waits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Who is there when, and what becomes of the replies.
+
+    Attributes:
+        name: Name in the report.
+        masks: Clients that are there by round of virtual time, `bool [T, N]`.
+        lost: Share of the replies that never arrive, in [0, 1).
+        late: Share of the replies that arrive one to three rounds later, in [0, 1).
+        new_ids: Whether a client has another node id after each absence.
+    """
+
+    name: str
+    masks: np.ndarray
+    lost: float = 0.0
+    late: float = 0.0
+    new_ids: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """A client's reply.
+
+    Attributes:
+        client: Client k.
+        sent: Model that the client got.
+        model: Model that it replies.
+        examples: Its `num-examples`.
+    """
+
+    client: int
+    sent: Model
+    model: Model
+    examples: float
+
+
+# Function from client, round and model to its replies: none, one, or several.
+Answer = Callable[[int, int, Model], list[Reply]]
+
+
+@dataclass
+class Trace:
+    """What a server did.
+
+    Attributes:
+        models: Model after each round.
+        asked: Clients asked in each round; of a repeated client each time.
+        delivered: Clients whose reply arrived, with their examples, in each round.
+        there: Clients that were there when the round began to train, in each round.
+        waited: Virtual seconds that the server waited in each round, `0` for none.
+        ended: Why it ended before its last round; `""` if it did not.
+        waited_s: Virtual seconds that it waited in the round in which it ended.
+        errors: Rounds that raised an error although the server goes on, with the error.
+    """
+
+    models: list[Model] = field(default_factory=list)
+    asked: list[list[int]] = field(default_factory=list)
+    delivered: list[dict[int, float]] = field(default_factory=list)
+    there: list[list[int]] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+    ended: str = ""
+    waited_s: float = 0.0
+    errors: dict[int, str] = field(default_factory=dict)
+
+    def flat(self) -> np.ndarray:
+        """Returns the weights after each round, `float64 [R, d]`."""
+        return np.array([model[WEIGHTS] for model in self.models], float)
+
+
+class World:
+    """The other side of a server: nodes, messages, and the clock.
+
+    Attributes:
+        trace: What the server did so far.
+    """
+
+    def __init__(
+        self, schedule: Schedule, answer: Answer, seed: int = 0, order: int | None = None
+    ) -> None:
+        """Begins at second 0; `order` is the seed of the replies' order, `None` for as asked."""
+        self._order = order
+        self.schedule, self.trace = schedule, Trace()
+        self._answer, self._seed = answer, seed
+        self._clock, self._waited, self._polls = 0.0, 0.0, 0
+        self._queue: list[tuple[int, Reply]] = []
+        self._asked: list[int] = []
+        self._delivered: dict[int, float] = {}
+        self._there: list[int] = []
+
+    @property
+    def seconds(self) -> float:
+        """Virtual time."""
+        return self._clock
+
+    @property
+    def round(self) -> int:
+        """The server's round, from 1."""
+        return len(self.trace.models) + 1
+
+    def nodes(self) -> dict[int, int]:
+        """Returns the client of each node that is there now, by node id.
+
+        Raises:
+            OutOfTime: If the schedule is over, or the server polls without end.
+        """
+        self._polls += 1
+        if self._polls > _MOST_POLLS:
+            raise OutOfTime(f"round {self.round}: asks who is there without end")
+        now = self._now()
+        there = np.flatnonzero(self.schedule.masks[now]).tolist()
+        if not self.schedule.new_ids:
+            return {100 + k: k for k in there}
+        masks = self.schedule.masks[: now + 1]
+        returns = (masks[1:] & ~masks[:-1]).sum(axis=0)
+        return {1000 * (k + 1) + int(returns[k]): k for k in there}
+
+    def sleep(self, seconds: float) -> None:
+        """Lets virtual time pass.
+
+        Raises:
+            OutOfTime: If the schedule is over.
+        """
+        self._clock += seconds
+        self._waited += seconds
+        self.trace.waited_s = self._waited
+        self._polls = 0
+        self._now()
+
+    def ask(
+        self, clients: Iterable[int], model: Model, *, drops_late: bool = False
+    ) -> list[Reply]:
+        """Returns the replies that arrive in this round, also late ones of earlier rounds."""
+        t, schedule = self.round, self.schedule
+        self._there = sorted(self.nodes().values())
+        replies = []
+        for k in clients:
+            self._asked.append(k)
+            chance = generator(self._seed, "audit replies", t, k).random(3)
+            if chance[0] < schedule.lost:
+                continue
+            for reply in self._answer(k, t, model):
+                if chance[1] < schedule.late and drops_late:
+                    continue
+                if chance[1] < schedule.late:
+                    self._queue.append((t + 1 + int(3 * chance[2]), reply))
+                else:
+                    replies.append(reply)
+        replies += [reply for due, reply in self._queue if due <= t]
+        self._queue = [(due, reply) for due, reply in self._queue if due > t]
+        self._delivered.update((reply.client, reply.examples) for reply in replies)
+        return self.reordered(replies)
+
+    def reordered(self, replies: Sequence[Any]) -> list[Any]:
+        """Returns the replies of a round in the order in which they arrive."""
+        if self._order is None:
+            return list(replies)
+        places = generator(self._order, "audit order", self.round).permutation(len(replies))
+        return [replies[i] for i in places]
+
+    def close(self, model: Model) -> None:
+        """Ends the server's round with this model; the next one begins a round later.
+
+        Raises:
+            OutOfTime: If the schedule is over.
+        """
+        self.trace.models.append({name: np.array(value) for name, value in model.items()})
+        self.trace.asked.append(self._asked)
+        self.trace.delivered.append(self._delivered)
+        self.trace.there.append(self._there)
+        self.trace.waited.append(self._waited)
+        self._asked, self._delivered, self._there = [], {}, []
+        self._waited, self._polls = 0.0, 0
+        self.trace.waited_s = 0.0
+        self._clock = (self._clock // ROUND_SECONDS + 1) * ROUND_SECONDS
+
+    def _now(self) -> int:
+        now = int(self._clock // ROUND_SECONDS)
+        if now >= len(self.schedule.masks):
+            waiting = f"round {self.round}: still waits at the end of the schedule"
+            raise OutOfTime(f"{waiting}, after {self._waited:g} s" if self._waited else "over")
+        return now
+
+
+@dataclass(frozen=True, eq=False)
+class Clients:
+    """Clients of quadratic losses; an `Answer`.
+
+    Attributes:
+        optima: b_k, `float [N, d]`.
+        examples: `num-examples` of each, `float [N]`.
+        rate: a, share of the way to the optimum in a local step, in (0, 1].
+        curvature: Factor of the rate by client, `float [N]`.
+        steps: Local steps.
+    """
+
+    optima: np.ndarray
+    examples: np.ndarray
+    rate: float = 0.1
+    curvature: np.ndarray | None = None
+    steps: int = 1
+
+    def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
+        """Returns the reply of client k to a model."""
+        start = model[WEIGHTS]
+        rate = self.rate * (1.0 if self.curvature is None else float(self.curvature[k]))
+        reached = 1 - (1 - rate) ** self.steps
+        found = {WEIGHTS: (start + reached * (self.optima[k] - start)).astype(start.dtype)}
+        if VARIANCE in model:
+            found[VARIANCE] = np.array([1.0 + 0.1 * k], model[VARIANCE].dtype)
+        return [Reply(k, model, found, float(self.examples[k]))]
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Clients that always reply the model plus their own update; an `Answer`.
+
+    Attributes:
+        updates: Update of each client, `float [N, d]`.
+        examples: `num-examples` of each, `float [N]`.
+        spoilt: Function that changes a reply, such as to NaN; `None` for none.
+    """
+
+    updates: np.ndarray
+    examples: np.ndarray
+    spoilt: Callable[[int, Reply], list[Reply]] | None = None
+
+    def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
+        """Returns the reply of client k to a model."""
+        start = model[WEIGHTS]
+        found = {**model, WEIGHTS: (start + self.updates[k]).astype(start.dtype)}
+        reply = Reply(k, model, found, float(self.examples[k]))
+        return [reply] if self.spoilt is None else self.spoilt(t, reply)
+
+
+def optima(num_clients: int, size: int, seed: int | None, scale: float = 1.0) -> np.ndarray:
+    """Returns orthogonal optima of one length, `float64 [N, size]`.
+
+    Args:
+        num_clients: N.
+        size: Number of coordinates, at least N.
+        seed: Seed of a random rotation; `None` for unit vectors of the axes.
+        scale: Their length.
+    """
+    if seed is None:
+        return scale * np.eye(num_clients, size)
+    dense = generator(seed, "audit optima").standard_normal((size, num_clients))
+    return scale * np.linalg.qr(dense)[0].T
+
+
+def start_model(size: int, value: float = 0.0, *, buffers: bool = False) -> Model:
+    """Returns a first model of equal numbers, `float32 [size]`, and a running variance of 1."""
+    model = {WEIGHTS: np.full(size, value, np.float32)}
+    return {**model, VARIANCE: np.ones(1, np.float32)} if buffers else model
+
+
+def everybody(rounds: int, num_clients: int, name: str = "always") -> Schedule:
+    """Returns the schedule in which all clients are always there."""
+    return Schedule(name, np.ones((rounds, num_clients), bool))
+
+
+def with_masks(schedule: Schedule, masks: np.ndarray | Sequence[Sequence[bool]]) -> Schedule:
+    """Returns a schedule with other masks."""
+    return replace(schedule, masks=np.asarray(masks, bool))
+
+
+def shares_of(examples: Mapping[int, float]) -> dict[int, float]:
+    """Returns the share of each delivered client in a mean weighted by examples."""
+    total = sum(examples.values())
+    return {k: n / total for k, n in examples.items()} if total else {}
