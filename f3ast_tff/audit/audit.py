@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,9 @@ def audit(
             findings += _findings(found, rule, weights, rounds, replaced)
     order = list(CHECKS)
     findings.sort(key=lambda each: order.index(each.check))
-    named = [] if rule.kind == ROBUST or any("replaced" in each.found for each in findings) else weights
+    named = (
+        [] if rule.kind == ROBUST or any("replaced" in each.found for each in findings) else weights
+    )
     return Audit(found, rule, named, findings, time.perf_counter() - begun)
 
 
@@ -100,7 +101,7 @@ def _kind(target: Target, rule: Rule) -> Iterator[Finding]:
     except NoStepError as error:
         yield Finding("scale", OPEN, f"a step is not seen: {error}")
         return
-    value = float(np.linalg.norm(high - low) / max(np.linalg.norm(low), 1e-30))
+    value = float(np.linalg.norm(high - low) / max(float(np.linalg.norm(low)), 1e-30))
     if value > 0.05:
         about = f"the same updates move a model of 8 otherwise than one of 0, by {value:.1f} steps"
         advice = "Return the model plus the mean update, not the mean update."

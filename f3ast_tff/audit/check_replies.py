@@ -72,6 +72,10 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
     n = len(examples)
     none = played(target, everybody(9, n), _answer(0 * examples), 3, start_model(DENSE * n))
     yield _of_zero(target, none)
+    still = Fixed(np.zeros((n, DENSE * n)), examples)
+    trace = played(target, everybody(9, n), still, 3, start_model(DENSE * n))
+    if why := trace.ended or next(iter(trace.errors.values()), ""):
+        yield Finding(_CHECK, WRONG, f"replies equal to the model end it: {why}")
     some = examples.copy()
     some[_OF] = 0
     trace = played(target, everybody(9, n), _answer(some), 3, start_model(DENSE * n))
@@ -125,9 +129,7 @@ def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         return [replace(reply, model={**reply.model, WEIGHTS: nothing})]
 
     model, usual = start_model(DENSE * n), _answer(examples)
-    first = played(
-        target, everybody(20, n), _answer(examples, spoilt), 6, model, server=server
-    )
+    first = played(target, everybody(20, n), _answer(examples, spoilt), 6, model, server=server)
     again = played(target, everybody(20, n), usual, 4, model, server=server)
     fresh = played(target, everybody(20, n), usual, 4, model)
     if first.ended:
@@ -181,7 +183,9 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
         return Finding(_CHECK, WRONG, f"a model with a running variance ends it: {trace.ended}")
     kept = np.array([float(each[VARIANCE][0]) for each in trace.models])
     low, high = float(kept.min()), float(kept.max())
-    found = f"a running variance, of clients 1 to {0.9 + n / 10:.1f}, goes from {low:.2f} to {high:.2f}"
+    found = (
+        f"a running variance, of clients 1 to {0.9 + n / 10:.1f}, goes from {low:.2f} to {high:.2f}"
+    )
     if not (low >= 1 - _SAME and high <= 0.9 + n / 10 + _SAME):
         advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
         return Finding(_CHECK, WRONG, found, advice, low)
@@ -192,4 +196,3 @@ def _answer(
     examples: np.ndarray, spoilt: Callable[[int, Reply], list[Reply]] | None = None
 ) -> Fixed:
     return Fixed(optima(len(examples), DENSE * len(examples), 0), examples, spoilt)
-

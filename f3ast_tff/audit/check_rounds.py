@@ -20,7 +20,7 @@ from f3ast_tff.audit.weights import CLIPS, DENSE, LINEAR, Rule
 from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_of, start_model
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
-_ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 3
+_ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
 _WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
 _LOSERS, _REPEATS = range(4), 5
 
@@ -122,7 +122,9 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     mean_share = float(shares[before, 0].mean()) if len(before) else math.nan
     stale = float(weights[left, 0].mean() / (usual_own * mean_share))
     gone = [k for k in _LOSERS if (shares[usual, k] > 0).any()]
-    cached = float(weights[lost][:, gone].sum(axis=1).mean() / weights[usual][:, gone].sum(1).mean())
+    cached = float(
+        weights[lost][:, gone].sum(axis=1).mean() / weights[usual][:, gone].sum(1).mean()
+    )
     yield _stale("returning", stale, "after 50 rounds away a client has", target)
     yield _stale("replies", cached, "clients whose replies are lost have", target)
     back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
@@ -179,11 +181,10 @@ def _repeated(target: Target, course: Course) -> Finding:
     if not target.knows_clients:
         about = "which client a reply is of is not told to the function: twice is not seen"
         return Finding("replies", OPEN, about)
-    first = len(course.steps) - _TWICE
-    now, usual = course.weights[first], course.weights[: _ALL][course.shares[: _ALL, _REPEATS] > 0]
-    if not course.shares[first, _REPEATS] or not len(usual):
+    chosen, of_client = course.shares[:, _REPEATS] > 0, course.weights[:, _REPEATS]
+    twice = np.flatnonzero(chosen[-_TWICE:])
+    if not len(twice) or not chosen[:_ALL].any():
         return Finding("replies", OPEN, "the client whose reply comes twice was not chosen")
-    with np.errstate(all="ignore"):
-        value = float(now[_REPEATS] / np.median(usual[:, _REPEATS]))
+    value = float(of_client[-_TWICE:][twice[0]] / np.median(of_client[:_ALL][chosen[:_ALL]]))
     found = f"a reply that arrives twice counts {value:.2f} times"
     return Finding("replies", NOTE if value > _TWICE_AS_FAR else RIGHT, found, value=value)

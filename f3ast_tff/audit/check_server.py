@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,7 @@ from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import DENSE, Rule, Weights
-from f3ast_tff.audit.world import (
-    Clients,
-    Fixed,
-    Schedule,
-    everybody,
-    optima,
-    start_model,
-)
+from f3ast_tff.audit.world import Clients, Fixed, Schedule, everybody, optima, start_model
 
 # Clients of which a tenth is a number of its own.
 _MANY = 40
@@ -59,9 +52,7 @@ def check_fraction(target: Target) -> Iterator[Finding]:
     if target.fraction is None or target.fraction <= 0:
         return
     examples = np.full(_MANY, 10.0)
-    trace = played(
-        target, everybody(20, _MANY), _updates(examples), 5, start_model(DENSE * _MANY)
-    )
+    trace = played(target, everybody(20, _MANY), _updates(examples), 5, start_model(DENSE * _MANY))
     if not trace.models:
         yield Finding("liveness", OPEN, f"the share that trains is not seen: {trace.ended}")
         return
@@ -175,7 +166,7 @@ def _bytes(held: Any, depth: int = 4) -> bytes:
         pass
     if not depth:
         return b""
-    parts = _fields(held).values()
+    parts: Iterable[Any] = _fields(held).values()
     if isinstance(held, dict):
         parts = held.values()
     elif isinstance(held, (list, tuple, set)):

@@ -46,8 +46,13 @@ def check_weights(
     if target.objective in ("all", "latest"):
         yield _nearer(target, named, said)
         return
-    loose = _EXACT if rule.kind == LINEAR else _LOOSE
-    far = [w for w in named if w.distance > max(loose, _ERRORS * w.distance_error)]
+
+    def allowed(found: Weights) -> float:
+        # Late updates are computed at older models.
+        exact = rule.kind == LINEAR and found.schedule != "late replies"
+        return max(_EXACT if exact else _LOOSE, _ERRORS * found.distance_error)
+
+    far = [w for w in named if w.distance > allowed(w)]
     worst = max(far or named, key=lambda w: w.distance)
     value, error = worst.distance, worst.distance_error
     number = f"{value:.3f} of the weight is elsewhere in {worst.schedule}"
@@ -70,7 +75,9 @@ def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
         if each.schedule == "independent" and each.named:
             value = apart(each.omega, each.p)
             about = f"from the shares of the examples of all clients: {value:.2f} of the weight is"
-            about += f" elsewhere; from shares of presence {apart(each.omega, _by_presence(each)):.2f}"
+            about += (
+                f" elsewhere; from shares of presence {apart(each.omega, _by_presence(each)):.2f}"
+            )
             yield Finding(_CHECK, NOTE, about, value=value)
 
 
@@ -79,13 +86,11 @@ def check_axes(
 ) -> Iterator[Finding]:
     """Rotates the optima of a rule that depends on the axes; scales those of one that clips."""
     if rule.kind == ADAPTIVE:
-        turned = [
-            weights_in(target, schedule, examples, rounds, rotation=n) for n in _ROTATIONS
-        ]
+        turned = [weights_in(target, schedule, examples, rounds, rotation=n) for n in _ROTATIONS]
         named = [each.omega for each in turned if each.named]
         if len(named) > 1:
             spread = float(np.std(named, axis=0, ddof=1).max())
-            about = f"steps depend on the axes: over {len(named)} directions of the optima a weight strays by"
+            about = f"by axes: over {len(named)} directions of the optima a weight strays by"
             yield Finding(_CHECK, NOTE, f"{about} {spread:.3f}", value=spread)
     if rule.kind == CLIPS:
         for factor in _CLIPS:
@@ -101,10 +106,11 @@ def check_axes(
 def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
     """Judges a rule for all clients: its weights must be nearer to p than those of the present."""
     rows = [(apart(w.omega, w.p), apart(w.present, w.p), w) for w in named]
-    own, other, worst = max(rows, key=lambda row: row[0] - row[1] - 4 * row[2].distance_error)
+    far = [row for row in rows if row[0] > row[1] + max(_EXACT, _ERRORS * row[2].distance_error)]
+    own, other, worst = max(far or rows, key=lambda row: row[0])
     about = f"the mean of {said}: {own:.2f} of the weight is elsewhere, of a mean of those present "
     about += f"{other:.2f} ({worst.schedule}, the worst)"
-    if own > other + max(_EXACT, _ERRORS * worst.distance_error):
+    if far:
         advice = "Divide each weight by the client's rate of participation, and do not normalise."
         return Finding(_CHECK, WRONG, f"not {about}", advice, own, worst.distance_error)
     return Finding(_CHECK, RIGHT, f"nearer to {about}", value=own, error=worst.distance_error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import Rule, Weights
+from f3ast_tff.audit.weights import UNKNOWN, Rule, Weights
 
 RIGHT, NOTE, WRONG, OPEN = "right", "note", "wrong", "not judged"
 # Checks in the order of the report.
@@ -70,6 +70,8 @@ class Audit:
     @property
     def sentence(self) -> str:
         """The audit in one sentence."""
+        if self.rule.kind == UNKNOWN:
+            return f"{self.target.name} cannot be audited: {self.rule.error}."
         wrong = list(dict.fromkeys(each.check for each in self.wrong()))
         end = f"wrong: {', '.join(wrong)}" if wrong else "no check is wrong"
         return f"{self._of_the_rare()}; {end}."
@@ -84,7 +86,11 @@ class Audit:
         limit = 1 / 3 if (shown.presence < 1 / 3).any() else float(np.median(shown.presence))
         rare = shown.presence <= limit
         share = float(shown.omega[rare].sum() / shown.p[rare].sum())
-        how = f"less than {limit:.0%} of the time" if limit != 1 / 3 else "less than a third of the time"
+        how = (
+            f"less than {limit:.0%} of the time"
+            if limit != 1 / 3
+            else "less than a third of the time"
+        )
         return f"Clients that are there {how} have {_share_text(share)} of their weight"
 
 

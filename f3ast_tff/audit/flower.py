@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
-from flwr.common import (
-    Code,
-    FitIns,
-    FitRes,
-    Status,
-    ndarrays_to_parameters,
-    parameters_to_ndarrays,
-)
+from flwr.common import Code, FitIns, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.server.client_manager import SimpleClientManager
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.strategy import Strategy as OlderStrategy
@@ -236,4 +229,3 @@ class _Proxy(ClientProxy):
 
 # The abstract methods are those of a connection, which is not there.
 _Proxy.__abstractmethods__ = frozenset()
-

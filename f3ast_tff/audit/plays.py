@@ -88,7 +88,9 @@ def step(
     schedule = everybody(4, n)
     if there is not None:
         schedule = Schedule("some", np.tile(there, (4, 1)))
-    trace = played(target, schedule, Fixed(updates, examples), 1, start_model(size, start), seed=seed)
+    trace = played(
+        target, schedule, Fixed(updates, examples), 1, start_model(size, start), seed=seed
+    )
     if not trace.models or trace.errors:
         raise NoStepError(trace.ended or next(iter(trace.errors.values()), "no round"))
     return np.array(trace.models[0][WEIGHTS], float) - start

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
-import f3ast_tff
 from f3ast_tff.audit.findings import CHECKS, OPEN, WRONG, Audit
 from f3ast_tff.audit.targets import OBJECTIVES
 from f3ast_tff.audit.weights import Weights
@@ -48,7 +47,9 @@ def shares_in(weights: Weights) -> tuple[list[float], list[float]]:
     """
     order = sorted(range(len(weights.p)), key=lambda k: weights.presence[k])
     groups = min(len(order), _COLUMNS)
-    places = [order[len(order) * g // groups : len(order) * (g + 1) // groups] for g in range(groups)]
+    places = [
+        order[len(order) * g // groups : len(order) * (g + 1) // groups] for g in range(groups)
+    ]
     presence = [float(weights.presence[each].mean()) for each in places]
     return presence, [float(weights.omega[e].sum() / weights.p[e].sum()) for e in places]
 
@@ -60,7 +61,7 @@ def json_of(audit: Audit) -> str:
         "target": target.name,
         "kind": target.kind,
         "objective": target.objective,
-        "versions": {"f3ast-tff": f3ast_tff.__version__, **target.versions},
+        "versions": dict(target.versions),
         "rule": audit.rule.kind,
         "sentence": audit.sentence,
         "findings": [vars(each) for each in audit.findings],
@@ -116,9 +117,7 @@ def _cells(values: list[float]) -> str:
 
 
 def _wrapped(first: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=first, subsequent_indent=" " * _INDENT
-    )
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=" " * _INDENT)
 
 
 def _finite(value: Any) -> Any:

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import one_line_of
 
-
 # A stranger's code may raise anything; Ctrl-C ends the audit.
 FOREIGN = (Exception, SystemExit)
 

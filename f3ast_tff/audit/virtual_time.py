@@ -52,7 +52,9 @@ def virtual_time(world: World, seconds: float, seed: int = 0) -> Iterator[None]:
 
 def _names_of(sleep: Callable[[float], None]) -> list[Any]:
     """The modules that hold `sleep` under this name; `from time import sleep` copies it."""
-    return [m for m in list(sys.modules.values()) if getattr(m, "__dict__", {}).get("sleep") is sleep]
+    return [
+        m for m in list(sys.modules.values()) if getattr(m, "__dict__", {}).get("sleep") is sleep
+    ]
 
 
 @contextmanager

@@ -19,15 +19,7 @@ import numpy as np
 
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.world import (
-    Clients,
-    Schedule,
-    Trace,
-    everybody,
-    optima,
-    shares_of,
-    start_model,
-)
+from f3ast_tff.audit.world import Clients, Schedule, Trace, optima, shares_of, start_model
 from f3ast_tff.core.randomness import generator
 
 LINEAR, CLIPS, ADAPTIVE, ROBUST, UNKNOWN = (
@@ -44,6 +36,8 @@ _BURN_IN, _BLOCKS = 0.25, 10
 _FEWEST_ROUNDS = 40
 # Coordinates per client.
 DENSE = 4
+_SPEEDS = (0.1, 0.2, 0.5, 1, 2, 5)
+_TINY = 1e-6
 _EXACT, _TURNS = 1e-3, 0.99
 _SCALES = np.logspace(-3, 4, 15)
 
@@ -54,7 +48,7 @@ class Rule:
 
     Attributes:
         kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST` or `UNKNOWN`.
-        clip: Length of an update at which the step of a rule that clips halves; infinite without.
+        clip: Length to which updates are cut; infinite without.
         noise: Standard deviation of a step without updates between seeds; 0 without noise.
         error: Why the kind is unknown.
     """
@@ -121,8 +115,9 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
     u, v = random.standard_normal((2, n, DENSE * n))
     common = np.tile(random.standard_normal(DENSE * n), (n, 1))
     try:
-        none = step(target, 0 * u, examples)
-        noise = float(np.std(none - step(target, 0 * u, examples, seed=1)) / math.sqrt(2))
+        # Updates of 0 have no direction to clip.
+        none = step(target, _TINY * u, examples)
+        noise = float(np.std(none - step(target, _TINY * u, examples, seed=1)) / math.sqrt(2))
 
         def moved(updates: np.ndarray) -> np.ndarray:
             return step(target, updates, examples) - none
@@ -138,9 +133,9 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
         if abs(turned) < _TURNS and lengths[-1] > 0:
             return Rule(ADAPTIVE, noise=noise)
         if lengths[-1] < 0.5 * lengths.max():
-            first = int(np.argmax(lengths))
-            below = np.flatnonzero((lengths < 0.5 * lengths.max()) & (np.arange(len(usable)) > first))
-            clip = _SCALES[usable[below[0]]] * float(np.linalg.norm(common[0]))
+            # The step of equal updates far above the clip is as long as one of the clip's length.
+            gain = lengths.max() / float(np.linalg.norm(common[0]))
+            clip = float(lengths[-1] * _SCALES[usable[-1]] / gain)
             return Rule(CLIPS, clip=clip, noise=noise)
         return Rule(ROBUST, noise=noise)
     except NoStepError as error:
@@ -238,13 +233,20 @@ def _fitted(
             trace=trace,
         )
     models = trace.flat()[first:]
-    present, equal = (each[first:] for each in _of_those_present(trace, len(p)))
-    stated = {"present": present, "equal": equal}.get(objective, np.tile(p, (len(models), 1)))
     with np.errstate(all="ignore"):
         mean, coordinates = models.mean(axis=0), models @ np.linalg.pinv(goals)
         omega = coordinates.mean(axis=0)
         residual = float(((mean - omega @ goals) ** 2).sum())
-        r2 = 1 - residual / max(float((mean**2).sum()), 1e-30)
+        r2 = 1 - residual / max(1e-30, float((mean**2).sum()))
+    # How fast a server moves is its own: momentum and rates change no objective.
+    present, equal = (
+        min(
+            (_of_those_present(trace, len(p), RATE * speed, alike)[first:] for speed in _SPEEDS),
+            key=lambda each: apart(omega, each.mean(axis=0)),
+        )
+        for alike in (False, True)
+    )
+    stated = {"present": present, "equal": equal}.get(objective, np.tile(p, (len(models), 1)))
     return Weights(
         schedule.name,
         presence,
@@ -259,19 +261,16 @@ def _fitted(
     )
 
 
-def _of_those_present(trace: Trace, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights after each round of two means of those delivered: by examples, and alike."""
-    found = np.zeros((2, len(trace.models), n))
-    now = np.zeros((2, n))
-    for t, delivered in enumerate(trace.delivered):
-        alike = dict.fromkeys(delivered, 1.0)
-        for place, shares in enumerate((shares_of(delivered), shares_of(alike))):
-            if shares:
-                now[place] *= 1 - RATE
-                for k, share in shares.items():
-                    now[place, k] += RATE * share
-        found[:, t] = now
-    return found[0], found[1]
+def _of_those_present(trace: Trace, n: int, rate: float, alike: bool) -> np.ndarray:
+    """Weights after each round of a mean of those delivered, by examples or alike."""
+    found, now = np.zeros((len(trace.models), n)), np.zeros(n)
+    for t, delivered in enumerate(trace.delivered[: len(found)]):
+        shares = shares_of(dict.fromkeys(delivered, 1.0) if alike else delivered)
+        if shares:
+            now *= 1 - rate
+            now[list(shares)] += rate * np.array(list(shares.values()))
+        found[t] = now
+    return found
 
 
 def _error(values: np.ndarray) -> np.ndarray:
@@ -281,8 +280,8 @@ def _error(values: np.ndarray) -> np.ndarray:
 
 
 def _relative(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-12))
+    return float(np.linalg.norm(a - b) / max(float(np.linalg.norm(b)), 1e-12))
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:
-    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30))
+    return float(a @ b / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-30))

@@ -8,7 +8,7 @@ weights that the clients have in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -158,9 +158,7 @@ class World:
         self._polls = 0
         self._now()
 
-    def ask(
-        self, clients: Iterable[int], model: Model, *, drops_late: bool = False
-    ) -> list[Reply]:
+    def ask(self, clients: Iterable[int], model: Model, *, drops_late: bool = False) -> list[Reply]:
         """Returns the replies that arrive in this round, also late ones of earlier rounds."""
         t, schedule = self.round, self.schedule
         self._there = sorted(self.nodes().values())
@@ -221,22 +219,16 @@ class Clients:
         optima: b_k, `float [N, d]`.
         examples: `num-examples` of each, `float [N]`.
         rate: a, share of the way to the optimum in a local step, in (0, 1].
-        curvature: Factor of the rate by client, `float [N]`.
-        steps: Local steps.
     """
 
     optima: np.ndarray
     examples: np.ndarray
     rate: float = 0.1
-    curvature: np.ndarray | None = None
-    steps: int = 1
 
     def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
         """Returns the reply of client k to a model."""
         start = model[WEIGHTS]
-        rate = self.rate * (1.0 if self.curvature is None else float(self.curvature[k]))
-        reached = 1 - (1 - rate) ** self.steps
-        found = {WEIGHTS: (start + reached * (self.optima[k] - start)).astype(start.dtype)}
+        found = {WEIGHTS: (start + self.rate * (self.optima[k] - start)).astype(start.dtype)}
         if VARIANCE in model:
             found[VARIANCE] = np.array([1.0 + 0.1 * k], model[VARIANCE].dtype)
         return [Reply(k, model, found, float(self.examples[k]))]
@@ -288,11 +280,6 @@ def start_model(size: int, value: float = 0.0, *, buffers: bool = False) -> Mode
 def everybody(rounds: int, num_clients: int, name: str = "always") -> Schedule:
     """Returns the schedule in which all clients are always there."""
     return Schedule(name, np.ones((rounds, num_clients), bool))
-
-
-def with_masks(schedule: Schedule, masks: np.ndarray | Sequence[Sequence[bool]]) -> Schedule:
-    """Returns a schedule with other masks."""
-    return replace(schedule, masks=np.asarray(masks, bool))
 
 
 def shares_of(examples: Mapping[int, float]) -> dict[int, float]:

@@ -28,6 +28,7 @@ COMMANDS = {
     "judge": "verdicts on anybody's table of scores",
     "audit": "whom the model of your own server is of when clients come and go, Flower or not",
     "example": "writes an example file into this folder, or lists them",
+    "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
     "export": "a folder of runs as one table, CSV or parquet",

@@ -1,0 +1,81 @@
+"""Prints the audits as a Markdown table, or draws weight by presence.
+
+python -m f3ast_tff.analysis.studies.audit_flower.tables --scores scores.csv
+python -m f3ast_tff.analysis.studies.audit_flower.tables --scores scores.csv --picture picture.png
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.curves import literal, plain, save
+from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.analysis.tidy_scores import read_cells
+from f3ast_tff.audit.findings import CHECKS
+from f3ast_tff.files.messages import show
+from f3ast_tff.settings import REQUIRED, parameter
+
+_CLIENTS = range(8)
+_DRAWN = (
+    "FedAvg",
+    "FedAvgM, momentum .9",
+    "FedAdam",
+    "FedYogi",
+    "unbiased, adapter",
+    "f3ast, adapter",
+)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(REQUIRED, "CSV file of the audits", is_path=True)
+    picture: str | None = parameter(None, "picture to write in place of the table", is_path=True)
+
+
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the table."""
+    kept = read_cells(Path(flags.scores))
+    if flags.picture is not None:
+        save(drawn(kept), Path(flags.picture))
+        show(f"picture: {flags.picture}")
+        return
+    first = kept[kept["weight_0"] != ""].iloc[0]
+    there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
+    heads = ["strategy", "rule", *there, "wrong"]
+    show(markdown_table(heads, [_cells(row) for _, row in kept.iterrows()]))
+
+
+def _cells(row: pd.Series) -> list[str]:
+    weights = [f"{float(w):.2f}" if (w := row[f"weight_{k}"]) else "" for k in _CLIENTS]
+    wrong = ", ".join(check for check in CHECKS if row[check])
+    return [row["target"], row["rule"], *weights, wrong or "nothing"]
+
+
+def drawn(kept: pd.DataFrame) -> Figure:
+    """Returns the picture."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in _DRAWN:
+        for _, row in kept[kept["target"] == name].iterrows():
+            x, y = ([float(row[f"{what}_{k}"]) for k in _CLIENTS] for what in ("there", "weight"))
+            axes.plot(x, y, marker="o", label=literal(name))
+    axes.axhline(1, color="#444444", linewidth=0.8)
+    axes.set_xlabel("share of the rounds in which the client is there")
+    axes.set_ylabel("weight / share of the examples")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    plain(axes)
+    return figure
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,164 @@
+"""Aggregators: a right one, and wrong ones as threads about real servers describe them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def aggregate(model: Any, updates: Any, weights: Any) -> Any:
+    """The right one: a mean of the finite updates that arrive, by their examples."""
+    whole = [
+        (u, w)
+        for u, w in zip(updates, weights)
+        if u.shape == model.shape and np.isfinite(u).all() and w > 0
+    ]
+    total = sum(w for _, w in whole)
+    return model + sum(w * u for u, w in whole) / total if whole else model
+
+
+class ReturningTwice:
+    """A client that was away counts by its kept update and by its new one."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+        self.there: set[int] = set()
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+        found, sizes = list(updates), list(weights)
+        for k, update, weight in zip(clients, updates, weights):
+            if k in self.kept and k not in self.there:
+                found.append(self.kept[k])
+                sizes.append(weight)
+            self.kept[k] = update
+        self.there = set(clients)
+        return aggregate(model, found, sizes)
+
+
+class CachedReplies:
+    """Missing replies are replaced by those of earlier rounds."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+    def aggregate(self, model: Any, updates: dict[int, Any], weights: dict[int, float]) -> Any:
+        self.kept |= {k: (updates[k], weights[k]) for k in updates}
+        return aggregate(model, *zip(*self.kept.values())) if self.kept else model
+
+
+class CachedModel:
+    """Missing replies are replaced by the global model."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, float] = {}
+
+    def aggregate(self, model: Any, updates: dict[int, Any], weights: dict[int, float]) -> Any:
+        self.sizes |= weights
+        found = [updates.get(k, np.zeros_like(model)) for k in self.sizes]
+        return aggregate(model, found, list(self.sizes.values()))
+
+
+def delta_for_model(model: Any, updates: Any, weights: Any) -> Any:
+    """The mean update in place of the model."""
+    return aggregate(0 * model, updates, weights)
+
+
+def count_of_replies(model: Any, updates: Any, weights: Any) -> Any:
+    """Weights by the number of replies, not by their examples."""
+    return aggregate(model, updates, np.ones(len(updates)))
+
+
+REPLIES: dict[int, int] = {}
+
+
+def replies_so_far(model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+    """Weights by the number of replies that a client gave so far, in a global of the file."""
+    for k in clients:
+        REPLIES[k] = REPLIES.get(k, 0) + 1
+    return aggregate(model, updates, [REPLIES[k] for k in clients])
+
+
+class MomentumOnNaN:
+    """A reply of NaN is left out of the step, but stays in the momentum."""
+
+    def __init__(self) -> None:
+        self.momentum: Any = 0.0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        if not sum(weights):
+            return model
+        mean = sum(w * u for u, w in zip(updates, weights)) / sum(weights)
+        self.momentum = 0.5 * self.momentum + mean
+        return model + self.momentum if np.isfinite(self.momentum).all() else model
+
+
+class AllForATenth:
+    """Says a tenth of the clients, selects all."""
+
+    fraction = 0.1
+
+    def select(self, t: int, clients: list[int]) -> list[int]:
+        return clients
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return aggregate(model, updates, weights)
+
+
+class NeedsArguments:
+    """A class with an argument that has no default."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return model + self.rate * (aggregate(model, updates, weights) - model)
+
+
+class EndsAlone:
+    """Ends the program when one client is there, hangs with two."""
+
+    def select(self, t: int, clients: list[int]) -> list[int]:
+        while len(clients) == 2:
+            import time
+
+            time.sleep(1)
+        return clients
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        if len(updates) == 1:
+            raise SystemExit("one client is not enough")
+        return aggregate(model, updates, weights)
+
+
+class Grows:
+    """Keeps a copy of the model of each round."""
+
+    def __init__(self) -> None:
+        self.history: list[Any] = []
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self.history.append(model)
+        return aggregate(model, updates, weights)
+
+
+class Unseeded:
+    """Selects by a generator without a seed."""
+
+    def select(self, t: int, clients: list[int]) -> list[int]:
+        chosen = np.random.default_rng().random(len(clients)) < 0.5
+        return [k for k, each in zip(clients, chosen) if each] or clients
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return aggregate(model, updates, weights)
+
+
+def median(model: Any, updates: Any, weights: Any) -> Any:
+    """A median, which has no linear weights."""
+    return model + np.median(updates, axis=0) if len(updates) else model
+
+
+def clipped(model: Any, updates: Any, weights: Any) -> Any:
+    """A mean of updates clipped to length 2."""
+    short = [u / max(1, float(np.linalg.norm(u)) / 2) for u in updates]
+    return aggregate(model, short, weights)

@@ -1,0 +1,64 @@
+"""What can be audited, and what is refused in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.targets import target_of
+from f3ast_tff.core.errors import ParameterError
+from tests.f3ast_tff.audit import servers
+
+FILE = "tests/f3ast_tff/audit/servers.py"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("nowhere:aggregate", "cannot be imported: ModuleNotFoundError"),
+        ("nowhere.py:aggregate", "there is no file nowhere.py"),
+        (f"{FILE}:nothing", "has no nothing; there are"),
+        (f"{FILE}:NeedsArguments", "needs arguments: --args=rate=..."),
+        (f"{FILE}:REPLIES", "must be aggregate(model, updates, weights), an object with such"),
+        ("nosuchmethod", "or a method's name: fedavg"),
+    ],
+)
+def test_what_is_no_target_is_said(given: str, words: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        target_of(given)
+    assert words in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_arguments_that_are_refused_are_said() -> None:
+    with pytest.raises(ParameterError, match="cannot be made: TypeError"):
+        target_of(f"{FILE}:NeedsArguments", {"rate": 1.0, "other": 2})
+    with pytest.raises(ParameterError, match="takes none"):
+        target_of(f"{FILE}:aggregate", {"rate": 1.0})
+    with pytest.raises(ParameterError, match="must be one of present"):
+        target_of(f"{FILE}:aggregate", objective="none")
+
+
+def test_a_file_an_object_and_a_class_are_targets() -> None:
+    for given in (FILE, servers.AllForATenth()):
+        assert not audit(given, rounds=100).wrong(["weights", "scale", "replies"])
+    found = audit(f"{FILE}:NeedsArguments", {"rate": 0.5}, rounds=100)
+    assert not found.wrong()
+    assert "sum to 0.50" in "; ".join(each.found for each in found.findings)
+
+
+def test_a_file_is_executed_anew_for_each_server() -> None:
+    make = target_of(f"{FILE}:replies_so_far").make
+    one, other = make().held, make().held
+    one(np.zeros(2), [np.ones(2)], [1.0], [5])
+    assert one.__globals__["REPLIES"] == {5: 1} and other.__globals__["REPLIES"] == {}
+    assert servers.REPLIES == {}
+
+
+def test_a_function_may_take_models_in_place_of_updates() -> None:
+    def aggregate(model: Any, models: Any, weights: Any) -> Any:
+        return np.average(models, axis=0, weights=weights) if sum(weights) else model
+
+    assert not audit(aggregate, rounds=100).wrong()

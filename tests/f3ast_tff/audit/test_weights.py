@@ -1,0 +1,96 @@
+"""Weights in a model against closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import F3AST, Round, RoundConstraint
+from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.schedules import schedules
+from f3ast_tff.audit.targets import target_of
+from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
+from f3ast_tff.audit.world import EXAMPLES, PRESENCE, Schedule
+from f3ast_tff.run.selecting import select_clients, weigh_updates
+from tests.f3ast_tff.audit.servers import aggregate
+
+
+def chain(rounds: int, seed: int) -> np.ndarray:
+    """A client that comes with probability .1 and goes with .3: there in .1 / .4 of the rounds."""
+    random, there, found = np.random.default_rng(seed), False, []
+    for draw in random.random(rounds):
+        there = draw >= 0.3 if there else draw < 0.1
+        found.append(there)
+    return np.array(found)
+
+
+def test_two_clients_of_a_known_chain_have_their_weights_within_the_stated_error() -> None:
+    """Client 0 is always there, client 1 in 1/4 of the rounds: E m = (1 - q/2) e_0 + q/2 e_1.
+
+    w <- w + a (m - w) has the mean of m: weights 7/8 and 1/8.
+    """
+    target, z = target_of(aggregate), []
+    for seed in range(4):
+        there = chain(2500, seed)
+        schedule = Schedule("chain", np.stack([np.ones_like(there), there], axis=1))
+        found = weights_in(target, schedule, np.ones(2), 2500)
+        assert found.r2 > 0.999 and found.omega.sum() == pytest.approx(1, abs=1e-3)
+        z.append((found.omega[1] - 1 / 8) / found.errors[1])
+    assert np.abs(z).max() < 4
+    assert 0.4 < np.sqrt(np.mean(np.square(z))) < 2
+
+
+class F3ASTServer:
+    """F3AST with half of the clients a round, as in docs/own_server.md."""
+
+    def __init__(self, beta: float) -> None:
+        p = EXAMPLES / EXAMPLES.sum()
+        self.strategy = F3AST.start(p, k=4, seed=0, rate_beta=beta)
+
+    def select(self, t: int, clients: list[int]) -> list[int]:
+        self.now = Round(t, np.isin(np.arange(len(EXAMPLES)), clients), RoundConstraint(4))
+        self.ids = select_clients(self.strategy, self.now)
+        return self.ids.tolist()
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+        delivered = np.isin(self.ids, clients)
+        cohort = weigh_updates(self.strategy, self.now, self.ids, delivered)
+        of_client = dict(zip(clients, updates))
+        return model + sum(
+            w * of_client[k] for k, w in zip(cohort.ids.tolist(), cohort.weights.tolist())
+        )
+
+
+def test_the_weights_of_f3ast_tend_to_the_shares_as_beta_falls() -> None:
+    far = []
+    for beta, rounds in ((0.1, 500), (0.02, 1000), (0.004, 3000)):
+        masks = np.random.default_rng(0).random((rounds, len(PRESENCE))) < PRESENCE
+        target = target_of(F3ASTServer, {"beta": beta}, "all")
+        found = weights_in(target, Schedule("independent", masks), EXAMPLES, rounds)
+        far.append(found.distance)
+        assert apart_of_present(found) > 0.2
+    assert far[0] > far[1] > far[2] and far[2] < 0.03
+
+
+def apart_of_present(found: Any) -> float:
+    return float(np.abs(found.present - found.p).sum() / 2)
+
+
+def test_a_mean_of_those_present_is_reproduced_exactly() -> None:
+    target = target_of(aggregate)
+    assert rule_of(target, EXAMPLES).kind == LINEAR
+    for schedule in schedules(100)[:8]:
+        found = weights_in(target, schedule, EXAMPLES, 100)
+        assert found.distance < 1e-4, schedule.name
+
+
+def test_a_log_is_one_more_schedule() -> None:
+    """Two clients by turns, one there three times as often."""
+    log = np.array([[True, False], [True, False], [True, False], [False, True]])
+    found = audit(aggregate, log=log, rounds=100)
+    last = found.weights[-1]
+    assert last.schedule == "log" and not found.wrong()
+    np.testing.assert_allclose(last.omega, [0.75, 0.25], atol=0.02)
+    assert "have half (" in found.sentence

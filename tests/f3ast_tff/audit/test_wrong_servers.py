@@ -1,0 +1,85 @@
+"""Wrong servers are named by the audit, each by its check; a right one passes all."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.findings import CHECKS, NOTE, RIGHT, WRONG, Audit
+from f3ast_tff.audit.fixture import require
+
+FILE = "tests/f3ast_tff/audit/servers.py"
+
+
+@functools.cache
+def audit_of(name: str, rounds: int = 100) -> Audit:
+    return audit(f"{FILE}:{name}", rounds=rounds)
+
+
+def said(found: Audit, check: str, verdict: str = WRONG) -> str:
+    return "; ".join(f.found for f in found.findings if (f.check, f.verdict) == (check, verdict))
+
+
+def test_a_right_one_passes_all() -> None:
+    found = audit_of("aggregate")
+    assert not found.wrong()
+    assert {f.check for f in found.findings} == set(CHECKS)
+    assert {f.verdict for f in found.findings if f.check != "weights"} <= {RIGHT, "not judged"}
+    assert found.sentence.endswith("of their weight; no check is wrong.")
+    require(f"{FILE}:aggregate", rounds=100)
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "words"),
+    [
+        ("ReturningTwice", "returning", "away a client counts 1.82 times as usual"),
+        ("CachedReplies", "returning", "has 1.00 of their usual weight"),
+        ("CachedReplies", "replies", "clients whose replies are lost have 1.00"),
+        ("CachedModel", "scale", "a round that loses half of its replies moves the model 0.50"),
+        ("delta_for_model", "scale", "the model is replaced"),
+        ("count_of_replies", "weights", "not the mean of clients whose replies arrive, by their"),
+        ("replies_so_far", "weights", "not the mean of clients whose replies arrive, by their"),
+        ("MomentumOnNaN", "replies", "a reply of NaN stays in the server's state"),
+        ("AllForATenth", "liveness", "states 10% of the clients; 100% train"),
+        ("EndsAlone", "liveness", "still waits at the end of the schedule"),
+        ("EndsAlone", "scale", "still waits at the end of the schedule"),
+        ("Grows", "memory", "a model a round"),
+        ("Unseeded", "determinism", "selects other clients"),
+    ],
+)
+def test_a_wrong_one_is_named(name: str, check: str, words: str) -> None:
+    assert words in said(audit_of(name), check)
+
+
+def test_a_fault_is_told_from_others() -> None:
+    """Momentum on NaN, and selection of all, are wrong in nothing else."""
+    assert {f.check for f in audit_of("MomentumOnNaN").wrong()} == {"replies"}
+    assert {f.check for f in audit_of("AllForATenth").wrong()} == {"liveness"}
+    assert {f.check for f in audit_of("count_of_replies").wrong()} == {"weights"}
+
+
+def test_another_objective_may_be_meant() -> None:
+    equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
+    latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
+    assert not equal.wrong() and not latest.wrong(["weights", "returning"])
+
+
+def test_a_median_has_no_linear_weights() -> None:
+    found = audit_of("median")
+    assert not found.weights and not found.wrong()
+    assert "no linear weights" in said(found, "weights", NOTE)
+
+
+def test_a_clip_is_seen_at_its_length() -> None:
+    """Updates of length s, all alike, make steps of min(s, 2): half of s at s = 4."""
+    found = audit_of("clipped")
+    assert found.rule.kind == "clips" and 2 < found.rule.clip < 15
+    assert "10 clips away" in said(found, "weights", NOTE)
+
+
+def test_the_fixture_names_what_is_wrong() -> None:
+    with pytest.raises(AssertionError, match="states 10% of the clients; 100% train"):
+        require(f"{FILE}:AllForATenth", rounds=100, fail_on=["liveness"])
+    require(f"{FILE}:AllForATenth", rounds=100, fail_on=["weights"])
