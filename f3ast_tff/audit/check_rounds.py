@@ -32,7 +32,7 @@ class Course:
     Attributes:
         steps: Moves of the model, `float64 [R, d]`.
         updates: Updates of the clients, `float64 [N, d]`.
-        trace: What the server did.
+        trace: Record of the rounds.
         few: Clients that are there in the rounds of few.
     """
 

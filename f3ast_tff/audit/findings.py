@@ -50,7 +50,7 @@ class Audit:
     """Result of an audit.
 
     Attributes:
-        target: What was audited.
+        target: Audited server.
         rule: Kind of its rule.
         weights: Weights in each schedule; empty if the rule has no linear weights.
         findings: All findings, in the order of `CHECKS`.

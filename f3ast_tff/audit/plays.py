@@ -24,7 +24,7 @@ from f3ast_tff.audit.world import (
 )
 from f3ast_tff.files.messages import one_line_of
 
-# Real seconds of one play.
+# Seconds of work in one play.
 _MOST_SECONDS = 15.0
 
 
@@ -42,9 +42,9 @@ def played(
     """Returns what a server did in a schedule; by default a new one.
 
     Args:
-        target: What is audited.
-        schedule: Who is there.
-        answer: What clients reply.
+        target: Audited server.
+        schedule: Presence of the clients.
+        answer: Replies of the clients.
         rounds: Number of rounds.
         model: First model.
         seed: Seed of the global generators and of the replies.
@@ -74,7 +74,7 @@ def step(
     """Returns the move of a new server's model in its first round, `float64 [d]`.
 
     Args:
-        target: What is audited.
+        target: Audited server.
         updates: Update of each client, `float [N, d]`.
         examples: `num-examples` of each, `float [N]`.
         there: Clients that are there, `bool [N]`; all by default.

@@ -53,9 +53,9 @@ class Target:
         objective: Objective that it states, of `OBJECTIVES`.
         fraction: Share of the clients that it says to train; `None` if it says none.
         least: Fewest clients that it says to wait for; `None` if it says none.
-        messages: Whether it owns the rounds and the model, as a Flower strategy does; a function
+        messages: True if it owns the rounds and the model, as a Flower strategy does; a function
             has a caller who does.
-        knows_clients: Whether it is told which client a reply is of.
+        knows_clients: True if each reply comes with its client.
         versions: Versions of the packages, by name.
     """
 

@@ -73,7 +73,7 @@ class Weights:
         present: Weights of a mean of those present, by examples, on the same replies.
         stated: Weights of the target's objective, on the same replies.
         away: Standard errors of `omega - stated`, `float64 [N]`.
-        trace: What the server did.
+        trace: Record of the rounds.
     """
 
     schedule: str
@@ -155,8 +155,8 @@ def weights_in(
     """Returns the weights of the clients in a schedule.
 
     Args:
-        target: What is audited.
-        schedule: Who is there.
+        target: Audited server.
+        schedule: Presence of the clients.
         examples: `num-examples` of each client, `float [N]`.
         rounds: Number of rounds.
         rotation: Seed of the optima's directions; `None` for the axes.
@@ -185,7 +185,7 @@ def influence(
     dense random direction.
 
     Args:
-        target: What is audited.
+        target: Audited server.
         examples: `num-examples` of each, `float [N]`.
         draws: Number of draws of the noise, with the order of the replies.
 
