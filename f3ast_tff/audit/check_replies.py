@@ -27,7 +27,7 @@ from f3ast_tff.audit.world import (
 
 _CHECK = "replies"
 _SAME = 1e-4
-# Round of a broken reply, and its client.
+# Round of a broken reply, and the client of empty ones.
 _AT, _OF = 4, 5
 
 
@@ -84,11 +84,7 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
         yield Finding(_CHECK, WRONG, f"a reply with 0 examples beside others: {why}")
     yield from _of_nan(target, examples)
 
-    def longer(t: int, reply: Reply) -> list[Reply]:
-        if t != _AT or reply.client != _OF:
-            return [reply]
-        return [replace(reply, model={**reply.model, WEIGHTS: np.ones(3, np.float32)})]
-
+    longer = _first_of_a_round(lambda weights: np.ones(3, np.float32))
     trace = played(target, everybody(20, n), _answer(examples, longer), 6, start_model(DENSE * n))
     broken = trace.ended or trace.errors.get(_AT, "")
     moves = len(trace.models) == 6 and trace.models[5][WEIGHTS].shape == (DENSE * n,)
@@ -122,12 +118,7 @@ def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     """A reply of NaN, then the same server from a good model."""
     n, server = len(examples), target.make()
 
-    def spoilt(t: int, reply: Reply) -> list[Reply]:
-        if t != _AT or reply.client != _OF:
-            return [reply]
-        nothing = np.full_like(reply.model[WEIGHTS], np.nan)
-        return [replace(reply, model={**reply.model, WEIGHTS: nothing})]
-
+    spoilt = _first_of_a_round(lambda weights: np.full_like(weights, np.nan))
     model, usual = start_model(DENSE * n), _answer(examples)
     first = played(target, everybody(20, n), _answer(examples, spoilt), 6, model, server=server)
     again = played(target, everybody(20, n), usual, 4, model, server=server)
@@ -137,9 +128,11 @@ def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         return
     whole = np.isfinite(first.flat()).all(axis=1)
     went_on = bool(again.models) and np.isfinite(again.flat()).all() and not again.ended
+    # A server that refuses to begin again says nothing of its state.
+    begins = bool(again.models) or not again.ended
     usual_step = np.linalg.norm(fresh.flat()[-1]) if fresh.models else 0.0
     moves = went_on and np.linalg.norm(again.flat()[-1]) > 0.05 * usual_step
-    if not moves or whole[_AT - 1] and not whole.all():
+    if begins and not moves or whole[_AT - 1] and not whole.all():
         how = "is NaN" if not went_on or not whole.all() else "stays"
         found = f"a reply of NaN stays in the server's state: from a good model on, the model {how}"
         yield Finding(_CHECK, WRONG, found, "Check replies before they reach momentum or caches.")
@@ -190,6 +183,21 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
         advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
         return Finding(_CHECK, WRONG, found, advice, low)
     return Finding(_CHECK, RIGHT, found, value=low)
+
+
+def _first_of_a_round(
+    change: Callable[[np.ndarray], np.ndarray],
+) -> Callable[[int, Reply], list[Reply]]:
+    """A function that changes the first reply of round `_AT`."""
+    changed: list[int] = []
+
+    def spoilt(t: int, reply: Reply) -> list[Reply]:
+        if t != _AT or changed:
+            return [reply]
+        changed.append(reply.client)
+        return [replace(reply, model={**reply.model, WEIGHTS: change(reply.model[WEIGHTS])})]
+
+    return spoilt
 
 
 def _answer(

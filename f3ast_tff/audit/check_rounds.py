@@ -22,6 +22,12 @@ from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
 _WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
+# Objectives whose weights vary by round, with the reason.
+_OWN = {
+    "all": "weights p / r",
+    "latest": "weights of all clients",
+    "drawn": "draws with replacement",
+}
 _LOSERS, _REPEATS = range(4), 5
 
 
@@ -98,7 +104,7 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
     sums, weights, shares = course.weights.sum(axis=1), course.weights, course.shares
     whole = float(sums[usual].mean())
-    of_all = target.objective in ("all", "latest")
+    own_weights = _OWN.get(target.objective, "")
     few = course.part(away + _BACK, _FEW)
     lost = course.part(away + _BACK + _FEW + _REST, _LOST)
     error = float(sums[usual].std() / max(abs(whole), 1e-12))
@@ -106,10 +112,13 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
         float(sums[few].mean() / whole),
         f"a round with {course.few} of {len(course.updates)} clients",
         error,
-        chosen=of_all,
+        own_weights,
     )
     yield _ratio(
-        float(sums[lost].mean() / whole), "a round that loses half of its replies", error, of_all
+        float(sums[lost].mean() / whole),
+        "a round that loses half of its replies",
+        error,
+        own_weights,
     )
     about = f"weights of a round with all clients sum to {whole:.2f}"
     off = abs(whole - 1) > _WEIGHT
@@ -131,7 +140,7 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     if not back or not math.isfinite(usual_own):
         yield Finding("returning", OPEN, "the returning client was not chosen in six rounds")
     else:
-        yield _return(float(own[back[0]] / usual_own), of_all)
+        yield _return(float(own[back[0]] / usual_own), own_weights)
     yield _repeated(target, course)
 
 
@@ -144,17 +153,19 @@ def _lengths(course: Course) -> Finding:
     return Finding("returning", RIGHT if ratio < 2 else WRONG, about, value=ratio)
 
 
-def _ratio(value: float, who: str, error: float, chosen: bool) -> Finding:
+def _ratio(value: float, who: str, error: float, why: str) -> Finding:
     found = f"{who} moves the model {value:.2f} times as far along the updates as one with all"
     if abs(value - 1) <= max(_WEIGHT, 4 * error):
         return Finding("scale", RIGHT, found, value=value, error=error)
-    if chosen:
-        return Finding("scale", NOTE, f"{found}, as weights p / r of a sum do", "", value, error)
+    if why:
+        return Finding("scale", NOTE, f"{found}, as {why} do", "", value, error)
     advice = "Divide by the examples of the replies that arrived; a missing reply is no reply of 0."
     return Finding("scale", WRONG, found, advice, value, error)
 
 
 def _stale(check: str, value: float, who: str, target: Target) -> Finding:
+    if not math.isfinite(value):
+        return Finding(check, OPEN, f"whether {who} a weight is not seen: it was not chosen before")
     found = f"{who} {value:.2f} of their usual weight in a step"
     if target.objective == "latest":
         return Finding(check, RIGHT if value > _WEIGHT else NOTE, found, value=value)
@@ -164,12 +175,11 @@ def _stale(check: str, value: float, who: str, target: Target) -> Finding:
     return Finding(check, RIGHT, found, value=value)
 
 
-def _return(value: float, of_all: bool) -> Finding:
+def _return(value: float, why: str) -> Finding:
     found = f"in its first step after 50 rounds away a client counts {value:.2f} times as usual"
     if abs(value) > _TWICE_AS_FAR:
-        if of_all:
-            about = f"{found}, as a weight p / r does"
-            return Finding("returning", NOTE, about, "", value)
+        if why:
+            return Finding("returning", NOTE, f"{found}, as {why} do", "", value)
         advice = "Count a returning client once: its new reply in place of its kept one."
         return Finding("returning", WRONG, found, advice, value)
     if value < 1 / _TWICE_AS_FAR:

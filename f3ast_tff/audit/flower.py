@@ -57,7 +57,9 @@ def _objective(strategy: Any) -> str:
     own = getattr(strategy, "_strategy", None)
     if own is None or not hasattr(own, "weigh"):
         return "present"
-    return "all" if facts_of(own).aggregation == "sum" else "equal"
+    if facts_of(own).aggregation == "sum":
+        return "all"
+    return "drawn" if "repeated" in facts_of(own).may_select else "equal"
 
 
 def _first(strategy: Any, *names: str) -> Any:

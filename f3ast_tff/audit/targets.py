@@ -37,6 +37,7 @@ class Server(Protocol):
 OBJECTIVES = {
     "present": "clients whose replies arrive, by their examples",
     "equal": "clients whose replies arrive, each alike",
+    "drawn": "clients that are there, drawn by their examples, so that one may count twice",
     "all": "all clients by their examples, however seldom they are there",
     "latest": "all clients by their examples, with the latest reply of those that are away",
 }

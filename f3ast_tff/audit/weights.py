@@ -13,6 +13,7 @@ that explains. Errors are those of block means. Below `LEAST_R2` no weights are 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -238,15 +239,18 @@ def _fitted(
         omega = coordinates.mean(axis=0)
         residual = float(((mean - omega @ goals) ** 2).sum())
         r2 = 1 - residual / max(1e-30, float((mean**2).sum()))
+    alike = [dict.fromkeys(each, 1.0) for each in trace.delivered]
+    there = [{k: float(examples[k]) for k in each} for each in trace.there]
     # How fast a server moves is its own: momentum and rates change no objective.
-    present, equal = (
+    present, equal, drawn = (
         min(
-            (_of_those_present(trace, len(p), RATE * speed, alike)[first:] for speed in _SPEEDS),
+            (_means(counts, len(p), RATE * speed)[first:rounds] for speed in _SPEEDS),
             key=lambda each: apart(omega, each.mean(axis=0)),
         )
-        for alike in (False, True)
+        for counts in (trace.delivered, alike, there)
     )
-    stated = {"present": present, "equal": equal}.get(objective, np.tile(p, (len(models), 1)))
+    of_all = np.tile(p, (len(models), 1))
+    stated = {"present": present, "equal": equal, "drawn": drawn}.get(objective, of_all)
     return Weights(
         schedule.name,
         presence,
@@ -261,11 +265,10 @@ def _fitted(
     )
 
 
-def _of_those_present(trace: Trace, n: int, rate: float, alike: bool) -> np.ndarray:
-    """Weights after each round of a mean of those delivered, by examples or alike."""
-    found, now = np.zeros((len(trace.models), n)), np.zeros(n)
-    for t, delivered in enumerate(trace.delivered[: len(found)]):
-        shares = shares_of(dict.fromkeys(delivered, 1.0) if alike else delivered)
+def _means(counts: Sequence[Mapping[int, float]], n: int, rate: float) -> np.ndarray:
+    """Weights after each round of a mean by these counts of the clients, `float64 [R, N]`."""
+    found, now = np.zeros((len(counts), n)), np.zeros(n)
+    for t, shares in enumerate(map(shares_of, counts)):
         if shares:
             now *= 1 - rate
             now[list(shares)] += rate * np.array(list(shares.values()))

@@ -26,7 +26,7 @@ COMMANDS = {
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
     "judge": "verdicts on anybody's table of scores",
-    "audit": "whom the model of your own server is of when clients come and go, Flower or not",
+    "audit": "whom the model of your own server is of when clients come and go",
     "example": "writes an example file into this folder, or lists them",
     "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
@@ -41,9 +41,7 @@ Federated learning when clients come and go.
 
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-Begin with `f3ast-tff demo`: half a minute, no data files. `f3ast-tff COMMAND --help` lists a
-command's flags; `run` is the command where none is named. Given again, a command goes on with
-what was interrupted.
+Begin with `demo`; `run` is meant where no command is named; `COMMAND --help` lists its flags.
 """
 
 
