@@ -30,14 +30,14 @@ def written(path: Path, devices: object) -> str:
 def test_the_run_begins_on_day_28_and_repeats_after_a_week(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A phone watched from day 27 for two days, ready in the first hour, is so on odd days."""
+    """A phone watched from day 27 for three days, ready in the first hour, is so every third."""
     day, path = 86_400, tmp_path / "ready.json"
-    phone = {"isSuccess": True, "trace_start": 27 * day, "trace_end": 29 * day}
+    phone = {"isSuccess": True, "trace_start": 27 * day, "trace_end": 30 * day}
     phone["ready_time"] = [[27 * day, 27 * day + 3600]]
     monkeypatch.setattr(phones.FlashReady, "sha256", written(path, {"0": phone}))
     process = phones.FlashReady(trace_file=str(path)).build(np.ones(1), 0)
     first = [t for t in range(1, 10 * 144 + 1) if process.mask(t)[0] and (t - 1) % 144 == 0]
-    assert [(t - 1) // 144 for t in first] == [1, 3, 5, 8]
+    assert [(t - 1) // 144 for t in first] == [2, 5, 9]
 
 
 def test_fedscales_first_round_and_end_are_left_out(
