@@ -125,7 +125,7 @@ def daily_wave(grid: str) -> np.ndarray:
     "availability",
     "smartphones",
     "Smartphones",
-    about="log-normal probabilities under a daily sine wave, one round an hour",
+    about="day and night: log-normal probabilities under a daily sine wave, one round an hour",
     order=5,
 )
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from f3ast_tff.settings.text_values import number_in
+
 # Beyond these bounds of a shape, and above this mean in hours, numbers overflow.
 _LEAST_SHAPE, _MOST_SHAPE, _MOST_MEAN = 0.05, 20.0, 1e12
 
@@ -160,7 +162,7 @@ def read_law(text: str) -> SpellLaw:
     if name not in _LAWS or len(words) != 2:
         raise ValueError(f"must be {FORM}")
     try:
-        shape, scale = map(float, words)
+        shape, scale = map(number_in, words)
     except ValueError as error:
         raise ValueError(f"must be {FORM}") from error
     if not _LEAST_SHAPE <= shape <= _MOST_SHAPE:

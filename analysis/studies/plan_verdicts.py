@@ -4,8 +4,9 @@ python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
     --scores analysis/studies/table3_cifar100/scores.csv
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
-corrected together by Holm's rule. With --added the questions that were not planned are shown, with
-uncorrected intervals. With --counts a row stands for all cells of a difference.
+corrected together by Holm's rule. With --added the questions that were not planned are shown:
+corrected if they are a family of their own, else with uncorrected intervals. With --counts a row
+stands for all cells of a difference.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
 
     The columns: `family`; `status`, see `PlannedQuestion.status`; `said`; `score`; `at`, the time;
     `difference` and `cell` in words; `mean`, `low` and `high`, whose interval is corrected within
-    the family if the claim was planned, nominal otherwise; `median`, `above`, `below`, `draws`,
+    the family, nominal without one; `median`, `above`, `below`, `draws`,
     `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise;
     `verdict` on the first row, of `judge.WORDS`, and `reason` if no test decided; `signs`, the
     verdict of the sign test, corrected likewise; `family_errs`, how often a large family of such
@@ -130,9 +131,10 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     if not claims:
         raise RunsError("no pair of the plan has two runs in common, which a difference needs")
     families: dict[str, list[PlannedClaim]] = {}
+    planned = {each.question.family for each in claims if each.question.status == PLANNED}
     for claim in claims:
-        name = claim.question.family if claim.question.status == PLANNED else ""
-        families.setdefault(name, []).append(claim)
+        own = claim.question.status == PLANNED or claim.question.family not in planned
+        families.setdefault(claim.question.family if own else "", []).append(claim)
     rows: dict[int, dict[str, object]] = {}
     for name, members in families.items():
         correction = HOLM if name else UNCORRECTED
@@ -140,7 +142,12 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
         verdicts, by_signs = (judge(asked, correction, test) for test in (OF_MEAN, OF_SIGNS))
         errs = null_rejections(asked) if name and len(asked) >= LARGE else math.nan
         for claim, verdict, signs in zip(members, verdicts, by_signs):
-            rows[id(claim)] = {**_row(claim, verdict), "signs": signs.word, "family_errs": errs}
+            rows[id(claim)] = {
+                "family": name,
+                **_row(claim, verdict),
+                "signs": signs.word,
+                "family_errs": errs,
+            }
     return pd.DataFrame([rows[id(claim)] for claim in claims])
 
 
@@ -149,7 +156,6 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
     question, found = claim.question, claim.paired.found
     assert found is not None
     return {
-        "family": question.family if question.status == PLANNED else "",
         "status": question.status,
         "said": question.said,
         "score": _asked(question),

@@ -5,44 +5,37 @@
   begin with their round or time.
 - Events: a row per change, with columns such as `device,time,online`. A device is offline before
   its first event, and stays in a state until its next event.
-- Spans: a row per visit, with columns such as `device,start,end`. Spans may overlap; a span without
-  an end lasts until the log's end.
+- Spans: a row per visit, with columns such as `device,start,end`, or `duration`. Spans may overlap;
+  a span without an end lasts until the log's end. With a column of states, those that are online.
 - Device traces: `.json` and `.pkl` (`trace_files`).
 
-Tables are CSV files, JSON lines, parquet files and DataFrames. Times are read by `log_times`. A
-client is available in a round if it is online when the round starts.
+Tables are CSV files, JSON (`json_tables`), parquet files and DataFrames. Times are read by
+`log_times`. A client is available in a round if it is online when the round starts. Columns that
+are not used and may decide are never passed over (`log_decision`).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from reprlib import repr
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.device_traces import DAY, MAX_STATES, DeviceTraces
+from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
+from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
+from f3ast_tff.availability.logs.json_tables import LINES_FORMS
 from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
-from f3ast_tff.availability.logs.log_columns import LOG_FORMS, columns_of, given_columns
-from f3ast_tff.availability.logs.log_entries import (
-    Entries,
-    entries_of_events,
-    entries_of_spans,
-    say_far_times,
-)
-from f3ast_tff.availability.logs.log_masks import CLOCKS, masks_of_frame
-from f3ast_tff.availability.logs.log_tables import (
-    CSV_FORMS,
-    TABLE_FORMS,
-    first_entries,
-    holds_lines,
-    read_csv_log,
-    read_table,
-)
+from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, with_form
+from f3ast_tff.availability.logs.log_decision import decided
+from f3ast_tff.availability.logs.log_entries import Entries, entries_of, far_times, odd_lengths
+from f3ast_tff.availability.logs.log_files import PARQUET_FORMS, table_of
+from f3ast_tff.availability.logs.log_masks import in_longer_rounds, masks_of_frame
+from f3ast_tff.availability.logs.log_reading import Options
+from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
+from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
 from f3ast_tff.availability.logs.split_times import with_joined_times
@@ -50,17 +43,13 @@ from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.core.frame_columns import is_number
+from f3ast_tff.core.frame_columns import pandas_of
 from f3ast_tff.files.data_files import first_twice
+from f3ast_tff.files.packed_files import PACKED
 
 _LOGGER = logging.getLogger(__name__)
 
 ROUND_SECONDS = 3600
-# Words of the first row of a table of states without names.
-_UNNAMED_STATES = ({"true", "false"}, {"t", "f"}, {"on", "off"}, {"yes", "no"})
-_NUMBER = re.compile(r"[0-9]+(?:\.0+)?")
-# More rounds than this must have entries: ten rounds per entry.
-_MANY_ROUNDS, _ROUNDS_PER_ENTRY = 100_000, 10
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,9 @@ class AvailabilityLog:
         round_seconds: Length of a round; `None` if the log has no clock.
         start: Time of round 1, seconds since midnight; `None` without a clock.
         events: Number of entries read; 0 for masks.
-        read_as: How the log was read, in words.
+        read_as: How the log was read, in words: columns in use, and those that are not.
+        first_round: Round in which each client is first seen, from 1, `int64 [N]`; `None` for logs
+            that do not tell.
 
     Examples:
         >>> import pandas as pd
@@ -90,6 +81,7 @@ class AvailabilityLog:
     start: float | None = None
     events: int = 0
     read_as: str = ""
+    first_round: np.ndarray | None = None
 
     def of_clients(self, names: Sequence[str]) -> AvailabilityLog:
         """Returns the log of the clients that hold data, in the data's order.
@@ -128,7 +120,9 @@ class AvailabilityLog:
                 len(column),
             )
         places = np.array([column[name] for name in names])
-        return replace(self, masks=self.masks.of_clients(places), clients=tuple(names))
+        first = None if self.first_round is None else self.first_round[places]
+        masks = self.masks.of_clients(places)
+        return replace(self, masks=masks, clients=tuple(names), first_round=first)
 
 
 def read_log(
@@ -144,8 +138,8 @@ def read_log(
     """Reads a log of one of the forms above.
 
     Args:
-        path: A `.npy`, `.npz`, `.csv`, `.tsv`, `.json`, `.jsonl`, `.ndjson`, `.parquet`, `.pq` or
-            `.pkl` file.
+        path: A `.npy`, `.npz`, `.csv`, `.tsv`, `.tab`, `.json`, `.jsonl`, `.ndjson`, `.parquet`,
+            `.pq` or `.pkl` file; tables of text also packed (`packed_files`).
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         states: See `trace_files.read_traces`.
         eligible: See `trace_files.read_traces`.
@@ -155,7 +149,7 @@ def read_log(
 
     Raises:
         DataError: If it cannot be read; names the file, and the column or the row.
-        ParameterError: See `trace_files.read_traces`, `log_columns.columns_of`.
+        ParameterError: See `trace_files.read_traces`, `log_columns.Given`.
 
     Examples:
         >>> import tempfile
@@ -169,56 +163,20 @@ def read_log(
         >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2, 3)]
         (('ann', 'bob'), [[True, False], [True, True], [False, True]])
     """
+    given, options = Given.of(columns), Options(time_unit, max_visit, round_seconds)
+    table = table_of(path, given)
+    if isinstance(table, LogTable):
+        log = _log_of(table, given, options)
+        return log if table.named else replace(log, clients=())
     form = path.suffix.lower()
-
-    def of_frame(frame: Any) -> AvailabilityLog:
-        return log_of_frame(
-            frame,
-            round_seconds,
-            str(path),
-            columns=columns,
-            time_unit=time_unit,
-            max_visit=max_visit,
-        )
-
-    if not path.is_file() and (form in (*CSV_FORMS, *TABLE_FORMS)):
-        raise DataError(f"{path}: there is no such file")
-    if form in CSV_FORMS:
-        entries, separator = first_entries(path)
-        if {entry.lower() for entry in entries} in _UNNAMED_STATES:
-            log = of_frame(read_csv_log(path, separator, header=False))
-            return replace(log, clients=())
-        if columns or _is_header(entries, path):
-            return of_frame(read_csv_log(path, separator))
-    elif form in TABLE_FORMS or (form == ".json" and path.is_file() and holds_lines(path)):
-        return of_frame(read_table(path))
-    elif form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
+    if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
         return _of_traces(read_traces(path, states, eligible), round_seconds, str(path))
-    elif form not in FORMS:
-        forms = (*FORMS, ".tsv", ".json", *TABLE_FORMS)
-        packed = "unpack it first: " if form in (".gz", ".bz2", ".xz", ".zip") else ""
-        raise DataError(f"{path}: {packed}must end in {', '.join(forms)} or .pkl")
+    if form not in FORMS:
+        forms = ", ".join((*FORMS, *CSV_FORMS[1:], ".json", *LINES_FORMS, *PARQUET_FORMS))
+        unpack = "unpack it first: " if form in PACKED else ""
+        raise DataError(f"{path}: {unpack}must end in {forms} or .pkl")
     masks = read_masks(path)
     return AvailabilityLog(masks, read_as=_of_masks_text(masks, "no times"))
-
-
-def _is_header(entries: list[str], path: Path) -> bool:
-    """Whether a CSV file's first line names columns; refuses one that is no mask either."""
-    words = [entry for entry in entries if not is_number(entry)]
-    if (twice := first_twice(filter(None, words))) is not None:
-        raise DataError(f"{path}: line 1 has {twice[:80]!r} twice")
-    if len(words) == len(entries) or entries[0].lower() in CLOCKS:
-        return True
-    # Numbers name clients if they rise: a row of zeros and ones does not, beyond 0,1.
-    numbers = entries[1:] if words == entries[:1] else entries
-    if all(_NUMBER.fullmatch(entry) for entry in numbers) and {*numbers} - {"0", "1", "0.0", "1.0"}:
-        values = np.array(numbers, float)
-        if (np.diff(values) > 0).all():
-            return True
-    if words:
-        allowed = f"must be zeros and ones, or names of columns, such as {LOG_FORMS}"
-        raise DataError(f"{path}: line 1 has {repr(words[0])}: {allowed}")
-    return False
 
 
 def log_of_frame(
@@ -230,22 +188,27 @@ def log_of_frame(
     time_unit: str = "",
     max_visit: float | None = None,
 ) -> AvailabilityLog:
-    """Returns the log in a pandas DataFrame of masks, events or spans.
+    """Returns the log in a DataFrame of masks, events or spans.
 
     Args:
-        frame: The table. Column names are matched without regard to case; times, devices and
-            clients' times may be its index.
+        frame: A pandas DataFrame, or a table with `to_pandas`, as of polars and Arrow. Names of
+            columns are matched without regard to case; times, devices and clients' times may be
+            its index.
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         name: Name in messages.
         columns: Columns with other than the usual names, `device=imei,time=ts,state=event`; of
-            spans `start` and `end`, of masks `time` alone. Also words for states,
-            `on=plugged,off=idle/full`.
+            spans `start`, and `end` or `duration`, of events `session`, of masks `time` alone.
+            Also words for states, `on=plugged,off=idle/full` (`off=null` for gaps), columns that
+            decide nothing, `ignore=note/flag`, and the zone of dates without one,
+            `zone=Europe/Berlin`; of masks with times the longer rounds into which they are put,
+            `round_seconds=3600`.
         time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
         max_visit: Longest time online without a further event, and longest span, seconds; `None`
             for no limit.
 
     Raises:
-        DataError: If a column is missing or has a wrong value; names the column and the row.
+        DataError: If a column is missing or has a wrong value, or a column that is not used may
+            decide; names the column and the row, or what to give.
         ParameterError: If `columns` names no columns, or `max_visit` is given for masks.
 
     Examples:
@@ -256,56 +219,80 @@ def log_of_frame(
         >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2)]
         (('ann', 'bob'), [[True, False], [True, True]])
     """
-    if not len(frame):
-        raise DataError(f"{name}: it has no rows")
-    frame = _with_index(frame, columns)
-    if not given_columns(columns):
+    try:
+        table = LogTable(pandas_of(frame), name)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from error
+    return _log_of(table, Given.of(columns), Options(time_unit, max_visit, round_seconds))
+
+
+def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
+    if not len(table):
+        raise DataError(f"{table.name}: it has no rows")
+    if (twice := first_twice(table.frame.columns)) is not None:
+        raise DataError(f"{table.name}: two columns have the name {str(twice)[:80]!r}")
+    frame = _with_index(table.frame, given)
+    if not given.columns:
         frame = with_joined_times(frame)
-    found = columns_of(frame, of_log := _of_log(columns))
-    if found.device is None and not of_log:
-        if max_visit is not None:
-            allowed = "only applies to events and spans: the log has no column of devices"
-            raise ParameterError("table_max_visit", max_visit, allowed)
-        try:
-            masks, clients, clock = masks_of_frame(frame, name, columns, time_unit)
-        except DataError:
-            if is_likely_log(frame):
-                refuse_columns(frame, found, name, columns)
-            raise
-        log = AvailabilityLog(masks, clients)
-        if clock is None:
-            return replace(log, read_as=_of_masks_text(masks, "no times"))
-        last = clock.first + masks.shape[0] * clock.round_seconds
-        said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
-        said += f", rounds of {duration_text(clock.round_seconds)}"
-        return replace(
-            log,
-            round_seconds=clock.round_seconds,
-            start=clock.first % DAY,
-            read_as=_of_masks_text(masks, said),
-        )
-    found = columns_of(frame, columns)
-    of_spans = found.start is not None and found.end is not None
-    if found.device is None or not of_spans and (found.time is None or found.state is None):
-        refuse_columns(frame, found, name, columns)
-    if of_spans:
-        entries, kind = entries_of_spans(frame, found, name, time_unit, max_visit), "spans"
-    else:
-        entries = entries_of_events(frame, found, name, time_unit, max_visit, columns)
-        kind = "events"
-    return replace(_resampled(entries, round_seconds, name, kind), events=len(frame))
+    table = with_form(replace(table, frame=frame, _coded={}))
+    found = reading_of(table, given)
+    if found.device is None and not given.names_log:
+        return _log_of_masks(table, found, given, options)
+    reading = decided(table, found, given, options)
+    visits = reading.visits
+    entries = entries_of(visits)
+    for note in (*visits.notes, *odd_lengths(entries)):
+        _LOGGER.warning("%s: %s", table.name, note)
+    assert visits.read is not None
+    kind = "spans" if reading.reading.of_spans else "events"
+    form = f"{kind}, {len(visits.names)} devices, {visits.read.form}"
+    said = span_text(visits.read, visits.first, visits.last)
+    how = f"; {visits.said}" if visits.said else ""
+    of = f"{table.form}: " if table.form else ""
+    log = _in_rounds(entries, options.round_seconds, table.name, visits.seen)
+    said = f"{of}{form}, {said}, rounds of {duration_text(options.round_seconds)}"
+    said += f"{how}; {reading.reading.said(table)}"
+    return replace(log, events=len(table), read_as=said)
 
 
-def _of_log(columns: str) -> str:
-    """The columns given for a log; `""` if they may be those of masks, which have times alone."""
-    return columns if given_columns(columns).keys() - {"time"} else ""
+def _log_of_masks(
+    table: LogTable, found: Reading, given: Given, options: Options
+) -> AvailabilityLog:
+    if options.max_visit is not None:
+        allowed = "only applies to events and spans: the log has no column of devices"
+        raise ParameterError("table_max_visit", options.max_visit, allowed)
+    try:
+        masks, clients, clock = masks_of_frame(table, given, options.time_unit)
+    except DataError:
+        of_log = found.time is not None and found.state is not None
+        if of_log or (found.start is not None and found.end is not None) or is_likely_log(table):
+            refuse_columns(table, found, given, options)
+        raise
+    if clock is None:
+        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times"))
+    last = clock.first + masks.shape[0] * clock.round_seconds
+    said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
+    before = masks, clock.round_seconds
+    if given.round_seconds is not None:
+        masks, clock = in_longer_rounds(masks, clock, given.round_seconds)
+    said += f", rounds of {duration_text(clock.round_seconds)}"
+    if clock.round_seconds != before[1]:
+        online = [f"{each.mean().mean():.1%}" for each in (before[0], masks)]
+        said += f", of each its first row of {duration_text(before[1])} "
+        said += f"({online[0]} of the rows online, {online[1]} of the rounds)"
+    return replace(
+        AvailabilityLog(masks, clients),
+        round_seconds=clock.round_seconds,
+        start=clock.first % DAY,
+        read_as=_of_masks_text(masks, said),
+    )
 
 
 def _of_masks_text(masks: PackedMasks, times: str) -> str:
     return f"masks, {masks.shape[1]} clients, {times}"
 
 
-def _with_index(frame: Any, columns: str) -> Any:
+def _with_index(frame: Any, given: Given) -> Any:
     """The frame with its index as columns, if devices or times of events are there."""
     import pandas as pd
 
@@ -320,7 +307,8 @@ def _with_index(frame: Any, columns: str) -> Any:
     if not added:
         return frame
     moved = frame.set_axis(index).reset_index(added)
-    return moved if columns_of(moved, _of_log(columns)).device is not None else frame
+    plain = given if given.names_log else Given.of("")
+    return moved if reading_of(LogTable(moved, ""), plain).device is not None else frame
 
 
 def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> AvailabilityLog:
@@ -328,17 +316,23 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
         # Known from the log's start on: offline before a device was first seen.
         traces = traces.once()
         place = np.repeat(np.arange(traces.num_devices), np.diff(traces.offsets))
-        entries = Entries(traces.names, place, traces.times, traces.eligible)
         finite = traces.times[np.isfinite(traces.times)]
         if not len(finite):
             raise DataError(f"{name}: no entry has a time: must have a finite one")
-        say_far_times(finite, name)
-        log = _resampled(entries, round_seconds, name, "traces")
-        return replace(log, events=len(traces.times) - traces.num_devices)
+        for note in far_times(finite):
+            _LOGGER.warning("%s: %s", name, note)
+        first, last = float(finite.min()), float(finite.max())
+        entries = Entries(traces.names, place, traces.times, traces.eligible, first, last)
+        log = _in_rounds(entries, round_seconds, name)
+        said = f"traces, {len(traces.names)} devices, seconds, {duration_text(last - first)}, "
+        said += f"rounds of {duration_text(round_seconds)}"
+        return replace(log, events=len(traces.times) - traces.num_devices, read_as=said)
     # Devices repeat after different lengths.
     first = float(np.median(traces.spans[:, 0]))
     last = first + float(np.median(np.diff(traces.spans)))
-    starts = _starts(first, last, round_seconds, traces.num_devices, len(traces.times), name)
+    starts = round_starts(
+        first, last, round_seconds, devices=traces.num_devices, entries=len(traces.times), name=name
+    )
     masks = packed_masks(traces.eligible_at(starts), name)
     said = f"traces, {traces.num_devices} devices, seconds, {duration_text(last - first)}, rounds "
     return AvailabilityLog(
@@ -351,44 +345,24 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
     )
 
 
-def _resampled(entries: Entries, round_seconds: int, name: str, kind: str) -> AvailabilityLog:
-    finite = entries.times[np.isfinite(entries.times)]
-    first, last = float(finite.min()), float(finite.max())
-    starts = _starts(first, last, round_seconds, len(entries.names), len(finite), name)
-    read = entries.read
-    form = "seconds" if read is None else read.form
-    span = duration_text(last - first) if read is None else span_text(read, first, last)
-    said = f"{kind}, {len(entries.names)} devices, {form}, {span}, rounds of "
+def _in_rounds(
+    entries: Entries, round_seconds: int, name: str, seen: np.ndarray | None = None
+) -> AvailabilityLog:
+    for note in short_log(entries.first, entries.last, round_seconds):
+        _LOGGER.warning("%s: %s", name, note)
+    starts = round_starts(
+        entries.first,
+        entries.last,
+        round_seconds,
+        devices=len(entries.names),
+        entries=len(entries.times),
+        name=name,
+    )
+    first = None if seen is None else np.searchsorted(starts, seen, side="right").clip(1)
     return AvailabilityLog(
         entries.in_rounds(starts),
         clients=entries.names,
         round_seconds=round_seconds,
         start=float(starts[0]) % DAY,
-        read_as=said + duration_text(round_seconds),
+        first_round=first,
     )
-
-
-def _starts(
-    first: float, last: float, round_seconds: int, devices: int, entries: int, name: str
-) -> np.ndarray:
-    """Times at which the rounds of a log start, `float64 [T]`."""
-    if last - first < round_seconds:
-        _LOGGER.warning(
-            "%s: all times lie within %s, less than a round of %s: give shorter rounds, or are the "
-            "times in another unit than seconds?",
-            name,
-            duration_text(last - first),
-            duration_text(round_seconds),
-        )
-    first = np.floor(first / round_seconds) * round_seconds
-    rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
-    many = f"{name}: {rounds} rounds of {round_seconds} s"
-    if rounds > max(_MANY_ROUNDS, _ROUNDS_PER_ENTRY * entries):
-        raise DataError(
-            f"{many}, and only {entries} times: has a time another clock? Else give longer rounds, "
-            "or the times' unit by --time_unit (of a run --table_time_unit)"
-        )
-    if rounds * devices > MAX_STATES:
-        allowed = f"more than {MAX_STATES} states; give longer rounds"
-        raise DataError(f"{many} and {devices} devices: {allowed}")
-    return np.asarray(first + round_seconds * np.arange(float(rounds)))

@@ -1,76 +1,305 @@
-"""Logs whose columns have other than the usual names: which columns they most likely are."""
+"""Logs whose columns have other than the usual names: likely readings, tried on the whole table."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict
-from typing import Any
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
 
-from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, STATES, LogColumns, flag_of
-from f3ast_tff.availability.logs.time_units import is_since_1970
+import numpy as np
+
+from f3ast_tff.availability.logs import column_traits as traits
+from f3ast_tff.availability.logs.durations import is_named_duration
+from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, Given, Reading, plain_name
+from f3ast_tff.availability.logs.log_reading import (
+    OF_RUN,
+    Options,
+    Tried,
+    distinct,
+    said_of,
+    tried,
+    with_parts,
+)
+from f3ast_tff.availability.logs.log_states import STATES, unknown_words
+from f3ast_tff.availability.logs.log_table import GAPS, LogTable
+from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_words import worded
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
 
-# Rows that are looked at; a table of more columns is no log.
-_ROWS, _MOST_COLUMNS = 1000, 50
-# Days, also in forms that are not read as times.
-_DAY = re.compile(r"\d{1,4}([./-])\d\d?\1\d{2,4}(?![.\d])|\d{8}T\d|\d\d?[ -][A-Za-z]{3,9}[ -]\d\d")
+# A table of more columns is no log; as many readings are tried.
+_MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 3
+# Readings are as likely if the shares of their rows that contradict others differ less.
+_AS_LIKELY = 0.02
+# Parts of the names that devices and their columns have.
+_OF_DEVICES = (
+    *("device", "client", "node", "host", "machine", "sensor", "entity", "thing", "series"),
+    *("instance", "imei", "mac", "serial", "phone", "user", "asset", "station", "unit", "ups"),
+)
+_ORDERED = 0.95
 
 
-def refuse_columns(frame: Any, found: LogColumns, name: str, given: str = "") -> None:
-    """Raises `DataError` on a log without known columns; names its columns, and the likely ones."""
-    guess = likely_columns(frame, found)
-    times = ("start", "end") if {"start", "end"} & guess.keys() else ("time", "state")
-    lacks = [part for part in ("device", *times) if getattr(found, part) is None]
-    said = " or ".join("online" if part == "state" else part for part in lacks)
-    known = ", ".join(each for part in lacks for each in KNOWN[part])
-    flag = flag_of(given, {part: guess.get(part, "NAME") for part in lacks})
+def refuse_columns(table: LogTable, found: Reading, given: Given, options: Options) -> NoReturn:
+    """Raises `DataError` on a log without known columns; says which readings are likely.
+
+    Args:
+        table: The table.
+        found: The columns known by name, or given.
+        given: What the user says.
+        options: What the log is read with.
+    """
+    frame, name = table.frame, table.name
     if all(map(is_number, frame.columns)):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
-    raise DataError(
-        f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}: say "
-        f"which they are by {flag}. Names that are known: {known}"
+    likely, failed = _likeliest(table, found, options)
+    of_spans = likely[0].reading.of_spans if likely else bool(found.start or found.end)
+    parts = ("device", "start", "end") if of_spans else ("device", "time", "state")
+    lacks = [part for part in parts if getattr(found, part) is None]
+    if of_spans and likely and likely[0].reading.duration is not None:
+        lacks = [part for part in lacks if part not in ("start", "end")] + ["end"]
+    said = " or ".join("online" if part == "state" else part for part in lacks)
+    has = f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}: say "
+    if len(likely) == 1:
+        flag = given.flag(likely[0].more)
+        raise DataError(f"{has}which they are by {flag} {OF_RUN}: {likely[0].outcome}")
+    if likely:
+        shown = " or ".join(sorted(said_of(given, each) for each in likely))
+        raise DataError(f"{has}which they are, by {shown} {OF_RUN}")
+    if failed is not None:
+        more, reason = failed
+        raise DataError(f"{has}which they are by {given.flag(more)} {OF_RUN}; but {reason}")
+    flag = given.flag(dict.fromkeys(lacks, "NAME"))
+    known = ", ".join(each for part in lacks for each in KNOWN[part])
+    raise DataError(f"{has}which they are by {flag} {OF_RUN}. Names that are known: {known}")
+
+
+def is_likely_log(table: LogTable) -> bool:
+    """Whether a table is most likely a log: with times, and with names or few states beside."""
+    if table.frame.shape[1] > _MOST_COLUMNS:
+        return False
+    columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
+    of_states = [c for c in columns if _share_of_states(table, c) > 0.5]
+    times = [c for c in columns if traits.is_of_times(table, c)]
+    if not times or len(columns) < 3:
+        return False
+    few = 2 * len(of_states) < table.frame.shape[1]
+    return few or any(_names_rows(table, c) for c in columns if c not in (*of_states, *times))
+
+
+def has_other_devices(table: LogTable, found: Reading) -> bool:
+    """Whether the column known as that of devices is the same in all rows, and another is not."""
+    if found.device is None or len(table.coded(found.device).values) > 1:
+        return False
+    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
+    return any(_is_named(c) and _names_rows(table, c) for c in columns)
+
+
+def _names_rows(table: LogTable, column: Any) -> bool:
+    """Whether a column has texts that come again, as the names of devices do."""
+    found = table.coded(column)
+    many = len(traits.values_of(table, column))
+    return 1 < many < len(table) and not np.isfinite(found.numbers).any()
+
+
+def _is_named(column: Any) -> bool:
+    return any(part in plain_name(column) for part in _OF_DEVICES)
+
+
+def _share_of_states(table: LogTable, column: Any) -> float:
+    found = table.coded(column)
+    return float(
+        found.of_rows([word in STATES or word in GAPS for word in found.words], True).mean()
     )
 
 
-def is_likely_log(frame: Any) -> bool:
-    """Whether a table is most likely a log: not of states for the most part, and with times."""
-    if frame.shape[1] > _MOST_COLUMNS:
-        return False
-    shares = [_texts(column).str.lower().isin(STATES).mean() for _, column in frame.items()]
-    guess = likely_columns(frame, LogColumns())
-    return 2 * sum(share > 0.5 for share in shares) < len(shares) and len(guess) > 1
+def _likeliest(
+    table: LogTable, found: Reading, options: Options
+) -> tuple[list[Tried], tuple[dict[str, Any], str] | None]:
+    """The readings that contradict themselves least, without those that say the same.
+
+    Also what to give for the first that cannot be carried out, and why, if none can.
+    """
+    done: list[Tried] = []
+    failed = None
+    for more in itertools.islice(_candidates(table, found), _MOST_TRIES):
+        reading = with_parts(found, more)
+        if not (reading.of_spans or reading.of_events):
+            continue
+        each = tried(table, reading, options, more)
+        if isinstance(each, DataError):
+            failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
+        elif 0 < each.shares.mean() < 1:
+            done.append(each)
+        elif not failed:
+            failed = (
+                more,
+                f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
+            )
+    if not done:
+        return [], failed
+    # Which words mean online cannot be told by what a reading says.
+    doubts: dict[frozenset[Any], float] = {}
+    for each in done:
+        columns = frozenset(each.reading.used.items())
+        doubts[columns] = min(_doubt(each), doubts.get(columns, np.inf))
+    least = min(doubts.values()) + _AS_LIKELY
+    likely = [each for each in done if doubts[frozenset(each.reading.used.items())] <= least]
+    return distinct(likely)[:_MOST_SHOWN], None
 
 
-def likely_columns(frame: Any, found: LogColumns) -> dict[str, Any]:
-    """Returns the columns of a log by part: those found, then others by their content."""
-    guess = {part: column for part, column in asdict(found).items() if column is not None}
-    shown = frame.iloc[:, :_MOST_COLUMNS].items()
-    texts = {name: _texts(column) for name, column in shown if name not in guess.values()}
-    times = [name for name, column in texts.items() if _are_times(column)]
-    kinds = {name: column.nunique() for name, column in texts.items()}
-    # A device comes again; a number of rows does not.
-    others = [name for name in texts if name not in times]
-    pool = sorted(others, key=lambda name: kinds[name] == len(texts[name]))
-    states = [name for name in pool if texts[name].str.lower().isin(STATES).all()]
-    wanted = [part for part in ("start", "end") if part not in guess]
-    if len(wanted) < 2 or (len(times) > 1 and not states and "time" not in guess):
-        if len(wanted) == 2 and (texts[times[0]] > texts[times[1]]).mean() > 0.5:
-            wanted.reverse()
-        guess.update(zip(wanted, times))
+def _doubt(each: Tried) -> float:
+    """Rows that contradict others, and notes on what looks wrong."""
+    alone = len(each.shares) == 1
+    return each.visits.odd + 0.1 * len(each.visits.notes) + 0.05 * alone
+
+
+def _candidates(table: LogTable, found: Reading) -> Iterable[dict[str, Any]]:
+    """Likely parts to give, the likeliest first."""
+    used = {column for column in (*found.used.values(), *found.ignored)}
+    used |= {getattr(found, part) for part in KNOWN}
+    columns = [c for c in list(table.frame.columns)[:_MOST_COLUMNS] if c not in used]
+    columns = [c for c in columns if traits.is_readable(table, c)]
+    constant = [c for c in columns if len(traits.values_of(table, c)) < 2]
+    times = [c for c in columns if traits.is_of_times(table, c) and not is_named_duration(c)]
+    times = [c for c in times if c not in constant] or times
+    columns = [c for c in columns if c not in constant]
+    lengths = [c for c in columns if is_named_duration(c) and c not in times]
+    others = [c for c in columns if c not in (*times, *lengths)]
+    devices = (
+        [{}]
+        if found.device is not None
+        else [{"device": c} for c in _devices(table, others, constant)]
+    )
+    for device in devices:
+        name = device.get("device", found.device)
+        codes = table.coded(name).codes
+        left = [c for c in others if c != name and not traits.is_of_device(table, c, codes)]
+        for when in _times(table, found, times, lengths):
+            reading = with_parts(found, {**device, **when})
+            if reading.of_spans:
+                yield from _spans(table, reading, left, device, when)
+            elif reading.time is not None:
+                yield from _events(table, reading, left, device, when)
+
+
+def _ordered(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {part: value for each in parts for part, value in each.items()}
+
+
+def _spans(
+    table: LogTable,
+    reading: Reading,
+    left: list[Any],
+    device: Mapping[str, Any],
+    when: Mapping[str, Any],
+) -> Iterable[dict[str, Any]]:
+    if reading.state is None:
+        states = [c for c in left if traits.is_of_states(table, c, reading.words)]
+        yield from (_ordered(device, when, {"state": c}) for c in states)
+        if not states:
+            yield _ordered(device, when)
+    elif unknown_words(table.coded(reading.state), reading.words):
+        yield _ordered(device, when, {"ignore": reading.state})
+        yield from (_ordered(device, when, way) for way in worded(table, reading))
     else:
-        guess = {**dict(zip(["time"], times)), **guess}
-        if "state" not in guess and len(pool) > ("device" not in guess):
-            guess["state"] = min(states or pool, key=kinds.__getitem__)
-    left = [name for name in pool if name not in guess.values()]
-    return {**dict(zip(["device"], left)), **guess}
+        yield _ordered(device, when)
 
 
-def _texts(column: Any) -> Any:
-    return column.head(_ROWS).astype(str).str.strip()
+def _events(
+    table: LogTable,
+    reading: Reading,
+    left: list[Any],
+    device: Mapping[str, Any],
+    when: Mapping[str, Any],
+) -> Iterable[dict[str, Any]]:
+    if reading.state is not None:
+        ways = worded(table, reading)
+        yield from (_ordered(device, when, way) for way in ways or [{}])
+        return
+    known = [c for c in left if traits.is_of_states(table, c, reading.words)]
+    known = known or [c for c in left if _is_nearly_of_states(table, c, reading)]
+    for column in known or [c for c in left if traits.is_of_codes(table, c)]:
+        with_state = replace(reading, state=column)
+        if unknown_words(table.coded(column), reading.words) or not traits.is_filled(table, column):
+            ways = worded(table, with_state)
+            yield from (_ordered(device, when, {"state": column}, way) for way in ways)
+        else:
+            yield _ordered(device, when, {"state": column})
 
 
-def _are_times(texts: Any) -> bool:
-    known = texts[~texts.str.lower().isin(("", "nan", "nat", "none"))]
-    return len(known) > 0 and bool(known.str.match(_DAY).mean() > 0.5 or is_since_1970(known))
+def _is_nearly_of_states(table: LogTable, column: Any, reading: Reading) -> bool:
+    """Whether a column has words of states for the most part, and few others or gaps."""
+    found = table.coded(column)
+    means = [reading.words.get(word) for word in found.words]
+    share = found.of_rows([state is not None for state in means], False).mean()
+    return len(found.values) <= 8 and bool(share > 0.5) and len({*means} - {None}) == 2
+
+
+def _times(
+    table: LogTable, found: Reading, times: list[Any], lengths: list[Any]
+) -> list[dict[str, Any]]:
+    """The times of spans and of events that a table may have."""
+    begun = {part: getattr(found, part) for part in ("start", "end", "time")}
+    if begun["start"] is not None and begun["end"] is not None:
+        return [{}]
+    if begun["start"] is not None or begun["end"] is not None:
+        part = "end" if begun["end"] is None else "start"
+        return [{part: column} for column in times]
+    ways: list[dict[str, Any]] = []
+    for first, second in itertools.combinations(times, 2):
+        order = _order(table, first, second)
+        if order:
+            start, end = (first, second) if order > 0 else (second, first)
+            ways.append({"start": start, "end": end})
+    if ways:
+        return ways
+    for column in [begun["time"]] if begun["time"] is not None else times:
+        time = {} if begun["time"] is not None else {"time": column}
+        ways += [{**time, "duration": length} for length in lengths]
+        ways.append(time)
+    return ways
+
+
+def _order(table: LogTable, first: Any, second: Any) -> int:
+    """1 if the second column may hold the ends of spans, -1 if the first, 0 if neither."""
+    columns = [table.frame[first], table.frame[second]]
+    try:
+        a, b = read_times(columns, table.name, ends=(True, True), table=table).seconds
+    except DataError:
+        texts = [column.astype(str) for column in columns]
+        later = float((texts[1] >= texts[0]).mean())
+        return 1 if later >= 0.5 else -1
+    known = np.isfinite(a) & np.isfinite(b)
+    if not known.any():
+        return 0
+    apart = (b - a)[known]
+    whole = max(float(np.ptp(a[known])), float(np.ptp(b[known])))
+    if np.median(np.abs(apart)) * len(table) <= 0.05 * whole:
+        return 0  # Two stamps of one moment.
+    later, earlier = float((apart >= 0).mean()), float((apart <= 0).mean())
+    return 1 if later >= _ORDERED else -1 if earlier >= _ORDERED else 0
+
+
+def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[Any]:
+    """Columns that may name devices: they come again; each of those that differ."""
+    rows = len(table)
+    named = [c for c in columns if _is_named(c)]
+    again = [c for c in columns if len(traits.values_of(table, c)) < rows]
+    likely = [c for c in again if c in named] or [
+        c for c in again if not traits.is_of_states(table, c, STATES)
+    ]
+    likely = likely or named or columns or [c for c in constant if str(c).strip()]
+    kept: list[Any] = []
+    for column in likely:
+        codes = table.coded(column).codes
+        if not any(_is_same(codes, table.coded(other).codes) for other in kept):
+            kept.append(column)
+    return kept
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two columns of codes tell the same rows apart."""
+    pairs = len(np.unique(a.astype(np.int64) * (int(b.max()) + 2) + b + 1))
+    return pairs == len(np.unique(a)) == len(np.unique(b))

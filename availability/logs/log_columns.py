@@ -1,94 +1,264 @@
-"""Columns of logs: their usual names, those given by the user, words for states, device names."""
+"""How a table is read: which column is which part of a log, by name or as given by the user."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.log_times import row_of
-from f3ast_tff.core.client_names import client_names, listed, numbers_if_all
+from f3ast_tff.availability.logs.log_states import STATES, words_of
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.core.client_names import are_numbers, client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.frame_columns import refuse_rounded
 
-# Names that are known for each part of a log, in the order of preference.
+# Names that are known for each part of a log, in the order of preference; case, blanks, hyphens and
+# underscores within do not count.
 KNOWN = {
-    "device": ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id"),
-    "time": ("time", "timestamp", "date", "datetime", "t"),
-    "state": ("online", "available", "state", "status", "connected"),
-    "start": ("start", "start_time", "begin", "from", "online_from", "connected_at", "login"),
-    "end": ("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout"),
+    "device": (
+        *("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id"),
+        "entity_id",
+    ),
+    "time": ("time", "timestamp", "date", "datetime", "t", "last_changed"),
+    "state": ("online", "available", "state", "status", "connected", "event_type"),
+    "start": (
+        *("start", "start_time", "begin", "from", "online_from", "connected_at", "login"),
+        "event_start_time",
+    ),
+    "end": (
+        *("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout"),
+        *("event_stop_time", "event_end_time", "stop_time"),
+    ),
+    "duration": (
+        *("duration", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
+        *("duration_min", "duration_minutes", "duration_h", "duration_hours"),
+    ),
+    "session": ("session", "session_id", "session_identifier", "connection_id"),
 }
-# What words of states mean, given beside the columns.
-WORDS = ("on", "off")
+# Given beside the columns: words of states, columns that decide nothing, the zone of the times, the
+# length of the rounds into which masks are put.
+_WORDS, IGNORE, ZONE, ROUNDS = ("on", "off"), "ignore", "zone", "round_seconds"
 _SAME = {"client": "device", "online": "state"}
+_UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
 LOG_FORMS = "device,time,online or device,start,end"
-_YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
-_NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable")
-STATES = {
-    **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
-    **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
-}
 
 
 @dataclass(frozen=True)
-class LogColumns:
-    """The columns of a log of events or spans; `None` where there is none."""
+class Reading:
+    """Which column is which part of a log; `None` for parts that there are not.
+
+    Attributes:
+        device: Column of devices.
+        time: Times of events.
+        state: States from then on; of spans, whether the device is online.
+        start: Times at which spans begin.
+        end: Times at which spans end.
+        duration: Lengths of spans that begin at `start` or `time`.
+        session: Session of each event.
+        ignored: Columns that the user says decide nothing.
+        words: What words of states mean.
+        zone: Time zone of dates without one; empty for UTC.
+    """
 
     device: Any = None
     time: Any = None
     state: Any = None
     start: Any = None
     end: Any = None
+    duration: Any = None
+    session: Any = None
+    ignored: tuple[Any, ...] = ()
+    words: Mapping[str, bool] = field(default_factory=lambda: STATES)
+    zone: str = ""
+
+    @property
+    def begins(self) -> Any:
+        """Column of the times at which spans begin."""
+        return self.time if self.start is None else self.start
+
+    @property
+    def of_spans(self) -> bool:
+        """Whether rows are spans."""
+        return self.begins is not None and (self.end is not None or self.duration is not None)
+
+    @property
+    def of_events(self) -> bool:
+        """Whether rows are events."""
+        return not self.of_spans and self.time is not None and self.state is not None
+
+    @property
+    def used(self) -> dict[str, Any]:
+        """The columns that decide, by part."""
+        begin = "start" if self.start is not None else "time"
+        other = "session" if not self.of_spans else "end" if self.end is not None else "duration"
+        found = {part: getattr(self, part) for part in ("device", begin, other, "state")}
+        return {part: column for part, column in found.items() if column is not None}
+
+    def unused(self, frame: Any) -> list[Any]:
+        """The frame's other columns."""
+        used = {*self.used.values()}
+        return [column for column in frame.columns if column not in used]
+
+    def said(self, table: LogTable) -> str:
+        """Returns the columns that are used, and those that are not, in words."""
+        parts = []
+        for part, column in self.used.items():
+            words = words_of(table.coded(column), self.words) if part == "state" else ""
+            parts.append(f"{column}{words}" if part == column else f"{part} = {column}{words}")
+        unused = [each for each in map(str, self.unused(table.frame)) if not _UNNAMED.match(each)]
+        return f"by {', '.join(parts)}; not used: {listed(unused) or 'none'}"
 
 
-def columns_of(frame: Any, given: str) -> LogColumns:
-    """Finds the columns of a frame, without regard to case.
+@dataclass(frozen=True)
+class Given:
+    """What the user says of a log: `columns`, in parts.
 
-    Args:
-        frame: The table.
-        given: See `given_columns`; the known names count for others.
+    Attributes:
+        text: The text, as given.
+        columns: Column of each part, as written.
+        ignored: Columns that decide nothing.
+        words: What words of states mean: `STATES`, and those given.
+        zone: Time zone of dates without one.
+        round_seconds: Length of the rounds into which masks are put; `None` for their own.
+    """
+
+    text: str
+    columns: Mapping[str, str]
+    ignored: tuple[str, ...]
+    words: Mapping[str, bool]
+    zone: str
+    round_seconds: int | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Given:
+        """Reads pairs such as `device=imei,time=ts,state=event,on=plugged,off=idle/full`.
+
+        Raises:
+            ParameterError: If a pair has no `=`, or names an unknown part.
+        """
+        pairs = _pairs(text)
+        length = pairs.get(ROUNDS)
+        if length is not None and not re.fullmatch("[1-9][0-9]{0,8}", length):
+            allowed = f"{ROUNDS} must be a whole number of seconds, at least 1"
+            raise ParameterError("table_columns", text, allowed)
+        own = {part: pairs.get(part, "").lower().split("/") for part in _WORDS}
+        words = {word.strip(): part == "on" for part, many in own.items() for word in many}
+        return cls(
+            text,
+            columns={part: column for part, column in pairs.items() if part in KNOWN},
+            ignored=tuple(filter(None, map(str.strip, pairs.get(IGNORE, "").split("/")))),
+            words={**STATES, **{word: is_on for word, is_on in words.items() if word}},
+            zone=pairs.get(ZONE, ""),
+            round_seconds=None if length is None else int(length),
+        )
+
+    @property
+    def names_log(self) -> bool:
+        """Whether columns are given that masks do not have."""
+        return bool(self.columns.keys() - {"time"})
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether more than a length of rounds is given: then a file's first line has names."""
+        return bool(_pairs(self.text).keys() - {ROUNDS})
+
+    def flag(self, more: Mapping[str, Any]) -> str:
+        """Returns the flag that gives further pairs, as one types it."""
+        given = _pairs(self.text)
+        pairs = {**more, **given}
+        for part in (*_WORDS, IGNORE):
+            if part in more and part in given:
+                pairs[part] = f"{given[part]}/{more[part]}"
+        text = ",".join(f"{part}={value}" for part, value in pairs.items())
+        return shlex.quote(f"--columns={text}")
+
+
+def plain_name(column: Any) -> str:
+    """Returns a column's name for comparison: in lower case, without separators within."""
+    name = str(column).strip().lower()
+    return name[:1] + "".join(c for c in name[1:] if c not in "_- ")
+
+
+_PLAIN = {part: [plain_name(name) for name in names] for part, names in KNOWN.items()}
+
+
+# Forms of known systems: the columns that tell them, by part.
+_FORMS = {
+    "AWS IoT's life-cycle events": {
+        **{"device": "clientid", "time": "timestamp", "state": "eventtype"},
+        "session": "sessionidentifier",
+    },
+    "Home Assistant's history": {**{"device": "entityid", "time": "lastchanged", "state": "state"}},
+    "the Failure Trace Archive's event_trace": {
+        **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
+        "state": "eventtype",
+    },
+}
+
+
+def with_form(table: LogTable) -> LogTable:
+    """Returns a table with the parts of its columns, if it is of a known system."""
+    names = {plain_name(column): column for column in reversed(list(table.frame.columns))}
+    for form, parts in _FORMS.items():
+        if not table.form and names.keys() >= {*parts.values()}:
+            roles = {part: names[name] for part, name in parts.items()}
+            return replace(table, roles=roles, form=form)
+    return table
+
+
+def reading_of(table: LogTable, given: Given) -> Reading:
+    """Finds the columns of a table: those given, those known by the file's form, or by name.
+
+    Of several known names of states, the first is taken whose words are all known.
 
     Raises:
-        ParameterError: If the pairs are no pairs, or name no column.
+        ParameterError: If a column is given that the table lacks.
     """
-    names = {str(column).strip().lower(): column for column in frame.columns}
-    found = {
-        part: next((names[each] for each in known if each in names), None)
-        for part, known in KNOWN.items()
-    }
-    for part, column in given_columns(given).items():
-        if column.lower() not in names:
+    frame = table.frame
+    exact = {str(column).strip().lower(): column for column in frame.columns}
+    names = {plain_name(column): column for column in reversed(list(frame.columns))}
+    found: dict[str, Any] = {}
+    for part, known in _PLAIN.items():
+        there = [names[each] for each in known if each in names]
+        if part == "state":
+            there.sort(key=lambda column: not _is_of_states(table, column, given.words))
+        if part == "device":
+            # A name such as `user` may be another's, the same in all rows.
+            there.sort(key=lambda column: _is_constant(table, column))
+        found[part] = there[0] if there else None
+    if table.roles:
+        found = {**dict.fromkeys(_PLAIN), **table.roles}
+    for part, column in given.columns.items():
+        if column.lower() not in exact:
             allowed = f"must name columns of the log: {listed(frame.columns)}"
-            raise ParameterError("table_columns", given, allowed)
-        found[part] = names[column.lower()]
-    return LogColumns(**found)
+            raise ParameterError("table_columns", given.text, allowed)
+        found[part] = exact[column.lower()]
+    ignored = [exact.get(each.lower()) for each in given.ignored]
+    if None in ignored:
+        allowed = f"ignore must name columns of the log: {listed(frame.columns)}"
+        raise ParameterError("table_columns", given.text, allowed)
+    for part, column in found.items():
+        if column in ignored and part not in given.columns:
+            found[part] = None
+    return Reading(**found, ignored=tuple(ignored), words=given.words, zone=given.zone)
 
 
-def given_columns(given: str) -> dict[str, str]:
-    """Returns the column that the user gives for each part.
-
-    Args:
-        given: Pairs such as `device=imei,time=ts,state=event`, and words as in `given_states`.
-
-    Raises:
-        ParameterError: If a pair has no `=`, or names an unknown part.
-    """
-    return {part: column for part, column in _pairs(given).items() if part in KNOWN}
+def _is_constant(table: LogTable, column: Any) -> bool:
+    try:
+        return len(table.coded(column).values) < 2
+    except DataError:
+        return False
 
 
-def given_states(given: str) -> dict[str, bool]:
-    """Returns what words mean as states: `STATES`, and those given, `on=plugged,off=idle/full`.
-
-    Raises:
-        ParameterError: See `given_columns`.
-    """
-    pairs = _pairs(given)
-    words = {part: pairs.get(part, "").lower().split("/") for part in WORDS}
-    own = {word.strip(): part == "on" for part, many in words.items() for word in many}
-    return {**STATES, **{word: is_on for word, is_on in own.items() if word}}
+def _is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
+    try:
+        return all(word in words for word in table.coded(column).words)
+    except DataError:
+        return False
 
 
 def _pairs(given: str) -> dict[str, str]:
@@ -96,90 +266,44 @@ def _pairs(given: str) -> dict[str, str]:
     for pair in filter(None, (each.strip() for each in given.split(","))):
         part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)
-        if not equals or part not in (*KNOWN, *WORDS) or not value or part in found:
-            parts = ", ".join([*KNOWN, *WORDS])
-            allowed = f"must be such as device=imei,time=ts,state=event,on=charging, of {parts}"
-            raise ParameterError("table_columns", given, allowed)
+        known = (*KNOWN, *_WORDS, IGNORE, ZONE, ROUNDS)
+        if not equals or part not in known or not value or part in found:
+            allowed = "must be such as device=imei,time=ts,state=event,on=charging, of "
+            raise ParameterError("table_columns", given, allowed + ", ".join(known))
         found[part] = value
     return found
 
 
-def coded(values: Any, what: str) -> tuple[np.ndarray, list[Any]]:
-    """Returns each value's place among the distinct values, -1 for a gap, and these values.
-
-    Raises:
-        DataError: If a value is a list or an object.
-    """
-    import pandas as pd
-
-    try:
-        codes, distinct = pd.factorize(values)
-    except TypeError as error:
-        raise DataError(f"{what}: holds lists or objects") from error
-    return codes, list(distinct.tolist())
-
-
-def states_of(column: Any, name: str, given: str = "") -> np.ndarray:
-    """Returns states as booleans, `bool [n]`.
-
-    Args:
-        column: The Series of states.
-        name: Name in messages.
-        given: See `given_states`.
-
-    Raises:
-        DataError: If an entry is no state; names column and row.
-    """
-    codes, words = coded(column, f"{name}: column {column.name!r}")
-    states = given_states(given)
-    known = [states.get(str(word).strip().lower()) for word in words]
-    meaning = np.array([word is True for word in known] + [False])
-    wrong = np.array([word is None for word in known] + [True])[codes]
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        said = repr(str(column.iloc[row])[:80])
-        words = [str(word).strip() for word in words]
-        odd = [word for word, state in zip(words, known) if word and state is None]
-        raise DataError(
-            f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: must be a state, "
-            f"{_states_said(odd, words, given)}"
-        )
-    return np.asarray(meaning[codes])
-
-
-def _states_said(odd: list[str], words: list[str], given: str) -> str:
-    """The words that are known, and how to say what the others of a column mean."""
-    on, off = (", ".join(w for w in STATES if STATES[w] == is_on) for is_on in (True, False))
-    if not odd:
-        return f"on: {on}; or off: {off}"
-    # A device comes before it goes: of two words the first is likely to be the one for online.
-    shown = dict(zip(WORDS, words if len(words) == 2 else odd))
-    if len(odd) > 2:
-        shown["off"] += f"/{odd[2]}"
-    flag = flag_of(given, shown)
-    return f"on: {on}; or off: {off}. It has {listed(odd)}: say what they mean, as by {flag}"
-
-
-def flag_of(given: str, more: Mapping[str, Any]) -> str:
-    """Returns the flag that gives further pairs, as one types it."""
-    pairs = ",".join(f"{part}={value}" for part, value in {**more, **_pairs(given)}.items())
-    return f"{shlex.quote(f'--columns={pairs}')} (of a run --table_columns)"
-
-
-def devices_of(column: Any, name: str) -> tuple[tuple[str, ...], np.ndarray]:
+def devices_of(table: LogTable, column: Any) -> tuple[tuple[str, ...], np.ndarray]:
     """Returns the names of the D devices, numbers sorted as numbers, and each row's device.
 
     Raises:
         DataError: If a row has no device; names it.
     """
-    codes, values = coded(column, f"{name}: column {column.name!r}")
+    found, what = table.coded(column), f"{table.name}: column {column!r}"
+    values = table.frame[column].to_numpy()
     try:
-        names = client_names(values)
+        if values.dtype.kind == "f" or _has_numbers(values):
+            refuse_rounded(values, what)
+        names = client_names(found.values)
+    except ValueError as error:
+        raise DataError(str(error)) from error
     except DataError as error:
-        raise DataError(f"{name}: column {column.name!r}: {error}") from error
-    empty = np.array([not each for each in names] + [True])[codes]
+        raise DataError(f"{what}: {error}") from error
+    empty = found.of_rows([not each for each in names], True)
     if empty.any():
-        row = row_of(column, int(np.argmax(empty)))
-        raise DataError(f"{name}: column {column.name!r}, {row}: has no device")
-    found, place = np.unique(numbers_if_all(names), return_inverse=True)
-    return tuple(map(str, found.tolist())), place[codes]
+        raise DataError(f"{what}, {table.row(int(np.argmax(empty)))}: has no device")
+    if are_numbers(names):
+        numbers, place = np.unique(np.array(names, np.int64), return_inverse=True)
+        return tuple(map(str, numbers.tolist())), place[found.codes]
+    # Python's texts: NumPy would give all names the length of the longest.
+    ordered = sorted({*names})
+    places = {name: k for k, name in enumerate(ordered)}
+    return tuple(ordered), np.array([places[name] for name in names], np.int64)[found.codes]
+
+
+def _has_numbers(values: np.ndarray) -> bool:
+    import pandas as pd
+
+    kinds = ("string", "categorical", "empty")
+    return values.dtype.kind == "O" and pd.api.types.infer_dtype(values) not in kinds

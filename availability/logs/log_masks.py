@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
-from f3ast_tff.availability.logs.log_columns import (
-    KNOWN,
-    STATES,
-    coded,
-    given_columns,
-    given_states,
-)
-from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times, row_of
+from f3ast_tff.availability.logs.log_columns import KNOWN, Given
+from f3ast_tff.availability.logs.log_states import STATES, known_states
+from f3ast_tff.availability.logs.log_table import GAPS, LogTable, coded, row_of
+from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times
 from f3ast_tff.availability.logs.mask_files import PackedMasks
 from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
 from f3ast_tff.core.client_names import client_names, listed
@@ -49,22 +46,22 @@ class Clock:
 
 
 def masks_of_frame(
-    frame: Any, name: str, columns: str = "", unit: str = ""
+    table: LogTable, given: Given, unit: str = ""
 ) -> tuple[PackedMasks, tuple[str, ...], Clock | None]:
     """Returns the masks of a table, the clients' names, and the rounds' times if there are any.
 
     Args:
-        frame: The table, of zeros and ones, booleans or words.
-        name: Name in messages.
-        columns: `time=NAME`, else the first column's content decides; and words for states, see
-            `log_columns.given_states`.
+        table: The table, of zeros and ones, booleans or words; a gap is no answer, and counts as
+            offline.
+        given: The column of the times, else the first column's content decides; words for states.
         unit: See `read_times`.
 
     Raises:
         DataError: If an entry is no state, or the rows are not evenly spaced in time.
     """
+    frame, name = table.frame, table.name
     clock = _clock_of_index(frame, name, unit)
-    column = _clock_column(frame, name, columns)
+    column = _clock_column(frame, given)
     if column is not None:
         clock = clock_of(frame.iloc[:, column], name, unit)
         frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k != column]]
@@ -76,16 +73,43 @@ def masks_of_frame(
     if dated > 1 and dated == len(clients[:10]):
         allowed = "must have a row per round and a column per client"
         raise DataError(f"{name}: its columns are times, such as {clients[0]}: {allowed}")
-    table = _states(frame, name, given_states(columns))
-    _say_odd(table, clients, name)
+    states = _states(frame, name, given.words)
+    _say_odd(states, clients, name)
     if clock is not None and clock.round_seconds > DAY:
         _LOGGER.warning(
             "%s: a row every %s; if the times have another unit, give --time_unit",
             name,
             duration_text(clock.round_seconds),
         )
-    packed = PackedMasks(np.packbits(table, axis=1), (table.shape[0], table.shape[1]))
+    packed = PackedMasks(np.packbits(states, axis=1), (states.shape[0], states.shape[1]))
     return packed, tuple(clients), clock
+
+
+def in_longer_rounds(
+    masks: PackedMasks, clock: Clock, round_seconds: int
+) -> tuple[PackedMasks, Clock]:
+    """Returns masks in longer rounds: of each its first row, as a log is read, and their clock.
+
+    Rounds begin at the first row that begins a whole number of rounds, if any, else at the first.
+
+    Args:
+        masks: Available clients by row.
+        clock: Times of the rows.
+        round_seconds: Length of a round.
+
+    Raises:
+        ParameterError: If it is not a whole number of rows.
+    """
+    many, rest = divmod(round_seconds, clock.round_seconds)
+    if rest or not many:
+        allowed = f"must be {clock.round_seconds}, the time from row to row, or a multiple of it"
+        raise ParameterError("table_round_seconds", round_seconds, allowed)
+    wait = -clock.first % round_seconds / clock.round_seconds
+    first = int(wait) if wait == int(wait) and wait < masks.shape[0] else 0
+    bits = masks.bits[first::many]
+    at = clock.first + first * clock.round_seconds
+    longer = Clock(round_seconds, at, clock.times)
+    return PackedMasks(bits, (len(bits), masks.shape[1])), longer
 
 
 def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
@@ -133,22 +157,28 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
     return clock
 
 
-def _clock_column(frame: Any, name: str, columns: str) -> int | None:
+def _clock_column(frame: Any, given: Given) -> int | None:
     """Place of the column of rounds or times: the one given, the first, or the one of dates."""
-    given = given_columns(columns)
-    if given:
+    if given.columns:
         names = [str(column).strip() for column in frame.columns]
-        if list(given) != ["time"] or given["time"] not in names:
+        if list(given.columns) != ["time"] or given.columns["time"] not in names:
             allowed = f"of masks must be time=NAME, one of {listed(names)}"
-            raise ParameterError("table_columns", columns, allowed)
-        return names.index(given["time"])
+            raise ParameterError("table_columns", given.text, allowed)
+        return names.index(given.columns["time"])
     if frame.shape[1] < 2:
         return None
     first = frame.iloc[:, 0]
     label = str(first.name).strip().lower()
     if label in CLOCKS or _UNNAMED.fullmatch(label) or looks_like_dates(first):
         return 0
-    dated = [k for k in range(1, frame.shape[1]) if _is_clock(frame.iloc[:, k])]
+    # A state in the first row tells most of many columns.
+    row = [str(value).strip().lower() for value in frame.iloc[0].tolist()]
+    likely = [
+        k
+        for k in range(1, frame.shape[1])
+        if row[k] not in STATES or str(frame.columns[k]).strip().lower() in KNOWN["time"]
+    ]
+    dated = [k for k in likely if _is_clock(frame.iloc[:, k])]
     if len(dated) == 1:
         return dated[0]
     if first.dtype.kind == "b":
@@ -192,18 +222,17 @@ def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
     return None
 
 
-def _states(frame: Any, name: str, states: dict[str, bool]) -> np.ndarray:
+def _states(frame: Any, name: str, states: Mapping[str, bool]) -> np.ndarray:
     """The table as booleans, `bool [T, N]`."""
     if 0 in frame.shape:
         raise DataError(f"{name}: has shape {frame.shape}, must be [rounds, clients], neither 0")
     if all(dtype.kind == "b" and isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.asarray(frame.to_numpy(bool))
     cells = frame.to_numpy(object)
-    codes, words = coded(cells.ravel(), name)
-    known = [states.get(str(word).strip().lower()) for word in words]
-    wrong = np.array([word is None for word in known] + [True])
-    if wrong[:-1].any() or (codes < 0).any():
-        places = wrong[codes].reshape(cells.shape)
+    found = coded(cells.ravel(), name)
+    known = known_states(found, {**dict.fromkeys(GAPS, False), **states})
+    places = found.of_rows([state is None for state in known], False).reshape(cells.shape)
+    if places.any():
         k = int(np.argmax(places.any(axis=0)))
         column = frame.iloc[:, k]
         row = int(np.argmax(places[:, k]))
@@ -215,7 +244,14 @@ def _states(frame: Any, name: str, states: dict[str, bool]) -> np.ndarray:
         raise DataError(
             f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: {allowed}"
         )
-    return np.asarray(np.array([word is True for word in known])[codes].reshape(cells.shape))
+    gaps = int((~found.filled).sum())
+    if 2 * gaps > cells.size:
+        allowed = "is it a table of changes? Give events, a row per change"
+        raise DataError(f"{name}: {gaps} of {cells.size} entries are empty: {allowed}")
+    if gaps:
+        text = "%s: %d of %d entries are empty: no answer, which counts as offline"
+        _LOGGER.warning(text, name, gaps, cells.size)
+    return np.asarray(found.of_rows([state is True for state in known], False).reshape(cells.shape))
 
 
 def _say_odd(table: np.ndarray, clients: list[str], name: str) -> None:

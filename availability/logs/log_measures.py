@@ -13,6 +13,8 @@ from f3ast_tff.availability.joint_availability import (
 )
 from f3ast_tff.availability.preview import Absences
 
+_HOURS = 24
+
 
 @dataclass(frozen=True)
 class LogMeasures:
@@ -23,8 +25,9 @@ class LogMeasures:
         share: Share of the rounds in which each client is online, `float64 [N]`.
         longest_absence: Largest number of rounds in a row without each client, `int32 [N]`; T for a
             client that is never online.
-        by_hour: Mean share of clients online in each of the day's rounds, `float64 [H]`; `None`
-            for a log shorter than two days.
+        by_hour: Mean share of clients online in each hour of the day, or of rounds longer than an
+            hour in each of the day's rounds, `float64 [H]`, H at most 24; `None` for a log shorter
+            than two days.
         lag_one: Correlation of a client's states in successive rounds; NaN if none changes.
         lag_day: Correlation of a client's states a day apart; NaN for a log shorter than two days.
         together: Correlation across clients.
@@ -65,7 +68,7 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
     by_hour, whole = None, rounds // rounds_per_day
     if whole >= 2 and rounds_per_day > 1:
         days = num_online[: whole * rounds_per_day].reshape(whole, rounds_per_day)
-        by_hour = np.roll(days.mean(axis=0) / n, first)
+        by_hour = _by_hour(np.roll(days.mean(axis=0) / n, first))
     return LogMeasures(
         num_online,
         share=masks.mean(axis=0),
@@ -75,6 +78,14 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
         lag_day=_lagged(masks, rounds_per_day) if by_hour is not None else np.nan,
         together=measure_joint_availability(masks),
     )
+
+
+def _by_hour(by_round: np.ndarray) -> np.ndarray:
+    """Means over the hours of a day, from those of its rounds, `float64 [H]`."""
+    if len(by_round) <= _HOURS:
+        return by_round
+    hours = np.arange(len(by_round)) * _HOURS // len(by_round)
+    return np.bincount(hours, by_round) / np.bincount(hours)
 
 
 def _lagged(masks: np.ndarray, lag: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.logs.log_table import GAPS, Coded, LogTable, coded, row_of
 from f3ast_tff.availability.logs.time_units import (
     EARLIEST,
     FROM_START,
@@ -18,15 +19,18 @@ from f3ast_tff.availability.logs.time_units import (
     duration_text,
     fits,
     fitting_units,
+    is_plausible,
     seconds_in,
 )
 from f3ast_tff.core.errors import DataError
 
 # What programs write for an end that has not come.
-_OPEN = ("", "nan", "nat", "none", "null", "<na>", "\\n", "inf", "+inf", "infinity", "-")
-_ZONE = r"[T ]\d{2}.*?(?:[zZ]|[+-]\d{2}(?::?\d{2})?)$"
-_NAMED_UTC = r"\s*(?:UTC|GMT|utc|gmt)$"
-_FAR_YEAR = r"(?:2[1-9]|[3-9]\d)\d\d-"
+_OPEN = {*GAPS, "inf", "+inf", "infinity", "-", "unknown"}
+_ZONE = re.compile(r"[T ][0-9]{2}.*?(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$")
+_NAMED_UTC = re.compile(r"\s*(?:UTC|GMT|utc|gmt)$")
+_FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9])[0-9]{2}-")
+# Times are no longer, and begin with a digit: `now` would be another time on each reading.
+_TIME = re.compile(r"[0-9][\x20-\x7e]{0,63}")
 # Distinct numbers beyond 2100 that may stand for ends that have not come.
 _MAX_SENTINELS = 2
 # Seconds from 1970 to the last date that 64 bits hold in nanoseconds, in the year 2262.
@@ -42,11 +46,13 @@ class Times:
         seconds: Seconds of each column, `float64 [n]`; infinity for an end that has not come.
         form: How they were read, in words.
         since_1970: Whether they count from 1970, rather than from the log's start.
+        local: Whether they are dates without a zone, counted as UTC.
     """
 
     seconds: tuple[np.ndarray, ...]
     form: str
     since_1970: bool
+    local: bool = False
 
 
 @dataclass
@@ -77,13 +83,15 @@ def read_times(
     *,
     ends: Sequence[bool] = (False,),
     flags: str = "--time_unit, of a run --table_time_unit",
+    table: LogTable | None = None,
 ) -> Times:
     """Reads columns of times, all on one clock.
 
-    Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, or compact dates as
-    20240603180000: whatever makes all of them lie within 1990 to 2100. Smaller numbers are seconds
-    from the log's start. Texts are dates in ISO 8601, also as databases write them
-    (`2024-06-03 18:00:00+02`, `... UTC`). A zone is in all rows of all columns or in none.
+    Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, compact dates as
+    20240603180000, or another of `UNITS`: whatever makes all of them lie within 1990 to 2100, and
+    look like the times of a log (`time_units.is_plausible`). Smaller numbers are seconds from the
+    log's start. Texts are dates in ISO 8601, also as databases write them (`2024-06-03
+    18:00:00+02`, `... UTC`). A zone is in all rows of all columns or in none.
 
     Args:
         columns: Series of numbers, texts or dates, of one length.
@@ -91,13 +99,14 @@ def read_times(
         unit: One of `UNITS`; empty to decide by the numbers.
         ends: Whether a column holds ends, which may not have come: empty, infinite or after 2100.
         flags: Flags that give the unit, for messages.
+        table: Table of the columns, whose codes are then used.
 
     Raises:
         DataError: If a time cannot be read, or two units fit; names column and row.
     """
     if unit not in ("", *UNITS):
         raise DataError(f"{name}: time unit {unit!r}: must be one of {', '.join(UNITS)}")
-    found = [_column(column, end, name) for column, end in zip(columns, ends)]
+    found = [_column(column, end, name, table) for column, end in zip(columns, ends)]
     _check_zones(found, name)
     dates = [each for each in found if each.kind == "dates"]
     numbers = [each for each in found if each.kind == "numbers"]
@@ -118,12 +127,8 @@ def read_times(
         both = " and ".join(repr(each.column.name) for each in found)
         raise DataError(f"{name}: columns {both}: one has dates, one counts from the log's start")
     seconds = tuple(np.where(each.is_open, np.inf, each.values) for each in found)
-    return Times(seconds, form, absolute[0])
-
-
-def row_of(table: Any, place: int) -> str:
-    """Names a row: `line 7` of a file, `row 5` of a frame."""
-    return f"{table.index.name or 'row'} {table.index[place]}"
+    local = bool(dates) and not any(each.zoned for each in dates)
+    return Times(seconds, form, absolute[0], local)
 
 
 def looks_like_dates(column: Any) -> bool:
@@ -146,7 +151,7 @@ def span_text(times: Times, first: float, last: float) -> str:
     return f"{began} to {ended[5:] if ended[:4] == began[:4] else ended}"
 
 
-def _column(column: Any, ends: bool, name: str) -> _Column:
+def _column(column: Any, ends: bool, name: str, table: LogTable | None) -> _Column:
     import pandas as pd
 
     if isinstance(column.dtype, pd.PeriodDtype):
@@ -155,7 +160,9 @@ def _column(column: Any, ends: bool, name: str) -> _Column:
         column = column.astype(object)
     kind = column.dtype.kind
     if kind not in "Mmiuf":
-        return _of_texts(column, ends, name)
+        what = f"{name}: column {column.name!r}"
+        codes = coded(column, what) if table is None else table.coded(column.name)
+        return _of_texts(column, ends, name, codes)
     values = _of_dtype(column) if kind in "Mm" else column.to_numpy(np.float64, na_value=np.nan)
     found = _Column(column, ends, values, ~np.isfinite(values), "numbers")
     if not ends:
@@ -175,35 +182,35 @@ def _of_dtype(column: Any) -> np.ndarray:
     return np.asarray(((column - zero) / pd.Timedelta(seconds=1)).to_numpy(float))
 
 
-def _of_texts(column: Any, ends: bool, name: str) -> _Column:
+def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     """The column of texts, or of values of several types: numbers, else dates."""
     import pandas as pd
 
-    texts = column.astype(str).str.strip()
-    is_open = (column.isna() | texts.str.lower().isin(_OPEN)).to_numpy()
+    is_open = found.of_rows([word in _OPEN for word in found.words], True)
     if not ends:
         _refuse(column, is_open, "must be a time", name)
     else:
-        is_open = is_open | texts.str.match(_FAR_YEAR).to_numpy()
-    values = pd.to_numeric(texts.where(~is_open), errors="coerce").to_numpy(float)
+        is_open |= found.of_rows([bool(_FAR_YEAR.match(text)) for text in found.texts], True)
+    values = found.of_rows(found.numbers, np.nan)
     odd = ~np.isfinite(values) & ~is_open
     if 2 * odd.sum() <= (~is_open).sum():
         _refuse(column, odd, "must be a time: a number, as other rows are", name)
         return _Column(column, ends, values, is_open, "numbers")
     # Other forms say neither which number is the month nor, as 08:00, which day it is.
-    dates = pd.to_datetime(texts.where(~is_open), errors="coerce", utc=True, format="ISO8601")
-    failed = dates.isna().to_numpy() & ~is_open
+    texts: Any = pd.Series([t if _TIME.fullmatch(t) else "" for t in found.texts], dtype=object)
+    dates = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
+    failed = dates.isna().to_numpy()
     if failed.any():
-        texts[failed] = texts[failed].str.replace(_NAMED_UTC, "Z", regex=True)
+        texts[failed] = [_NAMED_UTC.sub("Z", text) for text in texts[failed]]
         again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
         dates[failed] = again
     since = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
-    values = since.to_numpy(float, copy=True)
+    values = found.of_rows(since.to_numpy(float), np.nan)
     # Years that pandas 2 does not read, and pandas 3 does.
     values[np.abs(values) > _FARTHEST] = np.nan
     allowed = "must be a time: a number, or a date as 2024-06-01T18:00:00Z"
     _refuse(column, np.isnan(values) & ~is_open, allowed, name)
-    zoned = texts.str.contains(_ZONE).to_numpy() & ~is_open
+    zoned = found.of_rows([bool(_ZONE.search(text)) for text in texts], False) & ~is_open
     if zoned.any():
         _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
@@ -244,6 +251,13 @@ def _unit(numbers: list[_Column], name: str, flags: str) -> str:
         return "start"
     fitting = fitting_units(values)
     column = strict[0].column
+    plausible = [unit for unit in fitting if is_plausible(values, unit)]
+    if fitting and not plausible:
+        seconds = seconds_in(values, fitting[0])
+        said = span_text(Times((), "", True), float(seconds.min()), float(seconds.max()))
+        allowed = f"would be {WORDS[fitting[0]]}, {said}: if so, say it by {flags}"
+        raise DataError(f"{name}: column {column.name!r} {allowed}")
+    fitting = plausible
     if len(fitting) > 1:
         both = " or ".join(WORDS[unit] for unit in fitting)
         raise DataError(f"{name}: column {column.name!r} may be {both}: say which by {flags}")
@@ -251,6 +265,10 @@ def _unit(numbers: list[_Column], name: str, flags: str) -> str:
         return fitting[0]
     small = np.abs(values) < FROM_START
     if small.all() and 2 * fits(values, "date").sum() <= len(values):
+        if not is_plausible(values, "start"):
+            shown = f"{values.min():.10g} to {values.max():.10g}, would be seconds from a start"
+            allowed = f"say the unit by {flags}, or give the times in seconds"
+            raise DataError(f"{name}: column {column.name!r}, {shown}: {allowed}")
         return "start"
     inside = {unit: fits(values, unit) for unit in UNITS}
     best = max(inside, key=lambda each: int(inside[each].sum()))

@@ -9,12 +9,18 @@ import numpy as np
 from f3ast_tff.availability.logs.device_traces import DAY
 
 # Units that a user may name; `date` is 20240603, 2024060318, 20240603180000 and the like.
-UNITS = ("s", "ms", "us", "ns", "date")
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+UNITS = ("s", "ms", "us", "ns", "date", "ticks", "filetime")
+# Units per second, and seconds from the unit's zero to 1970.
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ticks": 10**7, "filetime": 10**7}
+_ZERO = {"ticks": 62_135_596_800, "filetime": 11_644_473_600}
 # 1990 and 2101, seconds since 1970.
 EARLIEST, LATEST = 631_152_000, 4_133_980_800
 # Smaller numbers may count seconds from the log's start: 19 years.
 FROM_START = 600_000_000
+# Numbers of which all lie before 1995 or after 2070 have another zero or unit, presumably.
+_PLAUSIBLE = 788_918_400, 3_155_760_000
+# So do many within 10 s, and numbers from a log's start that begin late or end after years.
+_MANY, _SHORT, _LATE, _LONG = 10, 10.0, 30 * DAY, 5 * 365 * DAY
 # Forms of compact dates by their number of digits.
 _COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%f"}
 # First two digits of the years after 2100.
@@ -25,6 +31,8 @@ WORDS = {
     "us": "microseconds since 1970",
     "ns": "nanoseconds since 1970",
     "date": "compact dates",
+    "ticks": "ticks of 100 ns since the year 1",
+    "filetime": "units of 100 ns since 1601",
     "start": "seconds from the log's start",
 }
 
@@ -41,8 +49,30 @@ def fits(values: np.ndarray, unit: str) -> np.ndarray:
             return np.zeros(len(values), bool)
         seconds = _of_compact(values)
     else:
-        seconds = values / _PER_SECOND[unit]
+        seconds = _scaled(values, unit)
     return np.asarray((seconds >= EARLIEST) & (seconds < LATEST))
+
+
+def _scaled(values: np.ndarray, unit: str) -> np.ndarray:
+    return np.asarray(values / _PER_SECOND.get(unit, 1) - _ZERO.get(unit, 0))
+
+
+def is_plausible(values: np.ndarray, unit: str) -> bool:
+    """Whether numbers in a unit, or in seconds from a log's `start`, look like the times of a log.
+
+    Args:
+        values: Numbers that fit the unit, `float64 [n]`, at least one.
+        unit: One of `UNITS`, or `start`.
+    """
+    seconds = seconds_in(values, unit)
+    first, last = float(seconds.min()), float(seconds.max())
+    many = len(values) >= _MANY and len(np.unique(values)) >= _MANY
+    if unit == "start":
+        late = first > max(_LATE, _MANY * (last - first))
+        return not (many and (late or last - first > _LONG))
+    if last < _PLAUSIBLE[0] or first > _PLAUSIBLE[1]:
+        return False
+    return not (many and last - first < _SHORT)
 
 
 def _of_compact(values: np.ndarray) -> np.ndarray:
@@ -50,6 +80,10 @@ def _of_compact(values: np.ndarray) -> np.ndarray:
     import pandas as pd
 
     whole = np.isfinite(values) & (values == np.rint(values)) & (values >= 1e7) & (values < 1e17)
+    years = values[whole] // 10.0 ** (np.floor(np.log10(values[whole])) - 3)
+    # Texts of many numbers take long.
+    if not ((years >= 1990) & (years <= 2100)).any():
+        return np.full(len(values), np.nan)
     texts: Any = pd.Series(np.where(whole, values, 0).astype(np.int64)).astype(str)
     digits = int(texts.str.len()[whole].iloc[0]) if whole.any() else 0
     if digits not in _COMPACT:
@@ -63,7 +97,7 @@ def _of_compact(values: np.ndarray) -> np.ndarray:
 def seconds_in(values: np.ndarray, unit: str, *, ends: bool = False) -> np.ndarray:
     """Seconds of numbers in a unit; NaN for no date, infinity for an end such as 99991231."""
     if unit != "date":
-        return values / _PER_SECOND.get(unit, 1)
+        return _scaled(values, unit)
     seconds = _of_compact(values)
     if ends:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -76,7 +110,7 @@ def is_since_1970(column: Any) -> bool:
     """Whether a column of numbers can only be times since 1970, or compact dates."""
     import pandas as pd
 
-    values = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    values = pd.to_numeric(pd.Series(column), errors="coerce").to_numpy(float, na_value=np.nan)
     return len(values) > 0 and bool(fitting_units(values))
 
 

@@ -29,8 +29,8 @@ def advise(
     """Returns advice for federated learning under a log: objective, K and a method.
 
     Args:
-        masks: Available clients by round, `bool [T, N]`, an `AvailabilityLog`, or a DataFrame of
-            masks, events or spans (`availability.logs`).
+        masks: Available clients by round, `bool [T, N]`, an `AvailabilityLog`, or a table of
+            masks, events or spans (`availability.logs`): pandas', polars', Arrow's.
         p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are normalised to sum 1.
         ks: Numbers of clients per round, each in 1..N; by default those of 5, 10, 20, or else N.
         rounds_per_day: Rounds per day; by default from the log's clock, 24 without a clock. A day
@@ -89,6 +89,7 @@ def advise(
         fedavg=trained_by_fedavg(table, shares),
         plans=plans,
         round_seconds=log.round_seconds,
+        first_round=log.first_round,
     )
 
 
@@ -106,6 +107,6 @@ def _rounds_per_day(round_seconds: int | None) -> int:
 def _log(masks: Any) -> AvailabilityLog:
     if isinstance(masks, AvailabilityLog):
         return masks
-    if hasattr(masks, "columns"):
+    if hasattr(masks, "columns") or hasattr(masks, "to_pandas"):
         return log_of_frame(masks)
     return AvailabilityLog(packed_masks(np.asarray(masks), "masks"))

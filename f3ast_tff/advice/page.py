@@ -9,10 +9,11 @@ import numpy as np
 
 from f3ast_tff.advice.candidates import Candidate
 from f3ast_tff.advice.plan import Plan, total_variation
-from f3ast_tff.advice.trial import Trial, candidates_of, mean_of
+from f3ast_tff.advice.trial import RAREST, Trial, candidates_of, mean_of
 from f3ast_tff.advice.trial_tasks import SYNTHETIC, has_mnist1d
 from f3ast_tff.analysis.compare.judge import FEWEST_DRAWS
-from f3ast_tff.analysis.compare.render import cell
+from f3ast_tff.analysis.compare.render import cell, earlier
+from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.availability.logs.log_measures import LogMeasures
 from f3ast_tff.availability.logs.time_units import duration_text
 
@@ -22,6 +23,8 @@ _DEAR = 1.25
 # Share of H that the gap of r* is within, unless there are many clients.
 _CLOSE = 2e-3
 _MAX_NAMED = 5
+# Seconds after which a client is late in a log, and a log covers all hours.
+_DAY = 86_400
 _LINE = 100
 
 
@@ -38,6 +41,8 @@ class Advice:
         plans: Rates, H and biases for each K, among the clients that are ever online.
         round_seconds: Length of a round; `None` if unknown.
         client_share: Client share that runs are given; `None` if it follows from p.
+        first_round: Round in which each client is first seen, from 1, `int64 [N]`; `None` if the
+            log does not tell.
         trial: Scores of methods under the log; `None` without a trial.
 
     Examples:
@@ -57,6 +62,7 @@ class Advice:
     plans: tuple[Plan, ...]
     round_seconds: int | None
     client_share: str | None = None
+    first_round: np.ndarray | None = None
     trial: Trial | None = None
 
     @property
@@ -117,9 +123,17 @@ class Advice:
 
 def page(advice: Advice) -> str:
     """Returns the page: online clients, objective, plans for each K, and a method to begin with."""
-    return "\n".join(
-        [*_online(advice), "", *_objective(advice), "", *_plans(advice), "", *_method(advice)]
-    )
+    return f"{of_log(advice)}\n\n{of_method(advice)}"
+
+
+def of_log(advice: Advice) -> str:
+    """Returns the page's first part: online clients, objective, plans for each K."""
+    return "\n".join([*_online(advice), "", *_objective(advice), "", *_plans(advice)])
+
+
+def of_method(advice: Advice) -> str:
+    """Returns the page's second part: the trial, if any, and a method to begin with."""
+    return "\n".join(_method(advice))
 
 
 def _online(advice: Advice) -> list[str]:
@@ -150,6 +164,8 @@ def _online(advice: Advice) -> list[str]:
                 "rates and biases leave them out",
             )
         )
+    if late := _late(advice):
+        lines.append(_row("late", late))
     if m.by_hour is not None:
         lines.append(_row("over a day", _day(m.by_hour)))
     if not np.isnan(m.together.correlation):
@@ -225,7 +241,18 @@ def _method(advice: Advice) -> list[str]:
             f"Method to begin with: {advice.method.name}",
             "  not tried on this log: without --no-trial, methods run on it and are compared",
         ]
-    return [*_scores(trial, len(advice.p)), "", *_choice(trial)]
+    return [*_scores(trial, len(advice.p)), "", *_choice(trial, _covered(advice, trial))]
+
+
+def _covered(advice: Advice, trial: Trial) -> str:
+    """What part of the log the verdict is about, in words, where that needs to be said."""
+    log, rounds = trial.log_rounds, trial.rounds
+    said = []
+    if log > rounds:
+        said.append(f"{rounds} of the log's {log} rounds, spread over it")
+    if advice.round_seconds and log * advice.round_seconds < _DAY:
+        said.append(f"a log of {duration_text(log * advice.round_seconds)}, less than a day")
+    return f" (by {' and '.join(said)})" if said else ""
 
 
 def _scores(trial: Trial, num_clients: int) -> list[str]:
@@ -237,6 +264,7 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     differences = trial.differences(ranked, best)
     width = max(map(len, ranked))
     heads = [*tasks, "mean"] if len(tasks) > 1 else tasks
+    heads = [*heads, "rarest 5th"] if trial.knows_rarest else heads
     lines = [
         f"Tried on this log: {name} after {trial.rounds} rounds, {trial.draws} draws, {part}"
         f"K = {trial.k}",
@@ -245,10 +273,13 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     for method in ranked:
         scores = [mean_of(trial.scores[task][method]) for task in tasks]
         scores += [mean_of(trial.means[method])] if len(tasks) > 1 else []
+        scores += [trial.rarest(method)] if trial.knows_rarest else []
         row = f"  {method:<{width}} " + " ".join(f"{score:>10.3f}" for score in scores)
         if method in differences:
             row += f"  {cell(differences[method].turned)}"
         lines.append(row)
+    if trial.users and "user" in name:
+        lines.append(f"  user scores are over {trial.users}")
     if tasks == [SYNTHETIC] and not has_mnist1d():
         lines.append(
             "  on this task alone: pip install 'f3ast-tff[trial]' adds a network, on MNIST-1D"
@@ -256,19 +287,28 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     return lines
 
 
-def _choice(trial: Trial) -> list[str]:
+def _choice(trial: Trial, covered: str) -> list[str]:
     names = trial.deployable or [each.name for each in trial.candidates]
     level, advised = trial.level(names), trial.advised.name
     lines = [f"Method to begin with: {advised}"]
     if trial.draws < FEWEST_DRAWS:
-        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed")
+        lines.append(f"  no verdict: {FEWEST_DRAWS} draws are needed{covered}")
     elif len(level) > 1:
-        said = f"too close to call between {', '.join(level)}: the simplest of them"
+        said = f"too close to call between {', '.join(level)}: the simplest of them{covered}"
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
+    elif trial.knows_rarest:
+        said = "for all clients or for the fifth that is there least"
+        lines.append(f"  each of the others that a server can run is behind {said}{covered}")
     else:
-        lines.append("  better than each of the others that a server can run")
-        for name, verdict in trial.differences(names, advised).items():
-            lines.append(f"  {advised} minus {name}: {cell(verdict)}")
+        lines.append(f"  better than each of the others that a server can run{covered}")
+    rare = trial.differences(names, advised, RAREST) if trial.knows_rarest else {}
+    for name, verdict in trial.differences(names, advised).items():
+        lines.append(f"  {advised} minus {name}: {cell(verdict)} at round {trial.rounds}")
+        seen = trial.rounds_seen[:2]
+        times = [(at(t), trial.paired(advised, name, trial.score, t)) for t in seen]
+        more = [f"before: {earlier(times)}"] if times else []
+        more += [f"rarest fifth: {cell(rare[name])}, {rare[name].word}"] if name in rare else []
+        lines += [f"    {'; '.join(more)}"] if more else []
     above = [name for name in trial.means if name not in names]
     if above:
         differences = trial.differences([advised, *above], advised)
@@ -281,6 +321,19 @@ def _choice(trial: Trial) -> list[str]:
 
 def _row(name: str, text: str) -> str:
     return f"  {name:<16} {text}"
+
+
+def _late(advice: Advice) -> str:
+    """Clients that appear a day or more after the log's start, in words."""
+    if advice.first_round is None or not advice.round_seconds:
+        return ""
+    wait = (advice.first_round - 1) * advice.round_seconds
+    late = np.flatnonzero(wait >= _DAY)
+    if not len(late):
+        return ""
+    some = ", ".join(advice.clients[k] for k in late[:2]) + ", ..." * (len(late) > 2)
+    words = f"client{'s' * (len(late) > 1)} ({some}) first seen after a day or more"
+    return textwrap.shorten(f"{len(late)} {words}: away before", _LINE - 19, placeholder=" ...")
 
 
 def _clock(advice: Advice) -> str:
@@ -299,6 +352,5 @@ def _day(by_hour: np.ndarray) -> str:
     top = max(float(by_hour.max()), 1e-12)
     bars = "".join(_BARS[min(int(share / top * len(_BARS)), len(_BARS) - 1)] for share in by_hour)
     least, most = int(by_hour.argmin()), int(by_hour.argmax())
-    unit = "hour" if len(by_hour) == 24 else "round"
-    shown = f" {bars}" if len(by_hour) <= 48 else ""
-    return f"{by_hour[least]:.1%} in {unit} {least}, {by_hour[most]:.1%} in {unit} {most}{shown}"
+    low, high = (f"{by_hour[k]:.1%} in hour {24 * k / len(by_hour):.3g}" for k in (least, most))
+    return f"{low}, {high} {bars}"

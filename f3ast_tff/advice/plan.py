@@ -20,6 +20,10 @@ _TOLERANCE = 1e-3
 _MAX_STEPS = 3000
 # Limit on steps times clients, with which advice takes time linear in the log.
 _MAX_WORK, _LEAST_STEPS = 150_000_000, 200
+# Limit on steps times rounds times clients, of many clients those available.
+_MAX_CELLS = 1_000_000_000
+# Above it the search starts from a uniform choice, and looks at the available clients alone.
+_MANY_CLIENTS = 1000
 # Limit on rounds times clients for the best rates; of longer logs rounds are drawn.
 _MAX_STATES = 5_000_000
 
@@ -86,13 +90,17 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         objective: `"p"` or `"p_squared"`, the case of eq. (3).
     """
     states = _states(masks, k)
+    many = len(p) > _MANY_CLIENTS
+    cells = int(np.count_nonzero(states.masks)) if many else states.masks.size
+    most = min(_MAX_STEPS, _MAX_WORK // len(p), _MAX_CELLS // cells)
     found = optimal_rates(
         p,
         objective,
-        StatesOracle(states),
+        StatesOracle(states, _MANY_CLIENTS),
         tolerance=_TOLERANCE,
-        max_steps=max(min(_MAX_STEPS, _MAX_WORK // len(p)), _LEAST_STEPS),
+        max_steps=max(most, _LEAST_STEPS),
         with_policy=False,
+        point=_fair(states) if many else None,
     )
     at_first, later = _trained_by_f3ast(masks, p, k, objective)
     ideal, scale = best_if_all_available(p, k, objective)
@@ -108,6 +116,12 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         bias_at_first=total_variation(p, at_first),
         bias_later=total_variation(p, later),
     )
+
+
+def _fair(states: AvailabilityStates) -> np.ndarray:
+    """Rates of a uniform choice of K among the clients of each state, `float64 [N]`."""
+    sizes = np.maximum(states.masks.sum(axis=1), 1)
+    return np.asarray((states.chances * np.minimum(states.k / sizes, 1)) @ states.masks)
 
 
 def _states(masks: np.ndarray, k: int) -> AvailabilityStates:

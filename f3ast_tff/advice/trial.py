@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from f3ast_tff.advice.study import read_studies
 from f3ast_tff.analysis.compare.judge import BETTER, Claim, Verdict, judge
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired, ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair
-from f3ast_tff.analysis.compare.times import FINAL, Course
+from f3ast_tff.analysis.compare.times import FINAL, Course, Time
 from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
 from f3ast_tff.availability import Table
@@ -23,17 +25,22 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.files.counted_warnings import warnings_counted
+from f3ast_tff.records.metrics import users_said
+from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
 DRAWS = 8
 ROUNDS = 500
-# Most clients of a run on generated data; of larger logs each draw takes a part.
-MOST_CLIENTS = 1000
+# Limits of a run on generated data, for a trial within two minutes of a core: of larger logs each
+# draw takes a part of the clients, and where K is still larger, or the log longer, other rounds.
+MOST_CLIENTS, FEWEST_CLIENTS, MOST_K, FEWEST_ROUNDS = 400, 40, 8, 200
 # Local steps of the kept study, whose learning rates are used.
 LOCAL_STEPS = 5
 _STUDY_TASK = "synthetic"
+# Score of the fifth of the clients that is there least, of those that ever are.
+RAREST, FIFTH = "rarest_accuracy", 5
 
 Scores = Mapping[Pair, float]
 
@@ -49,6 +56,8 @@ class Trial:
         k: Clients per round.
         clients: Number of clients of a run; fewer than the log's if it is large.
         rounds: Rounds of a run.
+        log_rounds: Rounds of the log; 0 if unknown.
+        users: Clients of the user scores, see `users_said`.
     """
 
     candidates: Sequence[Candidate]
@@ -57,6 +66,8 @@ class Trial:
     k: int
     clients: int
     rounds: int
+    log_rounds: int = 0
+    users: str = ""
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Scores]]:
@@ -85,21 +96,48 @@ class Trial:
         """Methods' names by mean score, best first."""
         return sorted(self.means, key=lambda name: mean_of(self.means[name]), reverse=True)
 
-    def differences(self, names: Sequence[str], best: str) -> dict[str, Verdict]:
-        """Returns the verdicts on a method against each other of some methods, one family."""
-        others = [name for name in names if name != best]
-        return dict(zip(others, judge([Claim(self._paired(best, name)) for name in others])))
+    def differences(self, names: Sequence[str], best: str, score: str = "") -> dict[str, Verdict]:
+        """Returns the verdicts on a method against each other of some methods, one family.
 
-    def _paired(self, a: str, b: str) -> Paired:
-        """Two methods in the mean of the tasks."""
-        by_task = [paired(runs[a], runs[b], self.score, FINAL) for runs in self.runs.values()]
-        return mean_over(by_task)
+        `score` is the trial's by default, or `RAREST`.
+        """
+        others = [name for name in names if name != best]
+        claims = [Claim(self.paired(best, name, score or self.score)) for name in others]
+        return dict(zip(others, judge(claims)))
+
+    def paired(self, a: str, b: str, score: str, time: str | int | Time = FINAL) -> Paired:
+        """Returns two methods in the mean of the tasks, at a time."""
+        return mean_over([paired(runs[a], runs[b], score, time) for runs in self.runs.values()])
+
+    @cached_property
+    def knows_rarest(self) -> bool:
+        """Whether the accuracy of the seldom available fifth is known."""
+        every = [runs for of_task in self.runs.values() for runs in of_task.values()]
+        return all(RAREST in course for runs in every for course in runs.courses.values())
+
+    def rarest(self, name: str) -> float:
+        """Returns a method's accuracy on the seldom available fifth, mean over draws and tasks."""
+        found = [ranked(runs[name], RAREST, FINAL) for runs in self.runs.values()]
+        return mean_of({pair: sum(s[pair] for s in found) / len(found) for pair in found[0]})
+
+    @cached_property
+    def rounds_seen(self) -> list[int]:
+        """Evaluated rounds before the last."""
+        runs = next(iter(next(iter(self.runs.values())).values()))
+        return [int(number) for number in next(iter(runs.courses.values()))["round"][:-1]]
 
     def level(self, names: Sequence[str]) -> list[str]:
-        """Returns the best of some methods, and those that are not shown to be worse, in order."""
+        """Returns the methods that are not shown to be worse than the best of some, in order.
+
+        Neither for all clients nor, if it is known, for the fifth that is there least. If no method
+        is level in both, all clients decide.
+        """
         best = next(name for name in self.ranked if name in names)
-        verdicts = self.differences(names, best)
-        behind = {name for name, verdict in verdicts.items() if verdict.word == BETTER}
+        behind = _behind(self.differences(names, best))
+        if self.knows_rarest:
+            best_of_rare = max(names, key=self.rarest)
+            too = behind | _behind(self.differences(names, best_of_rare, RAREST))
+            behind = too if len(too) < len(names) else behind
         return [name for name in names if name not in behind]
 
     @cached_property
@@ -116,6 +154,10 @@ class Trial:
         names = self.deployable or [each.name for each in self.candidates]
         first = self.level(names)[0]
         return next(each for each in self.candidates if each.name == first)
+
+
+def _behind(verdicts: Mapping[str, Verdict]) -> set[str]:
+    return {name for name, verdict in verdicts.items() if verdict.word == BETTER}
 
 
 def mean_of(scores: Scores) -> float:
@@ -165,7 +207,7 @@ def trial(
 
     Args:
         masks: Available clients by round, `bool [T, N]`. They repeat. If T is more than the number
-            of rounds, each draw begins elsewhere.
+            of rounds, each draw takes rounds at random from equal parts of the log, in order.
         k: Clients per round.
         methods: Candidates, at least two, from the simplest on: an algorithm; an aggregation and
             settings may follow, each after a `+`.
@@ -197,24 +239,26 @@ def trial(
     if draws < 2:
         raise ParameterError("draws", draws, "must be at least 2")
     candidates = candidates_of(methods, settings.get("plugins", ()))
-    common = {"rounds": ROUNDS, "client_share": share, **settings}
-    common.setdefault("eval_every", max(common["rounds"], 1))
     n = masks.shape[1]
     tasks = tasks_of(settings)
     own = "task" in settings
+    clients = n if own else clients_of(n, k)
+    chosen_k = k if clients == n else max(round(k * clients / n), 2)
+    common = {"rounds": usual_rounds(len(masks), chosen_k), "client_share": share, **settings}
+    # Four points, so that a lead is known over time.
+    common.setdefault("eval_every", max(common["rounds"] // 4, 1))
     if not own:
         common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
-    clients = n if own else min(n, MOST_CLIENTS)
-    chosen_k = k if clients == n else max(round(k * clients / n), 2)
     kind = SCORES_OF[share][0]
     courses: dict[str, dict[str, dict[Pair, Course]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
     }
+    summaries = []
     for draw in range(draws):
         ids = np.arange(n)
         if clients < n:
             ids = np.sort(generator(draw, "clients of a trial").permutation(n)[:clients])
-        table = rounds_of_draw(masks, common["rounds"], draw, draws)[:, ids]
+        table = rounds_of_draw(masks, common["rounds"], draw)[:, ids]
         sizes = trial_tasks.sizes_of(np.ones(clients) if p is None else p[ids])
         for task in tasks:
             drawn = {} if own else trial_tasks.data_and_model(task, sizes, draw)
@@ -230,8 +274,10 @@ def trial(
                 if own:
                     given["data_seed"] = draw
                     given["availability"] = _named(table, names)
-                found = simulate(**{"availability": table, "seed": draw, **given})
-                courses[task][each.name][Pair(draw, draw)] = course_of(found.metrics)
+                given = {"availability": table, "seed": draw, **given}
+                course, summary = _run(given, table.mean(axis=0))
+                summaries.append(summary)
+                courses[task][each.name][Pair(draw, draw)] = course
     runs = {
         task: {
             name: Kept({"task": task, "method": name}, of_name, DIRECTIONS, generates_data=True)
@@ -239,7 +285,30 @@ def trial(
         }
         for task, of_task in courses.items()
     }
-    return Trial(candidates, runs, f"{kind}_accuracy", chosen_k, clients, common["rounds"])
+    return Trial(
+        candidates,
+        runs,
+        f"{kind}_accuracy",
+        chosen_k,
+        clients,
+        rounds=common["rounds"],
+        log_rounds=len(masks),
+        users=users_said(summaries),
+    )
+
+
+def _run(given: Mapping[str, Any], presence: np.ndarray) -> tuple[Course, Mapping[str, Any]]:
+    """A run's evaluations, with `RAREST` if test clients are the clients, and its summary."""
+    with tempfile.TemporaryDirectory() as place:
+        found = simulate(**given, folder=Path(place) / "run", client_scores=True)
+        by_round = read_client_scores(Path(place) / "run")
+    course = dict(course_of(found.metrics))
+    accuracy = [each["accuracy"] for _, each in sorted(by_round.items())]
+    if accuracy and len(accuracy[0]) == len(presence) and len(accuracy) == len(course["round"]):
+        there = np.flatnonzero((presence > 0) & np.isfinite(accuracy[-1]))
+        rare = there[np.argsort(presence[there], kind="stable")][: max(len(there) // FIFTH, 1)]
+        course[RAREST] = np.array([float(each[rare].mean()) for each in accuracy])
+    return course, found.summary
 
 
 def tasks_of(settings: Mapping[str, Any]) -> list[str]:
@@ -254,8 +323,23 @@ def _named(table: np.ndarray, names: Sequence[str]) -> Any:
     return Table(AvailabilityLog(packed_masks(table, "masks"), tuple(names)))
 
 
-def rounds_of_draw(masks: np.ndarray, rounds: int, draw: int, draws: int) -> np.ndarray:
-    """Returns the masks of a draw: of a log that is longer than the runs, a part of it."""
+def clients_of(num_clients: int, k: int) -> int:
+    """Returns the number of clients of a run on generated data, by which K falls in proportion."""
+    most = min(num_clients, MOST_CLIENTS)
+    if k * most > MOST_K * num_clients:
+        most = max(MOST_K * num_clients // k, min(FEWEST_CLIENTS, num_clients))
+    return most
+
+
+def usual_rounds(log_rounds: int, k: int) -> int:
+    """Returns the rounds of a run by default: those of the log, if they are not too few or many."""
+    affordable = max(ROUNDS * min(MOST_K, k) // k, FEWEST_ROUNDS)
+    return log_rounds if affordable < log_rounds <= 2 * affordable else affordable
+
+
+def rounds_of_draw(masks: np.ndarray, rounds: int, draw: int) -> np.ndarray:
+    """Returns the masks of a draw: of a longer log one round at random from each equal part."""
     if len(masks) <= rounds:
         return masks
-    return masks[(draw * len(masks) // draws + np.arange(rounds)) % len(masks)]
+    places = np.arange(rounds) + generator(draw, "rounds of a trial").random(rounds)
+    return masks[(places * len(masks) / max(rounds, 1)).astype(np.int64)]

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
-from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.atomic import made_folder
+from f3ast_tff.files.exit_codes import fail, written
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
@@ -44,7 +46,7 @@ _LEAST_SHARE = 1e-100
 USAGE = """
 Says what a log of who was online when asks for, tries methods on it, and ends in what to run.
 
-f3ast-tff advise LOG --clients_per_round=5,10,20 --out=advice
+f3ast-tff advise LOG --clients_per_round=5,10,20
 f3ast-tff advise LOG --shares=examples.csv
 f3ast-tff advise LOG --task=file --data_file=mine.csv --rounds=300
 f3ast-tff advise LOG --no-trial
@@ -101,7 +103,9 @@ class Options:
     )
     draws: int = parameter(8, "draws of data and seed of the trial", minimum=2)
     out: str = parameter(
-        "", "folder for the page, a table of all clients and a picture of them", is_path=True
+        "advice",
+        "folder for the page, the table of all clients that its code reads, and a picture of them",
+        is_path=True,
     )
 
 
@@ -134,7 +138,10 @@ def main(argv: Sequence[str]) -> int:
         _check_share(given, options.shares)
         if not options.no_trial:
             _check_trial(options, given, plugins)
-        with warnings_said():
+        with warnings_said(), ExitStack() as stack:
+            with written("out", options.out):
+                # Before the trial, which takes minutes.
+                stack.enter_context(made_folder(Path(options.out)))
             _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
         return fail(error)
@@ -169,27 +176,9 @@ def _methods(options: Options) -> list[str]:
 def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Sequence[str]) -> None:
     from f3ast_tff.advice import advise
     from f3ast_tff.advice.deploy import CLIENTS, PAGE, PICTURE, deployment, write_files
+    from f3ast_tff.advice.page import of_log, of_method
 
-    try:
-        seconds = options.round_seconds or ROUND_SECONDS
-        log = read_log(
-            path,
-            seconds,
-            options.states,
-            options.eligible,
-            columns=options.columns,
-            time_unit="" if options.time_unit == "auto" else options.time_unit,
-            max_visit=options.max_visit,
-        )
-    except ParameterError as error:
-        # Settings of a trace or a table; here their flags have no prefix.
-        name = error.name.removeprefix("trace_").removeprefix("table_")
-        raise ParameterError(name, error.value, error.allowed) from error
-    if options.round_seconds and log.round_seconds is None:
-        log = replace(log, round_seconds=options.round_seconds, start=0.0)
-    elif options.round_seconds not in (None, log.round_seconds):
-        allowed = f"must be {log.round_seconds}, the time from row to row"
-        raise ParameterError("round_seconds", options.round_seconds, allowed)
+    log, options = _read(path, options)
     p = None
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
@@ -200,29 +189,49 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     ks = None if text is None else _numbers(text)
     found = advise(log, p, ks, rounds_per_day=options.rounds_per_day)
     found = replace(found, client_share=given.get("client_share"))
+    entries = f"{log.events} entries: " if log.events else ""
+    first = f"{path}: read as {log.read_as}\n{entries}{of_log(found)}\n"
+    # What the log says comes first: the trial takes a minute or two.
+    show(first, flush=True)
     if not options.no_trial:
         found = replace(found, trial=_trial(log, p, found, options, given, plugins))
-    entries = f"{log.events} entries: " if log.events else ""
-    folder = Path(options.out) if options.out else None
+    folder = Path(options.out)
     command = _command(path, found, options, given, plugins, of_times=log.events > 0)
-    page = "\n".join(
-        [
-            f"{path}: read as {log.read_as}",
-            f"{entries}{found}",
-            "",
-            *command,
-            "",
-            *deployment(found, folder),
-        ]
+    rest = "\n".join([of_method(found), "", *command, "", *deployment(found, folder)])
+    show(rest)
+    with written("out", options.out):
+        write_files(found, folder, f"{first}\n{rest}")
+    show(f"\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written")
+
+
+def _read(path: Path, options: Options) -> tuple[AvailabilityLog, Options]:
+    """The log, and the options with what puts masks with times into longer rounds."""
+    seconds = options.round_seconds
+    try:
+        log = _log(path, options)
+        if seconds is None or log.round_seconds == seconds:
+            return log, options
+        if log.round_seconds is None:
+            return replace(log, round_seconds=seconds, start=0.0), options
+        more = f"round_seconds={seconds}"
+        options = replace(options, columns=",".join(filter(None, [options.columns, more])))
+        return _log(path, options), options
+    except ParameterError as error:
+        # Settings of a trace or a table; here their flags have no prefix.
+        name = error.name.removeprefix("trace_").removeprefix("table_")
+        raise ParameterError(name, error.value, error.allowed) from error
+
+
+def _log(path: Path, options: Options) -> AvailabilityLog:
+    return read_log(
+        path,
+        options.round_seconds or ROUND_SECONDS,
+        options.states,
+        options.eligible,
+        columns=options.columns,
+        time_unit="" if options.time_unit == "auto" else options.time_unit,
+        max_visit=options.max_visit,
     )
-    if folder is not None:
-        try:
-            write_files(found, folder, page)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
-        page = f"{page}\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written"
-    show(page)
 
 
 def _command(

@@ -45,6 +45,7 @@ It writes <output_dir>/<campaign>/: manifest.json and runs/<run>/ for each run.
 """
 _ALL = """
 One component, kind of component or setting: f3ast-tff run --help=f3ast
+By words of a description: f3ast-tff run --help="day and night"
 All settings, with the parameters of every component: f3ast-tff run --help=all
 """.strip()
 # The flags that describe most runs.
@@ -117,14 +118,22 @@ def help_page(command: str, topic: str | None, registry: Registry) -> str:
     settings = setting_flags(registry)
     if topic in settings:
         pages.append(flag_lines(topic, parameter_text(settings[topic], registry)))
+    # Words of a description find it too: `day and night`.
+    of_words = (each for each in registry.all() if _says(each, topic.split()))
+    pages = pages or [_component_lines(each, registry) for each in of_words]
     if not pages:
         known = [*KINDS, *settings, *(name for kind in KINDS for name in registry.names(kind))]
         near = difflib.get_close_matches(topic, known)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ParameterError(
-            "help", given, f"must be all, or the name of a kind, a component or a setting{hint}"
-        )
+        allowed = "must be all, or the name of a kind, a component or a setting, or words of one's"
+        raise ParameterError("help", given, f"{allowed} description{hint}")
     return "\n\n".join(map("\n".join, pages))
+
+
+def _says(component: Component, words: list[str]) -> bool:
+    """Whether a component's description has all of these words, of which there are two or more."""
+    about = component.about.lower()
+    return len(words) > 1 and all(word in about for word in words)
 
 
 def help_text(registry: Registry) -> str:
@@ -149,13 +158,20 @@ def help_text(registry: Registry) -> str:
 
 def _kind_lines(kind: str, registry: Registry) -> list[str]:
     lines = [f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, KINDS[kind].text)]
-    width = max(len(name) for name in registry.names(kind)) + 2
-    for component in registry.components[kind].values():
-        lines += _indented(component.about, f"      {component.name:<{width}}", " " * (6 + width))
+    lines += component_lines(kind, registry)
     for takers, parameters in by_takers(registry, kind).items():
         if takers:
             lines += _indented(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
         lines += parameter_lines(parameters, registry)
+    return lines
+
+
+def component_lines(kind: str, registry: Registry) -> list[str]:
+    """Returns the components of a kind, each with its description."""
+    lines: list[str] = []
+    width = max(len(name) for name in registry.names(kind)) + 2
+    for component in registry.components[kind].values():
+        lines += _indented(component.about, f"      {component.name:<{width}}", " " * (6 + width))
     return lines
 
 

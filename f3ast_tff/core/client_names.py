@@ -38,17 +38,26 @@ def client_names(values: Iterable[Any]) -> list[str]:
 
     Raises:
         DataError: If a name is longer than 1000 characters, as NumPy gives all the longest's size,
-            or holds a NUL character, as NumPy drops it at the end.
+            or holds a NUL character, as NumPy drops it at the end, or half of a surrogate pair,
+            which no file holds.
     """
     values = list(values)
     long = next((text for text in map(str, values) if len(text) > _LONGEST), None)
     if long is not None:
         text = f"{long[:20]!r}... has {len(long)} characters: must have at most {_LONGEST}"
         raise DataError(f"the name of a client, {text}")
-    names = {value: client_name(value) for value in dict.fromkeys(values)}
-    if nul := next((name for name in names.values() if "\0" in name), ""):
-        raise DataError(f"the name of a client, {nul[:20]!r}, holds a NUL character")
-    return [names[value] for value in values]
+    # By type too: True equals 1, and is another name.
+    keys = [(value, type(value) is bool) for value in values]
+    names = {key: client_name(key[0]) for key in dict.fromkeys(keys)}
+    for name in names.values():
+        if "\0" in name or not (name.isascii() or _is_whole(name)):
+            what = "a NUL character" if "\0" in name else "half of a surrogate pair"
+            raise DataError(f"the name of a client, {name[:20]!r}, holds {what}")
+    return [names[key] for key in keys]
+
+
+def _is_whole(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def numbers_if_all(names: Sequence[str]) -> np.ndarray:
@@ -56,9 +65,14 @@ def numbers_if_all(names: Sequence[str]) -> np.ndarray:
 
     Clients are sorted by them: 9 before 10.
     """
-    if all(_INTEGER.fullmatch(name) for name in dict.fromkeys(names)):
+    if are_numbers(names):
         return np.array(names, np.int64)
     return np.array(names, str)
+
+
+def are_numbers(names: Iterable[str]) -> bool:
+    """Returns whether all names are whole numbers that 64 bits hold."""
+    return all(_INTEGER.fullmatch(name) for name in dict.fromkeys(names))
 
 
 def listed(names: Iterable[Any]) -> str:

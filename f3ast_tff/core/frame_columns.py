@@ -17,6 +17,25 @@ _MAX_INTEGER = 2**53
 _MAX_EXACT = 2**24
 # Limit on a text's length, as NumPy gives all texts of an array the length of the longest.
 _MAX_TEXT = 1000
+# Limit on all texts of a column together, characters of 4 bytes.
+_MAX_TEXTS = 2**27
+
+
+def pandas_of(table: Any) -> Any:
+    """Returns a pandas DataFrame: itself, or a table with `to_pandas`, as of polars and Arrow.
+
+    Raises:
+        ValueError: If it is no table, or its library cannot convert it here.
+    """
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return table
+    if not hasattr(table, "to_pandas"):
+        kind = type(table).__name__
+        raise ValueError(f"must be a DataFrame, or a table with to_pandas, not {kind}")
+    try:
+        return table.to_pandas()
+    except ImportError as error:
+        raise ValueError(f"to_pandas of its library cannot be used here: {error}") from error
 
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
@@ -36,6 +55,7 @@ def ids(frame: Any, column: str) -> np.ndarray:
     values = _values(frame, column)
     if values.dtype.kind in "iu":
         return values
+    refuse_rounded(values, f"column {column!r}")
     if values.dtype.kind == "f" and _is_whole(values).all():
         return values.astype(np.int64)
     return numbers_if_all(client_names(texts(values, f"column {column!r}").tolist()))
@@ -75,6 +95,20 @@ def values(frame: Any, column: str) -> np.ndarray:
     """
     found = _values(frame, column)
     return found if found.dtype.kind in _NUMBERS else _stacked(found, column)
+
+
+def refuse_rounded(values: np.ndarray, what: str) -> None:
+    """Raises `ValueError` if ids are floats beyond 2^53, of which one stands for several integers.
+
+    Args:
+        values: Ids, `[n]`, of any type.
+        what: Name in the message.
+    """
+    floats = values if values.dtype.kind == "f" else [v for v in values if isinstance(v, float)]
+    large = [v for v in floats if _MAX_INTEGER <= abs(v) < np.inf]
+    if large:
+        allowed = "above 2^53 it stands for several integers: give ids as integers or texts"
+        raise ValueError(f"{what}: the id {large[0]:.0f} is a floating-point number: {allowed}")
 
 
 def _is_whole(values: np.ndarray) -> np.ndarray:
@@ -134,11 +168,15 @@ def _with_odd_text(series: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value, or the text of one, is a number."""
+    """Whether a value, or the text of one, is a number in decimal digits."""
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        return False
     try:
         float(value)
     except (TypeError, ValueError):
         return False
+    except OverflowError:  # An integer of more than 308 digits.
+        return True
     return True
 
 
@@ -194,6 +232,11 @@ def texts(values: np.ndarray, what: str) -> np.ndarray:
         other = first.setdefault(text, value)
         if other is not value:
             raise ValueError(f"{what}: {other!r} and {value!r} would be one")
+    longest = max(map(len, first), default=0)
+    if len(values) * longest > _MAX_TEXTS:
+        long = max(first, key=len)[:20]
+        allowed = f"of {longest} characters, and NumPy gives all {len(values)} rows that size"
+        raise ValueError(f"{what}: {long!r}... is a text {allowed}: shorten it")
     return values.astype(str)
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from f3ast_tff.availability.logs.trace_files import read_pickle
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.data_files import read_json, read_text
+from f3ast_tff.settings.text_values import number_in
 
 # A device, and its computation and communication.
 _Entry = tuple[str, tuple[Any, Any]]
@@ -99,8 +100,9 @@ _READERS: dict[str, Callable[[Path], Iterator[_Entry]]] = {
 
 def _speed(device: str, value: Any) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+        number = number_in(value) if isinstance(value, str) else float(value)
+        number = math.nan if isinstance(value, bool) else number
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < math.inf:
         raise ValueError(f"device {repr(device)}: speed {repr(value)} must be a number above 0")

@@ -94,7 +94,7 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
     """
     text = read_text(path, most)
     try:
-        return json.loads(text, object_pairs_hook=_members)
+        return json.loads(text, object_pairs_hook=unique_members)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except MemoryError:
@@ -115,7 +115,8 @@ def read_toml(path: Path | str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes the object of its members, for `json.loads`; raises `ValueError` on one named twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError(f"it names {first_twice(name for name, _ in pairs)[:80]!r} twice")

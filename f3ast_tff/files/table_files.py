@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import logging
-import lzma
 import os
-import zipfile
-import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, Limited, open_regular
+from f3ast_tff.core.frame_columns import is_number
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular
+from f3ast_tff.files.packed_files import read_packed
 
 _LOG = logging.getLogger(__name__)
 # Limit on the bytes of a parquet file's unpacked values.
@@ -22,8 +19,23 @@ MAX_PARQUET_BYTES = 2**31
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
 
 
+# What begins a formula in a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_cell(text: str) -> str:
+    """Returns a text for a CSV file that spreadsheets open: with a quote before, if a formula.
+
+    Examples:
+        >>> from f3ast_tff.files.table_files import as_cell
+        >>> [as_cell(text) for text in ("=1+1", "-5", "phone")]
+        ["'=1+1", '-5', 'phone']
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
+
+
 def read_csv(path: Path | str, **options: Any) -> Any:
-    """Returns the table in a CSV file of at most 256 MiB, also of `.gz`, `.bz2`, `.xz` or `.zip`.
+    """Returns the table in a CSV file of at most 256 MiB, also packed: see `packed_files`.
 
     Args:
         path: The file.
@@ -34,48 +46,24 @@ def read_csv(path: Path | str, **options: Any) -> Any:
         ValueError: If it is no CSV table, is damaged, holds more bytes, does not fit into memory,
             or is no regular file.
     """
+    return csv_table(read_packed(path, MAX_TEXT_BYTES), **options)
+
+
+def csv_table(content: bytes, **options: Any) -> Any:
+    """Returns the table in the content of a CSV file; see `read_csv`."""
     import pandas as pd
 
-    with open_regular(path) as file:
-        form = Path(path).suffix.lower()
-        try:
-            # The limit holds before parsing, which takes many times the size.
-            with _unpacked(file, form) as stream:
-                content = stream.read()
-            if b"\0" in content:
-                # pandas would drop the rest of the value: two names could become one.
-                raise ValueError("it holds a NUL character: must be a text in UTF-8")
-            frame = pd.read_csv(io.BytesIO(content), **options)
-        except MemoryError as error:
-            raise ValueError("it does not fit into memory") from error
-        except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(f"it is damaged ({error})") from error
+    if b"\0" in content:
+        # pandas would drop the rest of the value: two names could become one.
+        raise ValueError("it holds a NUL character: must be a text in UTF-8")
+    try:
+        frame = pd.read_csv(io.BytesIO(content), **options)
+    except MemoryError as error:
+        raise ValueError("it does not fit into memory") from error
     if len(frame) and not isinstance(frame.index, pd.RangeIndex):
         # pandas takes the first values as row labels then: every name would move by a column.
         raise ValueError("its rows have more values than its first line has names")
     return frame
-
-
-def _unpacked(file: io.FileIO, form: str) -> io.BufferedReader:
-    """The unpacked content of a file, up to its limit."""
-    stream: Any = file
-    if form == ".gz":
-        stream = gzip.GzipFile(fileobj=file)
-    elif form == ".bz2":
-        stream = bz2.BZ2File(file)
-    elif form == ".xz":
-        stream = lzma.LZMAFile(file)  # noqa: SIM115
-    elif form == ".zip":
-        stream = _only_member(zipfile.ZipFile(file))
-    size = os.fstat(file.fileno()).st_size
-    return io.BufferedReader(Limited(stream, MAX_TEXT_BYTES, packed=size))
-
-
-def _only_member(archive: zipfile.ZipFile) -> IO[bytes]:
-    names = archive.namelist()
-    if len(names) != 1:
-        raise ValueError(f"it has {len(names)} files, must have one")
-    return archive.open(names[0])
 
 
 def read_parquet(path: Path | str) -> Any:

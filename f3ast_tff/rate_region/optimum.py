@@ -76,6 +76,7 @@ def minimise(
     relative: float = 0.0,
     max_steps: int,
     with_policy: bool = True,
+    point: np.ndarray | None = None,
 ) -> Minimum:
     """Minimises by Frank-Wolfe with blended pairwise steps (Tsuji, Tanaka and Pokutta 2022).
 
@@ -91,8 +92,9 @@ def minimise(
         relative: Gap at which to stop as a share of f, added to `absolute`.
         max_steps: Largest number of steps; the returned gap tells the accuracy.
         with_policy: Whether the result has its utilities, a vector of N numbers per choice.
+        point: Point of the region to start from instead, `float64 [N]`; without a policy.
     """
-    held = _Mixture(oracle, start, with_policy)
+    held = _Mixture(oracle, start, with_policy, point)
     enough = np.inf
     for _ in range(max_steps):
         r = held.rates()
@@ -128,14 +130,21 @@ def minimise(
 class _Mixture:
     """The held vertices, and their weights, above 0 and of sum 1."""
 
-    def __init__(self, oracle: RegionOracle, start: list[np.ndarray], with_policy: bool) -> None:
+    def __init__(
+        self,
+        oracle: RegionOracle,
+        start: list[np.ndarray],
+        with_policy: bool,
+        point: np.ndarray | None,
+    ) -> None:
         self.oracle = oracle
         self.with_policy = with_policy
         self.utilities = [np.array(u, np.float64) for u in start] if with_policy else []
-        self.many = oracle.num_clients > MANY_CLIENTS
-        vertices = [self._kept(self.ask(u)) for u in start]
+        self.many = oracle.num_clients > MANY_CLIENTS or point is not None
+        points = [self.ask(u) for u in start] if point is None else [point]
+        vertices = [self._kept(each) for each in points]
         self.vertices: Any = sparse.vstack(vertices, "csr") if self.many else np.vstack(vertices)
-        self.weights = np.full(len(start), 1 / len(start))
+        self.weights = np.full(len(points), 1 / len(points))
 
     def ask(self, utility: np.ndarray) -> np.ndarray:
         return self.oracle.best(utility)
@@ -226,6 +235,7 @@ def optimal_rates(
     tolerance: float = 1e-4,
     max_steps: int = 20_000,
     with_policy: bool = True,
+    point: np.ndarray | None = None,
 ) -> Minimum:
     """Returns r* = argmin of H over the rate region (Sec. III-B), with its duality gap.
 
@@ -236,6 +246,9 @@ def optimal_rates(
         tolerance: Gap at which to stop, as a share of H.
         max_steps: Largest number of steps; `Minimum.gap` tells the accuracy.
         with_policy: Whether to keep the mixture, whose utilities are a vector of N numbers each.
+        point: Rates of the region to start from, `float64 [N]`, above 0 for each client that
+            matters; without a policy. By default choices that together select every such client,
+            of which there may be N / K.
 
     Returns:
         r*, H(r*), the gap, and the mixture of greedy choices that achieves r*.
@@ -257,10 +270,14 @@ def optimal_rates(
     if len(p) != oracle.num_clients:
         raise ValueError(f"{len(p)} shares p for an oracle of {oracle.num_clients} clients")
     c = np.asarray(numerators(p, objective))
-    start = _covering_start(c, oracle)
-    function = _VarianceBound(c)
     return minimise(
-        function, oracle, start, relative=tolerance, max_steps=max_steps, with_policy=with_policy
+        _VarianceBound(c),
+        oracle,
+        _covering_start(c, oracle) if point is None else [],
+        relative=tolerance,
+        max_steps=max_steps,
+        with_policy=with_policy,
+        point=point,
     )
 
 

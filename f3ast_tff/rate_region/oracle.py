@@ -162,11 +162,17 @@ class StatesOracle:
         [0.25, 0.5]
     """
 
-    def __init__(self, states: AvailabilityStates) -> None:
-        """Keeps the states."""
+    def __init__(self, states: AvailabilityStates, many_clients: int = MANY_CLIENTS) -> None:
+        """Keeps the states.
+
+        Args:
+            states: The states.
+            many_clients: Number of clients above which a choice is computed state by state, from
+                the clients available there.
+        """
         self.num_clients = states.num_clients
         self._states = states
-        many = self.num_clients > MANY_CLIENTS
+        many = self.num_clients > many_clients
         self._available = [np.flatnonzero(mask) for mask in states.masks] if many else []
 
     def best(self, utility: np.ndarray) -> np.ndarray:

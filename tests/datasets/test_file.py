@@ -165,7 +165,10 @@ def test_other_endings_and_json_within_are_refused_at_once(tmp_path: Path) -> No
     """As CSV, one line of JSON would have as many columns as it has commas."""
     content = json.dumps({"users": [], "x": list(range(10**6))})
     for name, message in (
-        ("x.txt", r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip\), .parquet, .pq or .json"),
+        (
+            "x.txt",
+            r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip, .zst\), .parquet, .pq or .json",
+        ),
         ("x.csv", "it is JSON, and must end in .json"),
         ("x.json", "must be LEAF's"),
     ):

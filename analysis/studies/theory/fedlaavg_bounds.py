@@ -1,4 +1,4 @@
-"""FedLaAvg's Lemma 1 and Corollary 1 on quadratics: the longest absence, and the speed-up in N.
+"""FedLaAvg's Example 1, Lemma 1 and Corollary 1 on quadratics: bias, absence, speed-up in N.
 
 The formulas of both are missing from the text that was read. Lemma 1's proof gives its bound: each
 time a client is passed over, K clients are before it, and no client is so twice. So it is selected
@@ -19,12 +19,17 @@ from f3ast_tff.analysis.studies.theory.quadratics import row, slope_row
 from f3ast_tff.availability import AvailabilityProcess, IndependentAvailability, Turns
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 
 SIZES = ((2, 1, 1), (5, 2, 3), (6, 1, 4), (7, 3, 5), (12, 4, 6), (20, 6, 2))
 CLIENTS = (4, 8, 16, 32, 64)
 PERIOD = 4
+# Example 1: turns of both clients in rounds, learning rates, optima and shares.
+TURNS, RATES = ((6, 2), (10, 5), (4, 4)), (0.02, 0.002)
+OPTIMA, HALF = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
 
 
 def longest_absence(process: AvailabilityProcess, k: int, rounds: int, seed: int) -> int:
@@ -104,7 +109,43 @@ def speed_up(draws: int, rounds: int) -> list[dict[str, Any]]:
     return found
 
 
+def example_one(rounds: int) -> list[dict[str, Any]]:
+    """Example 1: two clients with optima -1 and 3 take turns, with exact gradients, one each.
+
+    Theorem 1: FedAvg's model at the ends of the periods has a limit, here in closed form, that
+    weighs clients by the time that they are there. Theorem 2: FedLaAvg comes to the optimum, 1.
+    """
+    found = []
+    for first, second in TURNS:
+        period = first + second
+        process = Turns(np.array([0, first]), np.array([first, second]), period)
+        for rate in RATES:
+            setting = f"turns of {first} and {second} rounds, rate {rate:g}"
+            a, b = (1 - rate) ** first, (1 - rate) ** second
+            limit = (OPTIMA[1] * (1 - b) + b * OPTIMA[0] * (1 - a)) / (1 - a * b)
+            long = rounds - rounds % period
+            for claim, strategy, aggregation, exact in (
+                ("Example 1, FedAvg", Proportional(HALF, np.ones(2)), WeightedMean(), float(limit)),
+                (
+                    "Example 1, FedLaAvg",
+                    LongestAbsent(HALF),
+                    FedLaAvg(memory_from_round=1),
+                    float("nan"),
+                ),
+            ):
+                server = RulesInNumpy(aggregation, HALF, np.zeros(1))
+                for t in range(1, long + 1):
+                    cohort = cohort_of(strategy, Round(t, process.mask(t), RoundConstraint(1)))
+                    server.round(t, cohort, partial(_update, OPTIMA[:, None], rate), rate)
+                distance = [abs(float(server.model[0]) - float(OPTIMA.mean()))]
+                away = abs(exact - float(OPTIMA.mean()))
+                found.append(
+                    row(claim, "two clients in turn", long, distance, setting=setting, exact=away)
+                )
+    return found
+
+
 def results(draws: int, rounds: int) -> list[dict[str, Any]]:
     """Returns all rows of this part."""
     few = max(draws // 3, 3)
-    return [*absences(few, rounds // 5), *speed_up(few, rounds)]
+    return [*absences(few, rounds // 5), *speed_up(few, rounds), *example_one(2 * rounds)]

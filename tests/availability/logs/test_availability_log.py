@@ -155,11 +155,11 @@ def test_what_cannot_be_read_names_the_column(tmp_path: Path, case: str) -> None
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match=r"log.txt: must end in .csv, .npy, .npz, .tsv, .json, .jsonl, "
+        DataError, match=r"log.txt: must end in .csv, .npy, .npz, .tsv, .tab, .json, .jsonl, "
     ):
         read_log(tmp_path / "log.txt")
-    with pytest.raises(DataError, match=r"log.csv.gz: unpack it first: must end in .csv"):
-        read_log(tmp_path / "log.csv.gz")
+    with pytest.raises(DataError, match=r"log.npz.gz: unpack it first: must end in .csv"):
+        read_log(tmp_path / "log.npz.gz")
     with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
         read_log(tmp_path / "gone.csv")
 

@@ -127,28 +127,55 @@ def test_tables_of_clients_stay_tables_of_clients() -> None:
         log_of_frame(late)
 
 
+def proposals(error: pytest.ExceptionInfo[DataError]) -> dict[str, str]:
+    """The flags that a refusal shows, without those given before, and their outcomes."""
+    shown = re.findall(r"--columns=([^()]*?)'? \((\d+ devices, [\d.]+% online)\)", str(error.value))
+    one = re.search(r"by '?--columns=(.*?)'? \(of a run --table_columns\): (.*)", str(error.value))
+    return dict([*shown, *([(one[1], one[2])] if one else [])])
+
+
 @pytest.mark.parametrize(
     ("on", "off", "given"),
     [
-        ("plugged", "unplugged", "on=plugged,off=unplugged"),
-        ("charging", "idle", "on=charging,off=idle"),
-        (2, 1, "on=2,off=1"),
-        ("online", "gone", "on=online,off=gone"),
+        ("plugged", "unplugged", {"on=plugged,off=unplugged", "on=unplugged,off=plugged"}),
+        ("charging", "idle", {"on=charging,off=idle", "on=idle,off=charging"}),
+        (2, 1, {"on=2,off=1", "on=1,off=2"}),
+        # Without another word for offline, `gone` can only be it.
+        ("online", "gone", {"off=gone"}),
+        ("here", "unknown", {"on=here"}),
     ],
 )
-def test_words_for_states_are_given_as_columns_are(on: object, off: object, given: str) -> None:
+def test_words_for_states_are_given_as_columns_are(
+    on: object, off: object, given: set[str]
+) -> None:
+    """Each likely meaning is shown with its outcome; the right one is among them."""
     plain = log_of_frame(changes(), 1000, columns=CHANGE)
     frame = changes(on, off)
     with pytest.raises(DataError) as raised:
         log_of_frame(frame, 1000, columns=CHANGE)
     said = str(raised.value)
     assert "must be a state, on: 1, 1.0, true" in said and "or off: 0, 0.0, false" in said
-    written = re.search(r"by --columns=(\S+) \(of a run", said)
-    assert written and sorted(written[1].split(",")) == sorted(
-        [*CHANGE.split(","), *given.split(",")]
-    )
-    log = log_of_frame(frame, 1000, columns=written[1])
-    assert log.masks.table().tolist() == plain.masks.table().tolist()
+    shown = proposals(raised)
+    assert {flag.replace(f",{CHANGE}", "") for flag in shown} == given
+    read = {flag: log_of_frame(frame, 1000, columns=flag) for flag in shown}
+    for flag, log in read.items():
+        assert shown[flag] == f"2 devices, {log.masks.mean().mean():.1%} online"
+    assert plain.masks.table().tolist() in [log.masks.table().tolist() for log in read.values()]
+
+
+@pytest.mark.parametrize("word", ["unknown", "null", "", "unavailable", "NaN", "None", "No data"])
+def test_words_of_no_answer_are_never_proposed_as_online(word: str) -> None:
+    frame = changes("here", "away")
+    frame.loc[1, "event"] = word
+    with pytest.raises(DataError) as raised:
+        log_of_frame(frame, 1000, columns=CHANGE)
+    shown = proposals(raised)
+    assert len(shown) == 2
+    for flag in shown:
+        assert word.lower() not in dict(p.split("=") for p in flag.split(","))["on"].lower().split(
+            "/"
+        )
+        log_of_frame(frame, 1000, columns=flag)
 
 
 def test_several_words_for_a_state() -> None:
@@ -159,8 +186,13 @@ def test_several_words_for_a_state() -> None:
     log = log_of_frame(frame, 1000, columns=f"{CHANGE},on=plugged/full,off=unplugged")
     assert log.masks.mean().round(2).tolist() == SHARES
     frame.loc[1, "event"] = None
-    with pytest.raises(DataError, match="must be a state, on: .*un_avl$"):
+    with pytest.raises(DataError, match="must be a state, on: .*logout: say .*off=unplugged/null,"):
         log_of_frame(frame, columns=f"{CHANGE},on=plugged,off=unplugged")
+    frame["event"] = ["a", "b", "c", "d", "e", "a", "b", "c"][: len(frame)]
+    with pytest.raises(
+        DataError, match="It has a, b, c, d, e: say .* by --columns=on=WORD/WORD,off"
+    ):
+        log_of_frame(frame, columns=CHANGE)
 
 
 def test_words_in_a_table_of_clients() -> None:

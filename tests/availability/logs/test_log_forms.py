@@ -69,7 +69,8 @@ def test_forms_of_events(form: str, tmp_path: Path) -> None:
     log = read_log(tmp_path / name)
     assert log.clients == ("2", "10") and table(log) == MASKS and log.events == 5
     assert log.read_as.startswith("events, 2 devices, ")
-    assert log.read_as.endswith(" since 1970, 2024-06-03 to 06-03, rounds of 1 h")
+    words = " since 1970, 2024-06-03 to 06-03, rounds of 1 h; by device, time, state = online (on: "
+    assert words in log.read_as and log.read_as.endswith("; not used: none")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
@@ -172,7 +173,8 @@ def test_states_without_names(words: tuple[str, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"device": {"id": 3}, "time": 5, "online": 1}\n', "column 'device': holds lists or obj"),
+        ('{"device": {"id": 3}, "time": 5, "online": 1}\n', "no column device, .* has device.id,"),
+        ('{"device": [3], "time": 5, "online": 1}\n', "column 'device': holds lists or obj"),
         ('{"device": 3, "time": 5, "online": [1]}\n', "column 'online': holds lists or objects"),
         ('{"device": 3, "time": 5, "online": 1}\n{"device":\n', "not a table: "),
         ("", "not a table|it has no rows"),
@@ -219,7 +221,7 @@ def test_a_lost_offline_is_said_and_closed(caplog: pytest.LogCaptureFixture) -> 
 def test_devices_that_never_go_offline_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     log_of_frame(frame_of([*daily("a", 3), ("b", 0, 1), ("c", 5, 1)]))
     assert "2 of 3 devices never go offline, and are online to the log's end" in caplog.text
-    assert "--max_visit=SECONDS" in caplog.text
+    assert "(b, c); --max_visit=28800 closes such visits after the longest other one" in caplog.text
 
 
 def test_spans_far_longer_than_all_others(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,11 +14,13 @@ from f3ast_tff.advice.candidates import METHODS, candidate
 from f3ast_tff.advice.trial import (
     Trial,
     candidates_of,
+    clients_of,
     mean_of,
     rounds_of_draw,
     study_rates,
     tasks_of,
     trial,
+    usual_rounds,
 )
 from f3ast_tff.analysis.compare.scored import Kept, Pair
 from f3ast_tff.analysis.runs import DIRECTIONS, course_of
@@ -125,21 +127,32 @@ def test_every_method_runs_on_every_draw_of_the_log() -> None:
 def test_a_large_log_lends_a_part_of_its_clients_and_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of 2000 clients each draw takes 1000, and half of K; of 100 rounds, other 10."""
+    """Of 2000 clients each draw takes 400, and a fifth of K; of 100 rounds 10, one from each ten.
+
+    K = 20 of 500 clients becomes 8 of 200, K = 50 of 100 becomes 20 of 40.
+    """
     seen = []
 
     def simulated(availability: np.ndarray, clients_per_round: int, **_: Any) -> SimpleNamespace:
         seen.append((availability.shape, clients_per_round))
         row = {"round": 10, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     masks = np.ones((100, 2000), bool)
     found = trial(masks, 10, ["fedavg", "f3ast"], draws=2, rounds=10, model="softmax_regression")
-    assert seen == [((10, 1000), 5)] * 4 and (found.clients, found.k) == (1000, 5)
+    assert seen == [((10, 400), 2)] * 4 and (found.clients, found.k) == (400, 2)
+    assert found.log_rounds == 100
+    cases = {(500, 20): 200, (100, 50): 40, (40, 6): 40, (30, 20): 30, (10**6, 5): 400}
+    assert {case: clients_of(*case) for case in cases} == cases
+    # Up to twice as many rounds are affordable with K = 8 and below as are the default.
+    assert [usual_rounds(t, 6) for t in (244, 720, 1000, 1001)] == [500, 720, 1000, 500]
+    assert usual_rounds(300, 40) == 300 and usual_rounds(14_400, 40) == 200
     table = np.arange(8)[:, None]
-    assert rounds_of_draw(table, 3, draw=1, draws=2).ravel().tolist() == [4, 5, 6]
-    assert rounds_of_draw(table, 8, draw=1, draws=2) is table
+    for draw in range(20):
+        taken = rounds_of_draw(table, 4, draw).ravel().tolist()
+        assert [each // 2 for each in taken] == [0, 1, 2, 3]
+    assert rounds_of_draw(table, 8, draw=1) is table
 
 
 def test_shares_decide_how_much_data_a_client_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +162,7 @@ def test_shares_decide_how_much_data_a_client_has(monkeypatch: pytest.MonkeyPatc
         tasks.append(task)
         assert settings["client_share"] == "examples"
         row = {"test_sample_accuracy": 0.5, "test_sample_loss": 1.0}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     p = np.array([0.1, 0.2, 0.3, 0.4])
@@ -178,8 +191,8 @@ def test_a_run_that_diverged_scores_0(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def simulated(algorithm: str, seed: int, **settings: Any) -> SimpleNamespace:
         accuracy, loss = (0.10, np.nan) if algorithm == "fedavg" else (0.09 + seed / 1e3, 2.0)
-        row = {"test_user_accuracy": accuracy, "test_user_loss": loss}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        row = {"round": 500, "test_user_accuracy": accuracy, "test_user_loss": loss}
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     found = trial(np.ones((4, 12), bool), 2, ["fedavg", "f3ast"], draws=2)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from f3ast_tff.advice.trial import candidates_of, study_rates
+from f3ast_tff.cli.advise import main as advise_command
 from f3ast_tff.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice is written into the current folder."""
+    monkeypatch.chdir(tmp_path)
+
 
 ROOT = Path(__file__).resolve().parents[3]
 LOG = str(ROOT / "examples/online.csv")
@@ -41,7 +55,7 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ([LOG, "--no-trial", "--rounds=5"], "--rounds=5: does not apply with --no-trial"),
         ([LOG, "--no-trial", "--draws=7"], "--draws=7: does not apply with --no-trial"),
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
-        ([LOG, "--no-trial", "--out=/proc/x"], "--out=/proc/x: cannot be written: "),
+        ([LOG, "--no-trial", "--out=/proc/x"], "--out=/proc/x: cannot write: "),
         ([LOG, "--methods=fedavg"], "--methods=fedavg: must be two or more"),
         ([LOG, "--methods=x"], "--methods=x: algorithm x must be one of "),
         ([LOG, "--task=synthetic", "--rounds=0", "--draws=2"], "--rounds=0: must be at least 1"),
@@ -112,6 +126,30 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     assert ": 2 clients, 3 rounds" in out and "no verdict: 5 draws are needed" in out
     command = " ".join(out.replace("\\", "").split())
     assert f"--table_file={log} --task=file --data_file={data}" in command
+
+
+def test_the_printed_code_reads_what_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["f3ast-tff", "advise", LOG, "--no-trial", "--out=my 'advice'"]) == 0
+    code, _, said = capsys.readouterr().out.partition("Deploy it\n")[2].rpartition("\n\n")
+    assert said == "my 'advice': clients.csv, page.txt and neglect.png are written\n"
+    names: dict[str, Any] = {}
+    exec(code.partition("# Or in Flower")[0], names)
+    model = np.zeros(2)
+    for available in (np.zeros(40, bool), np.ones(40, bool)):
+        model = names["play_round"](1, model, available, lambda model, ids: {})
+    assert model.tolist() == [0, 0] and len(names["clients"]) == 40
+
+
+def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        advise_command(["advise", LOG, "--no-trial"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_and_data_of_other_clients_are_refused(
@@ -282,7 +320,9 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     given += ["--clients_per_round=2", "--no-trial"]
     assert main(["f3ast-tff", "advise", str(log), *given]) == 0
     out = capsys.readouterr().out
-    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h"
+    said = "events, 4 devices, microseconds since 1970, 2024-06-03 to 06-04, rounds of 1 h; "
+    said += "by device = imei, time = ts, state = event (on: connect; off: disconnect); "
+    said += "not used: none"
     assert out.startswith(f"{log}: read as {said}\n40 entries: 4 clients, 39 rounds of 1 h")
     words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
     assert {"--table_max_visit=7200", "--table_time_unit=us"} < {*words}
@@ -294,3 +334,78 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     ):
         assert main(["f3ast-tff", "advise", str(log), wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def minutes_of_days(path: Path) -> None:
+    """Three days of masks of minutes: ann by day, eve at night, bob from the second day on."""
+    rows = []
+    for t in range(3 * 1440 + 1):
+        hour = t // 60 % 24
+        states = (int(8 <= hour < 16), int(not 8 <= hour < 20), int(t >= 1440))
+        rows.append(
+            f"2024-06-0{1 + t // 1440}T{hour:02}:{t % 60:02}:00Z,{','.join(map(str, states))}"
+        )
+    path.write_text("time,ann,eve,bob\n" + "\n".join(rows))
+
+
+def test_masks_of_minutes_in_rounds_of_an_hour(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said is which row of the hour counts; the profile is by hours; the command reads it alike."""
+    log = tmp_path / "minutes.csv"
+    minutes_of_days(log)
+    given = ["--clients_per_round=1", "--no-trial"]
+    assert main(["f3ast-tff", "advise", str(log), *given]) == 0
+    fine = capsys.readouterr().out
+    assert "4321 rounds of 60 s" in fine
+    # ann and eve are both away from 16 to 20; bob is there on two days of three.
+    assert "over a day       22.2% in hour 16, 55.6% in hour 0" in fine
+    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=3600", *given]) == 0
+    out = capsys.readouterr().out
+    assert "rounds of 1 h, of each its first row of 60 s (50.0% of the rows online, 50.2% of" in out
+    assert "73 rounds of 1 h" in out and "over a day       22.2% in hour 16, 55.6% in hour 0" in out
+    words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
+    assert "--table_columns=round_seconds=3600" in words
+    assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
+    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=90", *given]) == 2
+    said = "--round_seconds=90: must be 60, the time from row to row, or a multiple of it"
+    assert said in capsys.readouterr().err
+
+
+def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log of 20 hours, in rounds of a minute: the trial takes 2 of its 1200."""
+    seen = []
+    monkeypatch.setattr(
+        "f3ast_tff.advice.trial.simulate",
+        lambda **_: seen.append(capsys.readouterr().out) or _scored(),
+    )
+    log = tmp_path / "log.csv"
+    rows = [f"d{k},{t * 60},{int((t + k) // 100 % 2)}" for t in range(1201) for k in range(4)]
+    log.write_text("device,time,online\n" + "\n".join(rows))
+    given = ["--round_seconds=60", "--clients_per_round=2", "--draws=5", "--rounds=2"]
+    assert main(["f3ast-tff", "advise", str(log), *given, "--methods=fedavg,f3ast"]) == 0
+    assert "Who is online" in seen[0] and "Best rates r*" in seen[0]
+    out = capsys.readouterr().out
+    assert "Who is online" not in out and out.startswith("Tried on this log: ")
+    covered = "(by 2 of the log's 1200 rounds, spread over it and a log of 20 h, less than a day)"
+    assert covered in " ".join(out.split())
+
+
+def _scored() -> SimpleNamespace:
+    row = {"round": 2, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
+    return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
+
+
+def test_a_client_that_appears_on_the_second_day_is_said_to_be_away_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    spans = [
+        f"d{k},{3600 * (h + 30 * (k == 3))},{3600 * (h + 2)}" for k in range(3) for h in (0, 50)
+    ]
+    log.write_text("\n".join(["device,start,end", *spans, "late,108000,115200"]))
+    assert main(["f3ast-tff", "advise", str(log), "--clients_per_round=1", "--no-trial"]) == 0
+    out = capsys.readouterr().out
+    assert "  late             1 client (late) first seen after a day or more: away before" in out

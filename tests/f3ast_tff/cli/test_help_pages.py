@@ -70,3 +70,11 @@ def test_nothing_is_logged_where_tensorboard_is_not_there(
 ) -> None:
     monkeypatch.setattr("f3ast_tff.settings.groups.installed", lambda name: there)
     assert resolve({}).settings["logger"] == logger
+
+
+def test_words_of_a_description_find_a_component(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "run", "--help=day and night"]) == 0
+    assert capsys.readouterr().out.startswith("--availability=smartphones: day and night: ")
+    assert main(["f3ast-tff", "availability", "--help"]) == 0
+    assert "smartphones          day and night: " in capsys.readouterr().out
+    assert main(["f3ast-tff", "run", "--help=night and moon"]) == 2

@@ -12,9 +12,11 @@ from f3ast_tff.availability.logs.availability_log import read_log
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.availability.logs.signal_files import read_signal
 from f3ast_tff.availability.logs.trace_files import read_traces
+from f3ast_tff.availability.spell_laws import read_law
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.delivery.device_speeds import read_speeds
 from f3ast_tff.settings.resolve import resolve
 from f3ast_tff.settings.text_values import integer_in, number_in
 
@@ -67,6 +69,20 @@ def test_files(text: str, tmp_path: Path) -> None:
     for name, read in {**reads, "spans.csv": lambda path: read_log(path, 1.0)}.items():
         with pytest.raises(DataError, match=name):
             read(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS[:4])
+def test_device_files_and_spell_laws(text: str, tmp_path: Path) -> None:
+    speeds = tmp_path / "speeds.csv"
+    speeds.write_text(f"device,computation,communication\na,{text},5\n")
+    with pytest.raises(DataError, match="must be a number above 0"):
+        read_speeds(speeds)
+    large = '{"a": {"computation": 1%s, "communication": 1}}' % ("0" * 400)
+    (tmp_path / "speeds.json").write_text(large)
+    with pytest.raises(DataError, match="must be a number above 0"):
+        read_speeds(tmp_path / "speeds.json")
+    with pytest.raises(ValueError, match="must be weibull"):
+        read_law(f"weibull,0.5,{text}")
 
 
 def test_names_that_differ_are_not_one_client(tmp_path: Path) -> None:

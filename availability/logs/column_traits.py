@@ -1,0 +1,99 @@
+"""What a column may be, by its content: states, codes, times, names of devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.logs.log_states import known_states
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.time_units import is_since_1970
+from f3ast_tff.core.errors import DataError
+
+# Most distinct values of a column of codes, and least share of its rows that have one.
+_FEW, _FILLED = 6, 0.95
+# Days, also in forms that are not read as times.
+_DAY = re.compile(
+    r"[0-9]{1,4}([./-])[0-9][0-9]?\1[0-9]{2,4}(?![.0-9])|[0-9]{8}T[0-9]|"
+    r"[0-9][0-9]?[ -][A-Za-z]{3,9}[ -][0-9]{2}"
+)
+_LONGEST_TIME = 64
+_SAMPLE = 1000
+
+
+def is_readable(table: LogTable, column: Any) -> bool:
+    """Whether a column has a name, and values that are no lists or objects."""
+    name = str(column).strip().lower()
+    if not name or name.startswith("unnamed:"):
+        return False
+    try:
+        table.coded(column)
+    except DataError:
+        return False
+    return True
+
+
+def values_of(table: LogTable, column: Any) -> list[str]:
+    """Returns the distinct texts of a column, without gaps."""
+    found = table.coded(column)
+    return [found.texts[k] for k in np.unique(found.codes[found.filled]).tolist()]
+
+
+def words_in(table: LogTable, column: Any) -> set[str]:
+    """Returns the distinct words of a column in lower case, without gaps."""
+    found = table.coded(column)
+    return {found.words[k] for k in np.unique(found.codes[found.filled]).tolist()}
+
+
+def is_filled(table: LogTable, column: Any) -> bool:
+    """Whether nearly all rows of a column have a value."""
+    return bool(table.coded(column).filled.mean() >= _FILLED)
+
+
+def is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
+    """Whether a column holds words of both states, and no others, in nearly all rows."""
+    found = table.coded(column)
+    if len(found.values) > len(words) or not is_filled(table, column):
+        return False
+    known = [s for s, gap in zip(known_states(found, words), _gaps(table, column)) if not gap]
+    return None not in known and {*known} == {True, False}
+
+
+def is_of_codes(table: LogTable, column: Any) -> bool:
+    """Whether a column holds one of few texts or small whole numbers in nearly all rows."""
+    found = table.coded(column)
+    if len(found.values) > _FEW + 1 or not is_filled(table, column):
+        return False
+    values = values_of(table, column)
+    numbers = found.numbers[np.isfinite(found.numbers)]
+    code = (numbers == np.rint(numbers)) & (np.abs(numbers) < _FEW)
+    return 2 <= len(values) <= _FEW and bool(code.all()) and len(values) < len(table)
+
+
+def is_of_times(table: LogTable, column: Any) -> bool:
+    """Whether a column most likely holds times."""
+    if table.frame[column].dtype.kind in "Mm":
+        return True
+    if table.frame[column].dtype.kind == "b":
+        return False
+    values = values_of(table, column)[:_SAMPLE]
+    if not values:
+        return False
+    days = sum(len(text) <= _LONGEST_TIME and bool(_DAY.match(text)) for text in values)
+    return 2 * days > len(values) or is_since_1970(values)
+
+
+def is_of_device(table: LogTable, column: Any, place: np.ndarray) -> bool:
+    """Whether each device has one value of a column in all of its rows."""
+    codes = table.coded(column).codes
+    pairs = place.astype(np.int64) * (codes.max() + 2) + codes + 1
+    return len(np.unique(pairs)) == len(np.unique(place))
+
+
+def _gaps(table: LogTable, column: Any) -> list[bool]:
+    found = table.coded(column)
+    filled = {*np.unique(found.codes[found.filled]).tolist()}
+    return [k not in filled for k in range(len(found.values))]

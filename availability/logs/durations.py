@@ -1,0 +1,154 @@
+"""Lengths of spans in a column of their own: their unit, and whether they reach forward."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.logs.log_columns import plain_name
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.core.errors import DataError
+
+_UNITS = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
+_WORDS = {"s": "seconds", "ms": "milliseconds", "min": "minutes", "h": "hours"}
+_SUFFIX = re.compile(
+    r"(milliseconds|millis|ms)|(minutes|mins|min)|(hours|hrs|h)|(seconds|secs|sec|s)"
+)
+_DAYS = re.compile(r"([0-9]+)-([0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
+_LENGTH = re.compile(
+    r"(?:[0-9]{1,5}(?:-| days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
+    r"P[0-9.DTHMS]{1,30}"
+)
+# Share of the spans that may reach beyond their device's next one.
+_OVERLAPS = 0.05
+# Distance from the next row, seconds and share of the length, within which a span ends there.
+_NEAR, _RELATIVE = 2.0, 0.01
+_OFTEN = 0.5
+
+
+def is_named_duration(column: Any) -> bool:
+    """Whether a column's name says that it holds lengths of time."""
+    name = plain_name(column)
+    words = ("duration", "elapsed", "uptime", "sessiontime", "connectedfor", "length")
+    return any(word in name for word in words)
+
+
+def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
+    """Returns lengths per row, NaN for none, and whether they are numbers without a unit.
+
+    Texts are such as `00:35:12`, `1-02:03:04` (days before) or `PT35M`; numbers have no unit.
+    """
+    import pandas as pd
+
+    series = table.frame[column]
+    if series.dtype.kind == "m":
+        return series.dt.total_seconds().to_numpy(float), False
+    found = table.coded(column)
+    if np.isfinite(found.numbers).any():
+        return found.of_rows(found.numbers, np.nan), True
+    texts = pd.Series(
+        [_DAYS.sub(r"\1 days \2", t) if _LENGTH.fullmatch(t) else "" for t in found.texts],
+        dtype=object,
+    )
+    lengths = pd.to_timedelta(texts, errors="coerce").dt.total_seconds().to_numpy(float)
+    return found.of_rows(lengths, np.nan), False
+
+
+def read_duration(
+    table: LogTable, column: Any, place: np.ndarray, began: np.ndarray
+) -> tuple[np.ndarray, str]:
+    """Returns the length of each span, seconds, and its unit in words.
+
+    The unit of numbers is the one in the column's name, such as `duration_ms`; else that by which
+    most spans end where their device's next row begins; else seconds.
+
+    Args:
+        table: The table.
+        column: Column of lengths.
+        place: Device of each row, `int64 [n]`.
+        began: Begin of each span, seconds, `float64 [n]`.
+
+    Raises:
+        DataError: If a length is none; names column and row.
+    """
+    lengths, plain = seconds_of(table, column)
+    wrong = ~(lengths >= 0)
+    if wrong.any():
+        entry = table.entry(column, int(np.argmax(wrong)))
+        raise DataError(f"{entry}: must be a length of time, at least 0")
+    if not plain:
+        return lengths, ""
+    unit = _unit_in(column) or _best_unit(place, began, lengths)
+    return lengths * _UNITS[unit], f"{column} in {_WORDS[unit]}"
+
+
+def _unit_in(column: Any) -> str:
+    name = str(column).strip().lower()
+    stem = re.split(r"[_\s(\[-]", name.rstrip(")]"))
+    found = _SUFFIX.fullmatch(stem[-1]) if len(stem) > 1 else None
+    if found is None:
+        return ""
+    return next(unit for unit, part in zip(("ms", "min", "h", "s"), found.groups()) if part)
+
+
+def _best_unit(place: np.ndarray, began: np.ndarray, lengths: np.ndarray) -> str:
+    scores = {unit: _fit(place, began, lengths * scale) for unit, scale in _UNITS.items()}
+    best = max(scores, key=lambda unit: scores[unit][0])
+    if scores[best][0] > 0.1:
+        return best
+    return "ms" if scores["s"][1] > _OVERLAPS >= scores["ms"][1] else "s"
+
+
+def reaches_forward(
+    place: np.ndarray, began: np.ndarray, lengths: np.ndarray, *, often: bool = False
+) -> bool:
+    """Whether lengths in some unit are those of spans that begin at the rows, not end there.
+
+    Args:
+        place: Device of each row, `int64 [n]`.
+        began: Time of each row, seconds, `float64 [n]`.
+        lengths: Lengths, in any unit, `float64 [n]`; NaN for none.
+        often: Whether half of the spans must end where the next row begins.
+    """
+    if not np.isfinite(lengths).all():
+        return False
+    fits = [_fit(place, began, lengths * scale) for scale in _UNITS.values()]
+    backward = max(_fit(place, -began, lengths * scale)[0] for scale in _UNITS.values())
+    forward = max(fits)
+    return forward[1] <= _OVERLAPS and forward[0] >= max(backward, _OFTEN if often else 0)
+
+
+def reaches_back(place: np.ndarray, began: np.ndarray, lengths: np.ndarray) -> bool:
+    """Whether lengths, where there are any, are those since the device's row before."""
+    there = np.isfinite(lengths) & (lengths > 0)
+    if not there.any():
+        return True
+    order = np.lexsort((began, place))
+    same = np.append(False, place[order][1:] == place[order][:-1])
+    since = np.append(0.0, np.diff(began[order]))
+    rows = there[order] & same
+    if not rows.any():
+        return False
+    found = [
+        np.abs(since - lengths[order] * scale)[rows] <= np.maximum(_NEAR, _RELATIVE * since[rows])
+        for scale in _UNITS.values()
+    ]
+    back = max(float(each.mean()) for each in found)
+    known = np.where(there, lengths, 0.0)
+    return back >= _OFTEN and back > max(_fit(place, began, known * u)[0] for u in _UNITS.values())
+
+
+def _fit(place: np.ndarray, began: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
+    """Share of the spans that end at their device's next row, and of those that reach beyond."""
+    order = np.lexsort((began, place))
+    at, far, where = began[order], lengths[order], place[order]
+    steps = np.diff(at)
+    pairs = (where[1:] == where[:-1]) & (steps > 0)
+    if not pairs.any():
+        return 0.0, 0.0
+    rest = (steps - far[:-1])[pairs]
+    near = np.maximum(_NEAR, _RELATIVE * far[:-1][pairs])
+    ends = (np.abs(rest) <= near) & (far[:-1][pairs] > 0)
+    return float(ends.mean()), float((rest < -near).mean())

@@ -1,0 +1,180 @@
+"""Columns of a log that are not used: those that may decide who is online are never passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.logs import column_traits as traits
+from f3ast_tff.availability.logs.durations import (
+    is_named_duration,
+    reaches_back,
+    reaches_forward,
+    seconds_of,
+)
+from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
+from f3ast_tff.availability.logs.log_reading import (
+    OF_RUN,
+    Options,
+    Tried,
+    distinct,
+    said_of,
+    tried,
+    with_parts,
+)
+from f3ast_tff.availability.logs.log_states import known_states
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.core.errors import DataError
+
+# A second time is a stamp of the same moment if it is this close, as a share of the usual step.
+_SAME_MOMENT = 0.05
+# Rows per session: a begin and an end.
+_SESSION = 1.5, 2.5
+# Share of the rows of which a column is, with the begin, the end.
+_AGREES = 0.95
+_MOST_COLUMNS = 200
+
+
+def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tried) -> None:
+    """Raises `DataError` if a column that is not used would give another answer; says both.
+
+    Columns of few values, of words of states, of lengths, ends or sessions are tried in their part
+    of the log. What each device has one value of, and what repeats a column in use, decides
+    nothing.
+
+    Args:
+        table: The table.
+        given: What the user says of it.
+        options: What it is read with.
+        found: The reading, and what it says.
+    """
+    reading = found.reading
+    columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
+    columns = [c for c in columns[:_MOST_COLUMNS] if traits.is_readable(table, c)]
+    columns = [c for c in columns if len(traits.values_of(table, c)) > 1]
+    if not columns:
+        return
+    place = devices_of(table, reading.device)[1]
+    for column in columns:
+        if traits.is_of_device(table, column, place):
+            continue
+        for what, readings in _parts(table, column, reading, place, found):
+            if readings and all(given.columns.keys() & more.keys() for more in readings):
+                continue  # The user has said which column has that part.
+            rivals = distinct(
+                tried(table, with_parts(_freed(reading, more), more), options, more)
+                for more in readings
+            )
+            rivals = [each for each in rivals if not each.is_as(found)]
+            if not rivals and readings:
+                continue
+            kept = replace(found, more={"ignore": column})
+            shown = sorted(said_of(given, each) for each in (*rivals, kept))
+            raise DataError(
+                f"{table.name}: column {column!r} {what}, and is not used: "
+                f"{' or '.join(shown)} {OF_RUN}"
+            )
+
+
+def _freed(reading: Reading, more: Mapping[str, Any]) -> Reading:
+    """The reading without what another part replaces."""
+    return replace(reading, end=None) if "duration" in more else reading
+
+
+def _parts(
+    table: LogTable, column: Any, reading: Reading, place: np.ndarray, found: Tried
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The parts that a column may have: what it looks like, and what to give for each."""
+    began = _began(table, reading, found)
+    if began is not None and _are_lengths(table, column, reading, place, began):
+        yield "looks like a duration", [{"duration": column}]
+        return
+    if traits.is_of_states(table, column, reading.words):
+        yield "looks like a state", [{"state": column}]
+    elif traits.is_of_codes(table, column) and _lacks_state(table, reading):
+        ways = worded(table, replace(reading, state=column), column)
+        yield "has few values, as a state has", ways
+    if began is None or not reading.of_events:
+        return
+    if _is_session(table, column, place):
+        yield "looks like a session", [{"session": column}]
+    elif traits.is_of_times(table, column):
+        yield from _ends(table, column, reading, place, began)
+
+
+def _lacks_state(table: LogTable, reading: Reading) -> bool:
+    """Whether spans have no state, or events only one."""
+    if reading.state is None:
+        return True
+    known = {*known_states(table.coded(reading.state), reading.words)}
+    return reading.of_events and len(known - {None}) < 2
+
+
+def _began(table: LogTable, reading: Reading, found: Tried) -> np.ndarray | None:
+    read = found.visits.read
+    return None if read is None else read.seconds[0]
+
+
+def _are_lengths(
+    table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
+) -> bool:
+    """Whether a column holds lengths that may be those of spans."""
+    named = is_named_duration(column)
+    lengths, plain = seconds_of(table, column)
+    known = np.isfinite(lengths)
+    if not known.any() or (lengths[known] < 0).any() or not (named or plain):
+        return False
+    if plain and not named and traits.is_of_times(table, column):
+        return False
+    if reading.of_spans:
+        return named and not _repeats_end(table, reading, began, lengths)
+    if reaches_back(place, began, lengths):
+        return False
+    return named or known.all() and reaches_forward(place, began, lengths, often=True)
+
+
+def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: np.ndarray) -> bool:
+    if reading.end is None:
+        return False
+    columns = [table.frame[reading.begins], table.frame[reading.end]]
+    whole = read_times(columns, table.name, ends=(False, True), table=table).seconds[1] - began
+    near = [np.abs(whole - lengths * unit) <= unit for unit in (1e-3, 1.0, 60.0, 3600.0)]
+    known = np.isfinite(whole) & np.isfinite(lengths)
+    return any(bool(each[known].mean() >= _AGREES) for each in near) if known.any() else True
+
+
+def _is_session(table: LogTable, column: Any, place: np.ndarray) -> bool:
+    found = table.coded(column)
+    rows = int(found.filled.sum())
+    many = len(traits.values_of(table, column))
+    if not rows or not _SESSION[0] <= rows / many <= _SESSION[1]:
+        return False
+    codes, devices = found.codes[found.filled].astype(np.int64), place[found.filled]
+    return len(np.unique(codes * (int(place.max()) + 1) + devices)) == many
+
+
+def _ends(
+    table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    try:
+        other = read_times([table.frame[column]], table.name, ends=(True,), table=table).seconds[0]
+    except DataError:
+        return
+    order = np.lexsort((began, place))
+    steps = np.diff(began[order])[(np.diff(place[order]) == 0)]
+    steps = steps[steps > 0]
+    known = np.isfinite(other)
+    if not known.any() or not len(steps):
+        return
+    apart = (other - began)[known]
+    if np.median(np.abs(apart)) <= _SAME_MOMENT * np.median(steps):
+        return
+    if (apart >= 0).mean() >= _AGREES:
+        yield "looks like an end", [{"end": column}]
+    elif (apart <= 0).mean() >= _AGREES and known.all():
+        yield "looks like a start", [{"start": column, "end": reading.time}]

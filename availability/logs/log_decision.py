@@ -1,0 +1,160 @@
+"""How a log is read: by known names if that leaves nothing open, else refused with what to give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from f3ast_tff.availability.logs import column_traits as traits
+from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
+from f3ast_tff.availability.logs.left_over import refuse_left_over
+from f3ast_tff.availability.logs.likely_columns import has_other_devices, refuse_columns
+from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
+from f3ast_tff.availability.logs.log_reading import (
+    OF_RUN,
+    Options,
+    Tried,
+    carried_out,
+    distinct,
+    said_of,
+    tried,
+    with_parts,
+)
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states_of, unknown_words
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.core.client_names import listed
+from f3ast_tff.core.errors import DataError
+
+
+def decided(table: LogTable, reading: Reading, given: Given, options: Options) -> Tried:
+    """Returns the reading of a log of events or spans, and what it says.
+
+    Args:
+        table: The table.
+        reading: The columns known by name, or given.
+        given: What the user says.
+        options: What it is read with.
+
+    Raises:
+        DataError: If a part of a log is not known, a word, or a column is left over that may
+            decide; says what to give, and what each reading would say.
+    """
+    reading = _with_parts_that_fit(table, reading, given, options.time_unit)
+    if "device" not in given.columns and not table.form and has_other_devices(table, reading):
+        reading = replace(reading, device=None)
+    if reading.device is None or not (reading.of_spans or reading.of_events):
+        refuse_columns(table, reading, given, options)
+    if reading.of_spans:
+        reading = _with_state_of_spans(table, reading, given)
+    if reading.state is not None:
+        _refuse_unknown_words(table, reading, given, options)
+    found = Tried({}, reading, carried_out(table, reading, options), options)
+    if reading.of_spans and not len(found.visits.place):
+        word = traits.values_of(table, reading.state)[0]
+        allowed = (
+            "a list of outages does not say when a device is online: give the spans online too"
+        )
+        raise DataError(
+            f"{table.name}: all spans are {word!r} in column {reading.state!r}: {allowed}"
+        )
+    if not table.form:
+        refuse_left_over(table, given, options, found)
+    return found
+
+
+def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: str) -> Reading:
+    """Drops columns known by name that do not fit their part: a span of all rows, other lengths."""
+    own = given.columns
+    bounds = [getattr(reading, part) for part in ("start", "end") if part not in own]
+    if reading.time is not None and reading.state is not None and len(bounds) == 2:
+        there = [column for column in bounds if column is not None]
+        if there and all(len(table.coded(column).values) == 1 for column in there):
+            reading = replace(reading, start=None, end=None)
+    if reading.duration is None or "duration" in own:
+        return reading
+    if reading.end is not None:
+        return replace(reading, duration=None)
+    if reading.state is None or reading.device is None or reading.time is None:
+        return reading
+    lengths, _ = seconds_of(table, reading.duration)
+    column = table.frame[reading.time]
+    try:
+        began = read_times([column], table.name, unit, table=table).seconds[0]
+    except DataError:
+        return reading
+    place = devices_of(table, reading.device)[1]
+    return reading if reaches_forward(place, began, lengths) else replace(reading, duration=None)
+
+
+def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Reading:
+    """Finds the only column of words such as `up` beside spans; drops a known name without any."""
+    if "state" in given.columns:
+        return reading
+    if reading.state is not None:
+        codes = traits.is_of_codes(table, reading.state)
+        known = traits.words_in(table, reading.state) <= reading.words.keys()
+        if known or codes:
+            return reading
+        reading = replace(reading, state=None)
+    columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
+    columns = [c for c in columns if traits.is_readable(table, c)]
+    place = devices_of(table, reading.device)[1] if columns else np.zeros(0, np.int64)
+    columns = [
+        c
+        for c in columns
+        if _is_off(table, c, reading)
+        or traits.is_of_states(table, c, reading.words)
+        and not {*table.coded(c).words} & ANY_ANSWER
+        and not traits.is_of_device(table, c, place)
+    ]
+    if not columns:
+        return reading
+    states = [states_of(table, column, reading.words) for column in columns]
+    if any((each != states[0]).any() for each in states):
+        return reading
+    return replace(reading, state=columns[0])
+
+
+def _is_off(table: LogTable, column: object, reading: Reading) -> bool:
+    """Whether all rows have words of being offline, as in a list of outages."""
+    words = traits.words_in(table, column)
+    off = all(reading.words.get(word) is False for word in words)
+    return off and bool(words - NO_ANSWER - ANY_ANSWER) and traits.is_filled(table, column)
+
+
+def _refuse_unknown_words(
+    table: LogTable, reading: Reading, given: Given, options: Options
+) -> None:
+    column = reading.state
+    try:
+        states_of(table, column, reading.words)
+        return
+    except DataError as error:
+        said = str(error)
+    ways = worded(table, reading)
+    if "state" not in given.columns:
+        # A column may have the name of states, and another their words.
+        others = [c for c in reading.unused(table.frame) if c not in reading.ignored]
+        others = [c for c in others if traits.is_readable(table, c)]
+        ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
+    found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
+    found = [each for each in found if 0 < each.shares.mean() < 1]
+    if reading.end is not None and "state" not in given.columns:
+        more = {"ignore": column}
+        found = distinct([*found, tried(table, replace(reading, state=None), options, more)])
+    if len(found) == 1:
+        way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
+        raise DataError(f"{said}{way}{found[0].outcome}")
+    if found:
+        shown = " or ".join(sorted(said_of(given, each) for each in found))
+        raise DataError(f"{said}: say what they mean, by {shown} {OF_RUN}")
+    unknown = unknown_words(table.coded(column), reading.words)
+    if unknown:
+        words = listed([word for word in unknown if word.lower() not in NO_ANSWER] or unknown)
+        raise DataError(
+            f"{said}: say what they mean by --columns=on=WORD/WORD,off=WORD {OF_RUN}, of {words}"
+        )
+    raise DataError(said)

@@ -1,0 +1,79 @@
+"""Words of states: which say that a device is online, and which that it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from f3ast_tff.availability.logs.log_table import GAPS, Coded, LogTable
+from f3ast_tff.core.client_names import listed
+from f3ast_tff.core.errors import DataError
+
+_YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
+_NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable", "unknown")
+STATES = {
+    **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
+    **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
+    # Of Kubernetes, of pings, of people at their computers, of log-ins.
+    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
+    **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
+}
+# Words that answer any question, not only whether a device is online.
+ANY_ANSWER = frozenset(
+    {*("1", "1.0", "true", "t", "yes", "y", "on"), *("0", "0.0", "false", "f", "no", "n", "off")}
+)
+# Words of a system that does not know: never proposed as online.
+NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", "nodata", "stale"})
+_SHOWN = 4
+
+
+def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
+    """Returns what each distinct value means; `None` if it is not known.
+
+    `off=null` counts all gaps as offline, whichever word stands for them.
+    """
+    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    return [words.get(word, gap if word in GAPS else None) for word in found.words]
+
+
+def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.ndarray:
+    """Returns states as booleans, `bool [n]`.
+
+    Args:
+        table: The table.
+        column: Column of states.
+        words: What words mean, in lower case.
+
+    Raises:
+        DataError: If an entry is no state; names column and row.
+    """
+    found = table.coded(column)
+    known = known_states(found, words)
+    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    wrong = found.of_rows([state is None for state in known], gap is None)
+    if wrong.any():
+        on, off = (", ".join(w for w in STATES if STATES[w] == is_on) for is_on in (True, False))
+        odd = unknown_words(found, words)
+        has = f". It has {listed(odd)}" if odd else ""
+        entry = table.entry(column, int(np.argmax(wrong)))
+        raise DataError(f"{entry}: must be a state, on: {on}; or off: {off}{has}")
+    return found.of_rows([state is True for state in known], gap is True)
+
+
+def unknown_words(found: Coded, words: Mapping[str, bool]) -> list[str]:
+    """Returns the distinct texts of unknown meaning, without gaps."""
+    known = known_states(found, words)
+    pairs = zip(found.texts, found.words, known)
+    return [text for text, word, state in pairs if state is None and word not in GAPS]
+
+
+def words_of(found: Coded, words: Mapping[str, bool]) -> str:
+    """Returns what the words of a column mean, such as ` (on: up; off: down, unknown)`."""
+    known = known_states(found, words)
+    parts = []
+    for name, is_on in (("on", True), ("off", False)):
+        texts = sorted({text for text, state in zip(found.texts, known) if state is is_on})
+        more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        parts += [f"{name}: {', '.join(texts[:_SHOWN])}{more}"] if texts else []
+    return f" ({'; '.join(parts)})"

@@ -1,0 +1,68 @@
+"""Words of states that are not known: what they may mean, tried on the table."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from f3ast_tff.availability.logs.log_columns import Reading
+from f3ast_tff.availability.logs.log_states import NO_ANSWER, known_states, unknown_words
+from f3ast_tff.availability.logs.log_table import LogTable
+
+# With more unknown words no meaning is proposed; of more than three, one at a time is online.
+_MOST, _FREE = 4, 3
+
+
+def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[str, Any]]:
+    """Returns what to give so that all words of a reading's states are known, in each likely way.
+
+    Words of no answer are offline. The others are on or off in any way that leaves both states.
+
+    Args:
+        table: The table.
+        reading: The reading, with a state.
+        column: Column of states to give as well; `None` for none.
+    """
+    found = table.coded(reading.state)
+    state = {} if column is None else {"state": column}
+    unknown = unknown_words(found, reading.words)
+    silent = [word for word in unknown if word.lower() in NO_ANSWER]
+    free = [word for word in unknown if word.lower() not in NO_ANSWER]
+    known = dict(zip(found.texts, known_states(found, reading.words)))
+    if any(map(_is_code, free)):
+        # Codes such as 1 and 2 may mean either.
+        free = sorted({*free, *(text for text in known if _is_code(text))})
+    if not found.filled.all() and None in [*known.values(), *_gap(table, reading)]:
+        silent.append("null")
+    others = [text for text, state in known.items() if state is not None and text not in free]
+    meant = {known[text] for text in others if text.lower() not in NO_ANSWER}
+    if len(free) < 2:
+        # What a single word can only mean beside them.
+        meant |= {False} if silent or len(others) > len(meant) else set()
+    if any("," in word or "/" in word or "=" in word for word in (*free, *silent)):
+        return []
+    if len(free) > _MOST:
+        return []
+    ways = [dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
+    if len(free) > _FREE:
+        ways = [way for way in ways if sum(way.values()) == 1]
+    given = []
+    for way in ways:
+        if {*way.values(), *meant} < {True, False}:
+            continue
+        on = [word for word in free if way[word]]
+        off = [word for word in free if not way[word]] + silent
+        parts = {"on": "/".join(on), "off": "/".join(off)}
+        given.append({**state, **{part: text for part, text in parts.items() if text}})
+    return given
+
+
+def _gap(table: LogTable, reading: Reading) -> list[bool | None]:
+    """`None` if gaps have no meaning."""
+    from f3ast_tff.availability.logs.log_table import GAPS
+
+    return [True] if any(word in reading.words for word in GAPS) else [None]
+
+
+def _is_code(word: str) -> bool:
+    return word.isascii() and word.isdigit()

@@ -1,0 +1,135 @@
+"""Spans of devices: from rows of a begin, and an end or a length, to visits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from f3ast_tff.availability.logs.durations import read_duration
+from f3ast_tff.availability.logs.event_visits import in_zone, zoned
+from f3ast_tff.availability.logs.local_times import check_no_fall_back
+from f3ast_tff.availability.logs.log_columns import Reading, devices_of
+from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
+from f3ast_tff.availability.logs.log_states import states_of
+from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.time_units import duration_text
+from f3ast_tff.core.errors import DataError
+
+_HOUR = 3600
+# Share of the time online that is offline by other spans, above which a column is missing.
+_CONTRADICTED = 0.01
+
+
+def visits_of_spans(
+    table: LogTable, reading: Reading, unit: str, max_visit: float | None
+) -> Visits:
+    """Returns the visits of a table of spans; a span without an end lasts to the log's end.
+
+    Args:
+        table: The table.
+        reading: Its columns; with a state, the spans of which it is online are visits.
+        unit: See `read_times`.
+        max_visit: Longest visit, seconds; `None` for no limit.
+
+    Raises:
+        DataError: If an entry cannot be read, or spans contradict each other; names column and row.
+        ParameterError: If the reading's zone is unknown.
+    """
+    start, end, name = reading.begins, reading.end, table.name
+    columns = [start] if end is None else [start, end]
+    read = read_times(
+        [table.frame[column] for column in columns], name, unit, ends=(False, True), table=table
+    )
+    names, place = devices_of(table, reading.device)
+    seconds, notes = list(read.seconds), []
+    if reading.zone:
+        for k, column in enumerate(columns):
+            found, more = zoned(seconds[k], reading, place, table, local=read.local, column=column)
+            seconds[k] = found
+            notes += more
+    elif read.local:
+        check_no_fall_back(seconds[0], place, table, start)
+    began, said = seconds[0], ""
+    if end is None:
+        length, said = read_duration(table, reading.duration, place, began)
+        ended = began + length
+    else:
+        ended = seconds[1]
+    _refuse_early(began, ended, table, reading, local=read.local)
+    online = np.ones(len(began), bool)
+    if reading.state is not None:
+        online = states_of(table, reading.state, reading.words)
+    endless = np.isinf(ended)
+    last = float(np.where(endless, began, ended).max())
+    if max_visit is not None:
+        long = online & (ended - began > max_visit)
+        if long.any():
+            notes.append(f"{long.sum()} visits were closed after {duration_text(max_visit)}")
+        ended = np.where(long, began + max_visit, ended)
+        last = min(last, float(ended.max())) if not endless.any() else max(last, began.max())
+    elif (endless & online).any():
+        lengths = (ended - began)[online & ~endless]
+        notes.append(
+            f"{(endless & online).sum()} of {len(ended)} spans have no end, and last until the "
+            f"log's end; {closing(lengths)}"
+        )
+    if last == began.min():
+        raise DataError(f"{name}: has no length: all spans begin when the log ends")
+    odd = _contradictions(place, began, np.minimum(ended, last), online)
+    if odd > _CONTRADICTED:
+        raise DataError(
+            f"{name}: {odd:.1%} of the time online is offline by other spans of the same device: "
+            f"is {reading.device!r} the device, and {reading.state!r} its state?"
+        )
+    return Visits(
+        names,
+        place=place[online],
+        begin=began[online],
+        end=ended[online],
+        first=float(began.min()),
+        last=last,
+        seen=first_seen(place, began, len(names)),
+        read=in_zone(read, tuple(seconds), reading.zone),
+        notes=tuple(notes),
+        said=said,
+        odd=odd + _overlaps(place[online], began[online], ended[online]),
+    )
+
+
+def _refuse_early(
+    began: np.ndarray, ended: np.ndarray, table: LogTable, reading: Reading, *, local: bool
+) -> None:
+    early = np.flatnonzero(ended < began)
+    if not len(early):
+        return
+    column = reading.duration if reading.end is None else reading.end
+    said = f"{table.name}: column {column!r}, {table.row(int(early[0]))}: is before its "
+    said += str(reading.begins)
+    if local and not reading.zone and (began - ended)[early].max() <= _HOUR:
+        said += "; are these local times at the end of summer time? Say their zone by "
+        said += "--columns=zone=Europe/Berlin, or whichever it is"
+    raise DataError(said)
+
+
+def _overlaps(place: np.ndarray, began: np.ndarray, ended: np.ndarray) -> float:
+    """Share of the spans that begin before the one before ends, in their device."""
+    order = np.lexsort((began, place))
+    same = place[order][1:] == place[order][:-1]
+    early = same & (began[order][1:] < ended[order][:-1])
+    return float(early.sum()) / max(len(place), 1)
+
+
+def _contradictions(
+    place: np.ndarray, began: np.ndarray, ended: np.ndarray, online: np.ndarray
+) -> float:
+    """Share of the time online that spans of the other state say is offline."""
+    if online.all() or not online.any():
+        return 0.0
+    edges = np.concatenate([began, ended])
+    order = np.lexsort((edges, np.tile(place, 2)))
+    on, off = np.where(online, 1, 0), np.where(online, 0, 1)
+    lengths = np.append(np.diff(edges[order]), 0.0)
+    is_on = np.cumsum(np.concatenate([on, -on])[order]) > 0
+    is_off = np.cumsum(np.concatenate([off, -off])[order]) > 0
+    whole = float(lengths[is_on].sum())
+    return float(lengths[is_on & is_off].sum()) / whole if whole else 0.0
