@@ -26,16 +26,18 @@ from f3ast_tff.analysis.compare.judge import (
 )
 from f3ast_tff.analysis.compare.leads import over_time
 from f3ast_tff.analysis.compare.methods import MAX_METHODS, said_at, saved_words
+from f3ast_tff.analysis.compare.paired_difference import LEVEL
 from f3ast_tff.analysis.compare.pairs import best_first, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.compare.seeds import seeds_for, seeds_needed
-from f3ast_tff.analysis.compare.table import Columns, refuse_unequal, runs_in
+from f3ast_tff.analysis.compare.table_columns import Columns
+from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
 from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.core.errors import ParameterError
 
 _CLAIM = re.compile(
-    r"(?P<a>.+?)\s*(?P<sign>[<>]|\bbeats\b)\s*(?P<b>.+?)"
-    r"(?:\s+on\s+(?P<score>\S+))?(?:\s+at\s+(?P<at>\d+|final))?(?:\s+until\s+(?P<reach>\S+))?"
+    r"(?P<a>.+?)\s*(?P<sign>[<>](?!=)|\bbeats\b)\s*(?P<b>.+?)"
+    r"(?:\s+on\s+(?P<score>.+?))?(?:\s+at\s+(?P<at>\d+|final))?(?:\s+until\s+(?P<reach>\S+))?"
     r"(?:\s+within\s+(?P<within>.+))?"
 )
 _FORM = 'must be such as "mine > fedavg on accuracy at 100 within alpha"'
@@ -197,7 +199,7 @@ def judged(
         for name in (each.a, each.b):
             _require_method("claim", name, names)
         parts, said = _parts(groups, each, columns)
-        notes.update(dict.fromkeys(said))
+        notes.update(dict.fromkeys([*without_score(table, columns), *said]))
         found += [(each, *part, columns) for part in parts]
     claims = [claim for _, _, claim, _, _, _ in found]
     if not any(claim.found is not None for claim in claims):
@@ -314,9 +316,11 @@ def _more(
                 said.append(
                     f"Not paired: {extra} of {len(group.courses)} runs of {group.algorithm}."
                 )
-    needed = None if verdict.claim.found is None else seeds_for(verdict.claim.found)
-    if needed is not None and verdict.word in (CLOSE, NOT_JUDGED):
-        said.append(f"A difference as large would show with {needed} seeds.")
+    found = verdict.claim.found
+    if found is not None and verdict.word in (CLOSE, NOT_JUDGED):
+        needed = seeds_for(found, verdict.level or LEVEL)
+        if needed is not None and needed > found.num_units:
+            said.append(f"A difference as large would show with {needed} seeds.")
     return " ".join(filter(None, said))
 
 
