@@ -79,7 +79,7 @@ def judge_table(
         higher: Whether a higher score is better; `None` to tell by its name.
         baseline: Method that all others are compared with.
         within: Further columns that methods must share to be compared.
-        may_differ: Columns in which methods may differ.
+        may_differ: Columns in which methods may differ, also if they hold text.
         at: Round of claims that name none; `None` for the last one.
         reach: Score until which rounds count, for claims that name none.
 
@@ -94,7 +94,7 @@ def judge_table(
 
     def of_score(name: str) -> Columns:
         roles = {**given, "score": name} if name else given
-        return recognised(table, roles, higher, list(shared))
+        return recognised(table, roles, higher, list(shared), may_differ)
 
     scores = {each.score: of_score(each.score) for each in asked} or {"": of_score("")}
     first = next(iter(scores.values()))

@@ -33,6 +33,7 @@ from f3ast_tff.analysis.compare.seeds import seeds_for, seeds_needed
 from f3ast_tff.analysis.compare.table_columns import Columns
 from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
 from f3ast_tff.analysis.compare.times import Time
+from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
 _CLAIM = re.compile(
@@ -159,7 +160,7 @@ def every_pair(groups: Sequence[Kept], metric: str, baseline: str | None) -> lis
         _require_method("baseline", baseline, names)
         return [Asked(name, baseline) for name in names if name != baseline]
     if len(names) > MAX_METHODS:
-        allowed = f"must be given for {len(names)} methods: one of {', '.join(names)}"
+        allowed = f"must be given for {len(names)} methods: one of {listed(names)}"
         raise ParameterError("baseline", "", allowed)
     ranks = {
         name: float(np.mean([best_first(g, metric, Time()) for g in groups if g.algorithm == name]))
@@ -191,15 +192,18 @@ def judged(
     """
     found: list[tuple[Asked, str, Claim, tuple[Kept, Kept] | None, Time, Columns]] = []
     notes: dict[str, None] = {}
-    for each in asked:
-        columns = scores[each.score]
+    groups_of = {}
+    for name, columns in scores.items():
         refuse_unequal(table, columns, may_differ)
-        groups = runs_in(table, columns)
+        groups_of[name] = runs_in(table, columns)
+        notes.update(dict.fromkeys(without_score(table, columns)))
+    for each in asked:
+        columns, groups = scores[each.score], groups_of[each.score]
         names = list(dict.fromkeys(group.algorithm for group in groups))
         for name in (each.a, each.b):
             _require_method("claim", name, names)
         parts, said = _parts(groups, each, columns)
-        notes.update(dict.fromkeys([*without_score(table, columns), *said]))
+        notes.update(dict.fromkeys(said))
         found += [(each, *part, columns) for part in parts]
     claims = [claim for _, _, claim, _, _, _ in found]
     if not any(claim.found is not None for claim in claims):
@@ -380,4 +384,4 @@ def heading(columns: Columns, results: Sequence[Judged]) -> str:
 
 def _require_method(flag: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        raise ParameterError(flag, name, f"must be a method of the table: {', '.join(names)}")
+        raise ParameterError(flag, name, f"must be a method of the table: {listed(names)}")

@@ -105,7 +105,11 @@ class Columns:
 
 
 def recognised(
-    table: pd.DataFrame, given: Mapping[str, str], higher: bool | None, within: Sequence[str] = ()
+    table: pd.DataFrame,
+    given: Mapping[str, str],
+    higher: bool | None,
+    within: Sequence[str] = (),
+    may_differ: Sequence[str] = (),
 ) -> Columns:
     """Finds the columns of a table.
 
@@ -114,6 +118,7 @@ def recognised(
         given: Columns by role: `method`, `score`, `seed`, `run`, `draw`, `step`.
         higher: Whether a higher score is better; `None` to tell by its name.
         within: Further conditions.
+        may_differ: Columns that are no conditions.
 
     Raises:
         ParameterError: If there is no such column.
@@ -152,7 +157,7 @@ def recognised(
         said = f"column {score} holds text in {rows_said(texts)}: {table.loc[texts[0], score]!r}"
         raise RunsError(said)
     if table.empty:
-        raise RunsError(f"column {score} is empty")
+        raise RunsError(f"column {score} is empty in every row")
     run = None if seed else first("run")
     if seed is None and run is None and draw is not None:
         # Folds alone are what methods share.
@@ -170,7 +175,7 @@ def recognised(
         seed=seed,
         run=run,
         draw=draw,
-        conditions=_conditions(table, roles, method, seed or run, within),
+        conditions=_conditions(table, {*roles, *may_differ}, method, seed or run, within),
         loss=next(iter(losses), None),
         own=tuple(n for n, told in differing(table, roles, method).items() if told == "tuned"),
     )
@@ -248,14 +253,14 @@ def _score_in(table: pd.DataFrame, names: Sequence[str]) -> str | None:
     found = []
     for place, name in enumerate(names):
         words = [word for word in _words(name) if word in order]
-        if words and table[name].map(_begins_as_number).any():
+        if words and table[name].map(_may_be_score).any():
             found.append((order.index(words[-1]) > 1, _split(name), order.index(words[-1]), place))
     return names[min(found)[-1]] if found else None
 
 
-def _begins_as_number(value: object) -> bool:
-    """Whether a cell is a number, also one with a unit or a deviation, which is refused later."""
-    return re.match(r"[-+]?\.?\d", str(value).strip()) is not None
+def _may_be_score(value: object) -> bool:
+    """Whether a cell is a number or begins as one, such as `0.7 ± 0.1`, which is refused later."""
+    return as_number(value) is not None or re.match(r"[-+]?\.?\d", str(value)) is not None
 
 
 def _is_loss_beside(name: str, score: str) -> bool:

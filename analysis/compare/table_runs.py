@@ -24,17 +24,19 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
     table = measured(table, columns.score, columns.step)
     roles = {columns.method, columns.score, columns.step, columns.seed, columns.run, columns.draw}
     found = differing(table, {*roles, *may_differ}, columns.method)
-    for name in (name for name, told in found.items() if told == "unequal"):
-        first = table.drop_duplicates(columns.method)
-        one = first.iloc[0]
-        other = first[first[name] != one[name]].iloc[0]
-        said = [
-            f"{row[columns.method]} has {name} {row[name]} "
-            f"({rows_said(table.index[table[columns.method] == row[columns.method]])})"
-            for row in (one, other)
-        ]
-        cure = f"--may_differ={name} if it is the methods' own"
-        raise RunsError(f"unequal conditions: {', '.join(said)}; {cure}")
+    unequal = [name for name, told in found.items() if told == "unequal"]
+    if not unequal:
+        return
+    name, first = unequal[0], table.drop_duplicates(columns.method)
+    one = first.iloc[0]
+    other = first[first[name] != one[name]].iloc[0]
+    said = [
+        f"{row[columns.method]} has {name} {row[name]} "
+        f"({rows_said(table.index[table[columns.method] == row[columns.method]])})"
+        for row in (one, other)
+    ]
+    cure = f"--may_differ={','.join(unequal)} if the methods may differ in that"
+    raise RunsError(f"unequal conditions: {', '.join(said)}; {cure}")
 
 
 def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
@@ -70,22 +72,21 @@ def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
 
 
 def without_score(table: pd.DataFrame, columns: Columns) -> list[str]:
-    """Returns the runs without any score, in words, one per line."""
+    """Returns the runs without any score, in words, a line per method."""
     there = measured(table, columns.score, columns.step)
     if columns.unit is None:
         lost = table.index.difference(there.index, sort=False)
         what = f"left out: {rows_said(lost)}, without {columns.score}"
         return [what] if len(lost) and columns.step is None else []
     keys = [columns.method, *columns.conditions, *filter(None, [columns.draw]), columns.unit]
-    names = keys[1:-1]
     scored = set(map(tuple, there[keys].to_numpy().tolist()))
-    lost_runs = [k for k in map(tuple, table[keys].drop_duplicates().to_numpy().tolist())]
+    lost_runs: dict[str, list[str]] = {}
+    for key in map(tuple, table[keys].drop_duplicates().to_numpy().tolist()):
+        if key not in scored:
+            lost_runs.setdefault(str(key[0]), []).append(str(key[-1]))
     return [
-        f"left out: {columns.unit} {key[-1]} of "
-        + ", ".join([str(key[0]), *(f"{n} {v}" for n, v in zip(names, key[1:-1]))])
-        + f", without {columns.score}"
-        for key in lost_runs
-        if key not in scored
+        f"left out: {columns.unit} {listed(units)} of {method}, without {columns.score}"
+        for method, units in lost_runs.items()
     ]
 
 
