@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
     "judge": "verdicts on anybody's table of scores",
+    "verify": "plays kept runs again, and says whether they are equal",
     "example": "writes an example file into this folder, or lists them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
@@ -135,6 +136,10 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         from f3ast_tff.cli.demo import demo
 
         return demo([program, *arguments], signals)
+    if command == "verify":
+        from f3ast_tff.cli.verify import main as verify
+
+        return verify([program, *arguments], signals)
     if command == "compare" and arguments[:1] == ["--kept"]:
         command = "kept"
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])

@@ -336,7 +336,7 @@ def test_conditions_stand_together(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_seeds_that_would_show_it_are_more_than_there_are() -> None:
     """Differences 1, 3, 2 and 3 of 100: t is 4.70.
 
-    One claim over 4 seeds needs 3.18, one of 20 equal ones 8.6: the seeds that are named are
+    One claim over 4 seeds needs 3.18, one of 20 equal ones 9.46: the seeds that are named are
     for the level of 20 claims.
     """
     rows = [("a", s, 0.5 + d / 100) for s, d in enumerate((1, 3, 2, 3))]
