@@ -19,10 +19,10 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import run_folders
-from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.files.exit_codes import BAD_INPUT
+from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.files.exit_codes import BAD_INPUT, fail
 from f3ast_tff.files.messages import one_line, show
-from f3ast_tff.files.signals import NeverStop, Stop
+from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import REQUIRED, parameter
 
 _UNEQUAL = 1
@@ -44,27 +44,28 @@ class Flags:
     seed: int = parameter(0, "seed of the sample", minimum=0)
 
 
-def main(argv: Sequence[str], stop: Stop | None = None) -> int:
-    """Runs the command; `stop` is a request to stop a run."""
-    return command(Flags, __doc__)(partial(_verify, stop=stop or NeverStop()))(argv)
+def main(argv: Sequence[str], signals: Signals | None = None) -> int:
+    """Runs the command; `signals` may ask a run to stop."""
+    return command(Flags, __doc__)(partial(_verify, signals=signals or Signals()))(argv)
 
 
-def _verify(flags: Flags, stop: Stop) -> int:
+def _verify(flags: Flags, signals: Signals) -> int:
     first, last = _range(flags.rounds)
     folders = run_folders(flags.runs)
     if len(folders) > flags.sample:
         drawn = np.random.default_rng(flags.seed).permutation(len(folders))[: flags.sample]
-        show(f"{flags.sample} of {len(folders)} runs (seed {flags.seed})")
+        show(f"{flags.sample} of {len(folders)} runs (seed {flags.seed})", flush=True)
         folders = [folders[n] for n in sorted(drawn)]
     from f3ast_tff.run.verify import CANNOT, DIFFERS, verify
 
     verdicts = set()
-    for folder in folders:
-        found = verify(folder, first, last, stop)
-        if stop.requested():
-            return BAD_INPUT
-        show(one_line(f"{found.folder}: {found.verdict}, {found.said}"), flush=True)
-        verdicts.add(found.verdict)
+    try:
+        for folder in folders:
+            found = verify(folder, first, last, signals)
+            show(one_line(f"{found.folder}: {found.verdict}, {found.said}"), flush=True)
+            verdicts.add(found.verdict)
+    except Interrupted:
+        return fail("interrupted", signals.exit_code)
     return _UNEQUAL if DIFFERS in verdicts else BAD_INPUT if CANNOT in verdicts else 0
 
 

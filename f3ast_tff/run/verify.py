@@ -19,6 +19,7 @@ from f3ast_tff.core.errors import (
     ComponentError,
     DataError,
     EngineError,
+    Interrupted,
     ParameterError,
     PluginError,
     RunFolderError,
@@ -111,15 +112,16 @@ def verify(folder: Path, first: int, last: int | None, stop: Stop) -> Verified:
             before it, else at round 1.
         last: Last round to compare; `None` for the last recorded one.
         stop: Request to stop.
+
+    Raises:
+        Interrupted: If `stop` was requested.
     """
     try:
+        configuration = _configuration(folder)
         kept = load_run(folder)
         end = min(last or kept.settings["rounds"], _recorded(kept))
         if first > end:
             raise RunFolderError(f"it has no record of round {first}")
-        configuration = _configuration(kept)
-        identity = json.loads(json.dumps(configuration.identity))
-        refuse_other_run(folder, kept.config, identity, advice="It is not the same run")
         with tempfile.TemporaryDirectory() as temporary:
             again = _played(kept, configuration, Path(temporary) / "run", first, end, stop)
             now = load_run(again)
@@ -175,17 +177,23 @@ def first_different_row(
     return None
 
 
-def _configuration(kept: SavedRun) -> Configuration:
+def _configuration(folder: Path) -> Configuration:
     """The run's configuration, from its record.
 
     Raises:
         ParameterError: If this version, or this machine, does not know it.
+        RunFolderError: If the record is of no run, or of another one than it makes here.
     """
-    sources = [each["source"] for each in kept.config["plugins"]]
+    record = read_config(folder) or {"settings": {}}
+    sources = [each["source"] for each in record.get("plugins", [])]
     if not all(sources):
         raise RunFolderError("objects were given in Python, which its record does not hold")
-    settings = {**kept.settings, **{n: v for n, v in _WITHOUT.items() if n in kept.settings}}
-    return resolve(settings, registry_with(sources))
+    settings = record["settings"]
+    others = {name: value for name, value in _WITHOUT.items() if name in settings}
+    configuration = resolve({**settings, **others}, registry_with(sources))
+    identity = json.loads(json.dumps(configuration.identity))
+    refuse_other_run(folder, record, identity, advice="It cannot be the same run")
+    return configuration
 
 
 def _recorded(kept: SavedRun) -> int:
@@ -227,6 +235,8 @@ def _played(
         shutil.copy(kept.folder / "checkpoints" / name, copy / "checkpoints")
     until = _Until(end, stop)
     run_experiment(configuration, copy, progress=until, stop=until, or_so_far=True)
+    if stop.requested():
+        raise Interrupted(end)
     if before:
         # The copied record has the versions of then.
         config = {**(read_config(copy) or {}), **provenance()}
