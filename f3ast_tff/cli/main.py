@@ -28,6 +28,7 @@ COMMANDS = {
     "judge": "verdicts on anybody's table of scores",
     "verify": "plays kept runs again, and says whether they are equal",
     "example": "writes an example file into this folder, or lists them",
+    "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
     "export": "a folder of runs as one table, CSV or parquet",
