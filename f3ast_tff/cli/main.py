@@ -41,9 +41,7 @@ Federated learning when clients come and go.
 
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-Begin with `f3ast-tff demo`: half a minute, no data files. `f3ast-tff COMMAND --help` lists a
-command's flags; `run` is the command where none is named. Given again, a command goes on with
-what was interrupted.
+Begin with `demo`; `f3ast-tff COMMAND --help` lists flags; given again, an ended command goes on.
 """
 
 
@@ -137,13 +135,10 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         from f3ast_tff.cli.demo import demo
 
         return demo([program, *arguments], signals)
-    if command == "verify":
-        from f3ast_tff.cli.verify import main as verify
-
-        return verify([program, *arguments], signals)
     if command == "compare" and arguments[:1] == ["--kept"]:
         command = "kept"
-    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
+    more = {"signals": signals} if command == "verify" else {}
+    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments], **more)
 
 
 if __name__ == "__main__":
