@@ -17,6 +17,8 @@ from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
 
 _Flags = TypeVar("_Flags")
+# Flags whose names may be left out before the first value.
+_FIRST = {"runs": "a folder of runs", "scores": "a table of scores"}
 
 
 def command(
@@ -126,13 +128,13 @@ def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | Non
             lines += flag_lines(p.name, _help(p))
         show("\n".join(lines))
         return None
-    if "runs" in parameters:
+    if named := next((name for name in _FIRST if name in parameters), None):
         first = next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
-        words[:first] = [f"--runs={word}" for word in words[:first]]
+        words[:first] = [f"--{named}={word}" for word in words[:first]]
     given = parse_flags(words, parameters)
     required = [name for name, p in parameters.items() if p.default is REQUIRED]
     missing = [
-        "a folder of runs (or --runs)" if name == "runs" else f"--{name}"
+        f"{_FIRST[name]} (or --{name})" if name in _FIRST else f"--{name}"
         for name in required
         if not given.get(name)
     ]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from f3ast_tff.analysis.compare.independent_difference import IndependentDifference
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.scored import Pair, Score
 from f3ast_tff.analysis.run_groups import RunGroup
@@ -105,6 +106,8 @@ def over(found: PairedDifference | Score | None) -> str:
     """Returns the population of a number, such as `12 draws` or `3 seeds`; `–` without a number."""
     if found is None:
         return NOTHING
+    if isinstance(found, IndependentDifference):
+        return f"{found.num_a} and {found.num_b} runs, not paired"
     if found.num_draws > 1:
         return f"{found.num_draws} draws"
     runs = found.num_pairs if isinstance(found, PairedDifference) else found.num_runs

@@ -171,12 +171,13 @@ def judge(claims: Sequence[Claim], correction: str = HOLM, test: str = OF_MEAN) 
 
 def too_few(paired: Paired, fewest_pairs: int = FEWEST_PAIRS) -> str:
     """Returns how many draws (runs) are missing for a verdict, `""` if none is."""
-    draws, pairs = paired.num_draws, len(paired.common)
+    draws, pairs = paired.num_draws, paired.num_pairs
     if paired.generates_data:
         if draws < FEWEST_DRAWS:
             return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
     elif pairs < fewest_pairs:
-        common = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
+        what = "run" if paired.independent else "common pair"
+        common = f"{pairs} {what}{'s' * (pairs != 1)} of draw and seed"
         return f"{common}, {fewest_pairs} are needed"
     return ""
 

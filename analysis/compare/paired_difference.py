@@ -69,6 +69,11 @@ class PairedDifference:
         return self.num_draws if self.num_draws > 1 else self.num_pairs
 
     @property
+    def num_values(self) -> float:
+        """Number of values behind the standard error: its degrees of freedom plus 1."""
+        return self.num_units
+
+    @property
     def low(self) -> float:
         """Lower end of the 95% interval."""
         return self.interval(LEVEL)[0]
@@ -111,7 +116,7 @@ class PairedDifference:
         These are Student's ends; the end on the side of the longer tail is stretched.
         """
         tails = np.array([-self.skewness, self.skewness])
-        below, above = reach(confidence, tails, self.num_units) * self.standard_error
+        below, above = reach(confidence, tails, self.num_values) * self.standard_error
         return float(self.mean - below), float(self.mean + above)
 
     def p_of(self, value: float) -> float:
@@ -122,7 +127,7 @@ class PairedDifference:
         if self.standard_error == 0:
             return 0.0 if distance else 1.0
         tail = -self.skewness if distance > 0 else self.skewness
-        return min(2 * one_sided_p(abs(distance) / self.standard_error, tail, self.num_units), 1.0)
+        return min(2 * one_sided_p(abs(distance) / self.standard_error, tail, self.num_values), 1.0)
 
 
 def paired_difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> PairedDifference:
@@ -256,7 +261,7 @@ def skewness(values: np.ndarray, weights: np.ndarray) -> float:
     return math.sqrt(n * (n - 1)) / (n - 2) * third / second**1.5
 
 
-def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
+def reach(confidence: float, tail: np.ndarray, n: float) -> np.ndarray:
     """Returns the distance of an end of an interval from the mean, in standard errors.
 
     Args:
@@ -269,7 +274,7 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4096)
-def one_sided_p(distance: float, tail: float, n: int) -> float:
+def one_sided_p(distance: float, tail: float, n: float) -> float:
     """Returns the p at which the interval of level 1 - 2 p just reaches a value, see `reach`.
 
     `distance` is in standard errors beyond the value, `tail` the skewness towards it, `n` the
@@ -289,5 +294,5 @@ def one_sided_p(distance: float, tail: float, n: int) -> float:
     return float(special.ndtr(-low))
 
 
-def _stretch(tail: np.ndarray, n: int) -> np.ndarray:
+def _stretch(tail: np.ndarray, n: float) -> np.ndarray:
     return FACTOR * np.maximum(tail, 0.0) / (6 * math.sqrt(n))

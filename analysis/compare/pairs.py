@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from f3ast_tff.analysis.compare.independent_difference import independent_difference
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.compare.scored import Pair, Score, Scored, summarised
 from f3ast_tff.analysis.compare.times import Time, measured
@@ -24,21 +25,26 @@ _LOSS = "loss"
 
 @dataclass(frozen=True)
 class Divergence:
-    """Number of common runs in which A and B diverged."""
+    """Number of common runs in which A and B diverged; `runs_of_b` if B has others."""
 
     a: int
     b: int
     runs: int
+    runs_of_b: int | None = None
 
     @property
     def loser(self) -> str:
         """`A`, `B` or `AB`: methods that diverged in more than half of the runs; `""` if none."""
-        return "A" * (2 * self.a > self.runs) + "B" * (2 * self.b > self.runs)
+        return "A" * (2 * self.a > self.runs) + "B" * (2 * self.b > self._of_b)
+
+    @property
+    def _of_b(self) -> int:
+        return self.runs if self.runs_of_b is None else self.runs_of_b
 
     def said(self, a: str = "A", b: str = "B") -> str:
         """Returns which method diverged how often, by its name; `""` if none did."""
-        counts = [(name, n) for name, n in ((a, self.a), (b, self.b)) if n]
-        said = " and ".join(f"{name} diverged in {n} of {self.runs}" for name, n in counts)
+        counts = [(a, self.a, self.runs), (b, self.b, self._of_b)]
+        said = " and ".join(f"{name} diverged in {n} of {runs}" for name, n, runs in counts if n)
         return f"{said} runs" if said else ""
 
 
@@ -53,6 +59,7 @@ class Paired:
         generates_data: Whether the task generates its data.
         diverged_a: Runs of A that diverged.
         diverged_b: Runs of B that diverged.
+        independent: Whether runs of A and B are samples of their own: a seed of both is no pair.
     """
 
     a: Mapping[Pair, float]
@@ -61,6 +68,7 @@ class Paired:
     generates_data: bool = False
     diverged_a: frozenset[Pair] = frozenset()
     diverged_b: frozenset[Pair] = frozenset()
+    independent: bool = False
 
     @cached_property
     def common(self) -> list[Pair]:
@@ -69,12 +77,21 @@ class Paired:
 
     @property
     def num_draws(self) -> int:
-        """Number of common draws of the data."""
+        """Number of common draws of the data; of the method with fewer, if independent."""
+        if self.independent:
+            return min(len({pair.draw for pair in runs}) for runs in (self.a, self.b))
         return len({pair.draw for pair in self.common})
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of common runs; of the method with fewer, if independent."""
+        return min(len(self.a), len(self.b)) if self.independent else len(self.common)
 
     @cached_property
     def found(self) -> PairedDifference | None:
         """A minus B over the common runs; `None` for fewer than 2."""
+        if self.independent:
+            return independent_difference(self.a, self.b)
         return difference_of_common(self.a, self.b)
 
     @cached_property
@@ -82,11 +99,17 @@ class Paired:
         """Mean of A minus B, also of a single common run; NaN without one or with an infinity."""
         if self.found is not None:
             return self.found.mean
+        if self.independent:
+            return float(np.mean([*self.a.values()]) - np.mean([*self.b.values()]))
         return self.a[self.common[0]] - self.b[self.common[0]] if self.common else math.nan
 
     @cached_property
     def divergence(self) -> Divergence:
         """Numbers of common runs in which A and B diverged."""
+        if self.independent:
+            return Divergence(
+                len(self.diverged_a), len(self.diverged_b), len(self.a), runs_of_b=len(self.b)
+            )
         common = frozenset(self.common)
         of_a, of_b = (len(common & each) for each in (self.diverged_a, self.diverged_b))
         return Divergence(of_a, of_b, len(common))
@@ -125,6 +148,7 @@ def paired(a: Scored, b: Scored, metric: str, time: str | int | Time) -> Paired:
         generates_data=a.generates_data,
         diverged_a=diverged(a, score, when),
         diverged_b=diverged(b, score, when),
+        independent=a.independent or b.independent,
     )
 
 

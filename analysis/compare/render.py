@@ -45,7 +45,7 @@ def sentence(verdict: Verdict, a: str, b: str, at: str = "") -> str:
         at: Time of the score in words, such as `at round 200`.
     """
     paired, found = verdict.claim.paired, verdict.claim.found
-    if paired is None or not paired.common:
+    if paired is None or not paired.num_pairs:
         return f"{a} and {b} have no run in common."
     when = f" {at}" if at else ""
     diverged = paired.divergence.said(a, b)
@@ -108,7 +108,7 @@ def row(verdict: Verdict) -> dict[str, Any]:
         "high": verdict.high,
         "p": verdict.p,
         "draws": 0 if paired is None else paired.num_draws,
-        "pairs": 0 if paired is None else len(paired.common),
+        "pairs": 0 if paired is None else paired.num_pairs,
         "verdict": verdict.word,
     }
 

@@ -37,12 +37,14 @@ class Scored:
             `user_`, such as `accuracy`.
         courses: Evaluations by run, see `times`.
         generates_data: Whether the task generates its data, so that there are other draws.
+        independent: Whether a run of another method with the same seed is no pair of this one's.
     """
 
     settings: Mapping[str, Any]
     directions: Mapping[str, bool]
     courses: Mapping[Pair, Course]
     generates_data: bool
+    independent: bool = False
 
     def name_of(self, pair: Pair) -> str:
         """Returns a run's name in an error."""
@@ -104,6 +106,7 @@ class Kept(Scored):
     courses: Mapping[Pair, Course]
     directions: Mapping[str, bool]
     generates_data: bool = False
+    independent: bool = False
 
 
 def scores_named(names: Iterable[str]) -> tuple[str, ...]:

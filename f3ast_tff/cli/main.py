@@ -25,6 +25,8 @@ COMMANDS = {
     "campaign": "a grid of runs, one of the papers' or your own",
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
+    "judge": "verdicts on anybody's table of scores",
+    "verify": "plays kept runs again, and says whether they are equal",
     "example": "writes an example file into this folder, or lists them",
     "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
@@ -39,9 +41,7 @@ Federated learning when clients come and go.
 
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-Begin with `f3ast-tff demo`: half a minute, no data files. `f3ast-tff COMMAND --help` lists a
-command's flags; `run` is the command where none is named. Given again, a command goes on with
-what was interrupted.
+Begin with `demo`; `f3ast-tff COMMAND --help` lists flags; given again, an ended command goes on.
 """
 
 
@@ -137,7 +137,8 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         return demo([program, *arguments], signals)
     if command == "compare" and arguments[:1] == ["--kept"]:
         command = "kept"
-    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
+    more = {"signals": signals} if command == "verify" else {}
+    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments], **more)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ def parse_flags(
 # Flags of which the last value alone would silently be another question, with what to give instead.
 _ONCE = {
     "where": "conditions go into one, with commas between",
+    "claim": "claims go into one, with ; between",
     "runs": "it is one folder, searched at any depth",
 }
 
