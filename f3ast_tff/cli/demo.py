@@ -17,7 +17,7 @@ from f3ast_tff.settings import builtin_registry, parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 
 if TYPE_CHECKING:
-    from f3ast_tff.campaigns.grid import Campaign
+    from f3ast_tff.campaigns.planned import Campaign
 
 _USAGE = """
 F3AST, FedAvg without replacement, and a plain mean, on generated data: which is better, when, and
