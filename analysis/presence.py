@@ -1,8 +1,8 @@
 """Accuracy of clients by how often they are there, and over the rounds, for light and dark pages.
 
-The clients of each run are ranked by the share of rounds in which they are available, and divided
-into groups of equal size. Runs need their masks and client scores: `--write_masks=npz
---client_scores`.
+The clients of each run are ranked by the share of rounds in which they are available, or by the
+typical seconds of their device, and divided into groups of equal size. Runs need client scores and
+their masks, or a delivery with a clock: `--client_scores --write_masks=npz`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there, read_client_scores
+from f3ast_tff.records.results import read_selection, read_summary
 
 # Groups of clients, from the rarest to the most present.
 GROUPS = 5
@@ -46,16 +47,22 @@ class ByPresence:
     """Accuracy of groups of clients over the rounds, for one method.
 
     Attributes:
-        presence: Mean share of rounds in which the clients of a group are available, in [0, 1],
-            `float64 [GROUPS]`, rising.
+        presence: Mean share of rounds in which the clients of a group are available, in [0, 1], or
+            mean typical seconds of their devices, `float64 [GROUPS]`, rising.
         rounds: Evaluated rounds, `int64 [T]`, rising.
         accuracy: Mean accuracy of a group's clients, by run and round, in [0, 1],
             `float64 [R, T, GROUPS]`.
+        fewest_scored: Number of clients with a test example, in the run with the fewest.
+        num_clients: Number of clients N.
+        by_seconds: Whether clients are ranked by seconds.
     """
 
     presence: np.ndarray
     rounds: np.ndarray
     accuracy: np.ndarray
+    fewest_scored: int
+    num_clients: int
+    by_seconds: bool = False
 
     @property
     def rarest(self) -> np.ndarray:
@@ -73,13 +80,20 @@ def by_presence(folders: Sequence[Path]) -> ByPresence:
         RunsError: If a run lacks masks or scores of its clients, a file of them is damaged, or runs
             were evaluated in other rounds.
     """
-    found = [_of_run(folder) for folder in folders]
-    rounds = found[0][1]
-    for folder, (_, of_run, _) in zip(folders, found):
-        if of_run.tolist() != rounds.tolist():
-            raise RunsError(f"{folder} was evaluated in other rounds than {folders[0]}")
-    presence, accuracy = (np.stack([each[place] for each in found]) for place in (0, 2))
-    return ByPresence(presence.mean(axis=0), rounds, accuracy)
+    return _joined(folders, [_of_run(folder, by_seconds=False) for folder in folders])
+
+
+def by_speed(folders: Sequence[Path]) -> ByPresence:
+    """Reads finished runs of one method; clients are ranked by `client_seconds`, the fastest first.
+
+    Args:
+        folders: Folders of runs that differ in their draws, at least one.
+
+    Raises:
+        RunsError: If a run lacks scores of its clients, its delivery has no clock, a file is
+            damaged, or runs were evaluated in other rounds.
+    """
+    return _joined(folders, [_of_run(folder, by_seconds=True) for folder in folders])
 
 
 def margin(values: np.ndarray) -> np.ndarray:
@@ -110,17 +124,34 @@ def meeting(a: ByPresence, b: ByPresence) -> int | None:
     return int(a.rounds[last])
 
 
-def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Presence of a run's groups, evaluated rounds, and accuracy by round."""
+def _joined(folders: Sequence[Path], found: Sequence[ByPresence]) -> ByPresence:
+    first = found[0]
+    for folder, each in zip(folders, found):
+        if each.rounds.tolist() != first.rounds.tolist():
+            raise RunsError(f"{folder} was evaluated in other rounds than {folders[0]}")
+    return ByPresence(
+        np.mean([each.presence for each in found], axis=0),
+        rounds=first.rounds,
+        accuracy=np.concatenate([each.accuracy for each in found]),
+        fewest_scored=min(each.fewest_scored for each in found),
+        num_clients=first.num_clients,
+        by_seconds=first.by_seconds,
+    )
+
+
+def _of_run(folder: Path, by_seconds: bool) -> ByPresence:
+    lacks = "a delivery with a clock" if by_seconds else "masks (--write_masks)"
     try:
-        masks, scores = masks_there(folder), read_client_scores(folder)
-        if not masks or not scores:
-            raise RunsError(
-                f"{folder} lacks masks or client scores: --write_masks, --client_scores"
-            )
-        presence = read_masks(masks[0]).mean()
+        scores = read_client_scores(folder)
+        if by_seconds:
+            presence = read_selection(folder, read_summary(folder)).get("client_seconds")
+        else:
+            masks = masks_there(folder)
+            presence = read_masks(masks[0]).mean() if masks else None
     except (DataError, OSError, ValueError) as error:
         raise RunsError(f"damaged run: {error}") from error
+    if presence is None or not scores:
+        raise RunsError(f"{folder} lacks client scores (--client_scores) or {lacks}")
     rounds = np.array(sorted(scores))
     accuracy = np.stack([scores[number]["accuracy"] for number in rounds.tolist()])
     if accuracy.shape[1] != len(presence):
@@ -129,9 +160,14 @@ def _of_run(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     scored = np.flatnonzero(np.isfinite(accuracy[-1]))
     ranked = scored[np.argsort(presence[scored], kind="stable")]
     groups = np.array_split(ranked, GROUPS)
-    of_presence = np.array([presence[group].mean() for group in groups])
-    of_accuracy = np.stack([accuracy[:, group].mean(axis=1) for group in groups], axis=1)
-    return of_presence, rounds, of_accuracy
+    return ByPresence(
+        np.array([presence[group].mean() for group in groups]),
+        rounds=rounds,
+        accuracy=np.stack([accuracy[:, group].mean(axis=1) for group in groups], axis=1)[None],
+        fewest_scored=len(scored),
+        num_clients=accuracy.shape[1],
+        by_seconds=by_seconds,
+    )
 
 
 def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
@@ -198,8 +234,15 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
         loc="left",
         color=text,
     )
-    right.set_xlabel("share of rounds in which they are there")
-    right.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    left_out = [each for each in methods.values() if each.fewest_scored < each.num_clients]
+    said = [f"{each.fewest_scored} of {each.num_clients} clients are scored" for each in left_out]
+    by_seconds = any(each.by_seconds for each in methods.values())
+    what = "seconds of their device" if by_seconds else "share of rounds in which they are there"
+    right.set_xlabel("\n".join([what, *said[:1]]))
+    if by_seconds:
+        right.set_xscale("log")
+    else:
+        right.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     for panel in (left, right):
         _plain(panel, ground)
     figure.suptitle(literal(title), fontsize=10.5, color=text, x=0.01, ha="left", weight="bold")

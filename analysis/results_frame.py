@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import textwrap
@@ -27,10 +28,11 @@ from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, describe, group_runs, partition, score
 from f3ast_tff.analysis.runs import SCORES, Run, load_runs
 from f3ast_tff.analysis.score_directions import check_score, score_of_objective, scores_in
-from f3ast_tff.analysis.texts import spread_text
+from f3ast_tff.analysis.texts import spread_text, users_scored
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.core.errors import ParameterError
 
+_LOG = logging.getLogger(__name__)
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 _WIDTH = 100
 # A score that the runs of a group do not have.
@@ -177,6 +179,8 @@ class Results(pd.DataFrame):
             raise ParameterError("period", period, f"must be a round, {' or '.join(PERIODS)}")
         groups = self.methods.groups
         time = Time(round=period) if isinstance(period, int) else Time(period)
+        if score.startswith("user_") and (left_out := users_scored(groups, if_not_all=True)):
+            _LOG.warning(left_out)
         if at is not None:
             may_differ, time = [*may_differ, *at.theirs(groups)], at.time(groups)
         methods = self._of(groups, may_differ) if may_differ else self.methods

@@ -12,6 +12,7 @@ from f3ast_tff.analysis.compare.scored import Pair, RunsError, Score, Scored, su
 from f3ast_tff.analysis.compare.times import FINAL, Course, Time
 from f3ast_tff.analysis.run_inputs import data_names, file_names, pairs_of
 from f3ast_tff.analysis.runs import Run, not_begun, read_run, run_folders, unfinished_line
+from f3ast_tff.core.federated_data import DATA_OBJECT
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (
@@ -147,6 +148,9 @@ def group_runs(runs: Iterable[Run], among: Sequence[Run] = ()) -> tuple[list[Run
     files, data, pairs = file_names(known), data_names(known), pairs_of(known)
     for run in every:
         left_out = {*PAIR, *run.not_compared}
+        if run.settings["task"] == DATA_OBJECT:
+            # A fact about the data, which are a draw.
+            left_out.add("num_clients")
         settings = {n: v for n, v in run.settings.items() if v is not None and n not in left_out}
         # Another version of a plug-in is another experiment.
         plugins = {f"plugin {name}": digest[:8] for name, digest in run.plugins.items()}

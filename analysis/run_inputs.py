@@ -11,24 +11,36 @@ from f3ast_tff.analysis.runs import Run
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.settings import builtin_registry
 
+# Settings by which `data_seed` draws from data that are given.
+_DRAWING = ("own_test", "held_out_clients", "test_clients")
+# Task whose test examples a version may have drawn otherwise.
+_FILE = "file"
+
 
 def pairs_of(runs: Sequence[Run]) -> dict[Run, Pair]:
     """Returns the data draw and seed of each run; a draw goes by its lowest `data_seed`.
 
     Equal data, by their digest, are one draw, whatever their `data_seed`: it changes nothing in a
-    file with a column of the split, for example. Runs without a digest count by `data_seed`.
+    file with a column of the split, for example. Runs without a digest count by `data_seed`. Data
+    given as objects are draws, numbered in the order of the runs.
     """
     lowest: dict[tuple[str, str], int] = {}
     for run in runs:
         if run.data_sha256 is not None:
             key = (run.settings["task"], run.data_sha256)
             lowest[key] = min(run.pair.draw, lowest.get(key, run.pair.draw))
-    return {
-        run: run.pair._replace(
-            draw=lowest.get((run.settings["task"], run.data_sha256 or ""), run.pair.draw)
-        )
-        for run in runs
-    }
+    objects: dict[tuple[str, int], int] = {}
+    found = {}
+    for run in runs:
+        name, digest = run.settings["task"], run.data_sha256 or ""
+        draw = lowest.get((name, digest), run.pair.draw)
+        if name == DATA_OBJECT:
+            # The data's digest does not say which examples and clients a setting draws.
+            drawn = any(run.settings.get(each) is not None for each in _DRAWING)
+            key_of_object = (digest, run.pair.draw if drawn else 0)
+            draw = objects.setdefault(key_of_object, len(objects))
+        found[run] = run.pair._replace(draw=draw)
+    return found
 
 
 def file_names(runs: Sequence[Run]) -> dict[str, str]:
@@ -54,11 +66,11 @@ def data_names(runs: Sequence[Run]) -> dict[Run, str]:
     for run in runs:
         name = run.settings["task"]
         task = tasks.get(name)
-        from_files = task is not None and "data_dir" in run.settings
-        if (from_files or name == DATA_OBJECT) and run.data_sha256 is not None:
-            known = () if task is None else task.parameters
-            settings = [p.name for p in known if p.decides_result] or ["data_seed", "seed"]
-            draw = (name, run.pooled, *map(run.settings.get, settings))
+        from_files = task is not None and ("data_dir" in run.settings or name == _FILE)
+        if task is not None and from_files and run.data_sha256 is not None:
+            settings = [p.name for p in task.parameters if p.decides_result]
+            values = {**run.settings, **run.input_files}
+            draw = (name, run.pooled, *map(values.get, settings))
             by_draw.setdefault(draw, {})[run] = run.data_sha256[:8]
     several = {draw: found for draw, found in by_draw.items() if len({*found.values()}) > 1}
     digests = {run: digest for found in several.values() for run, digest in found.items()}

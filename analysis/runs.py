@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import Pair, RunsError, scores_named
-from f3ast_tff.analysis.compare.times import Course
+from f3ast_tff.analysis.compare.times import PERIODS, Course
 from f3ast_tff.analysis.method_names import PLAIN_MEAN, is_plain_mean, own_aggregation
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.files.data_files import read_json
@@ -30,11 +30,16 @@ from f3ast_tff.records.results import (
 )
 from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.kinds import METHOD_KINDS
+from f3ast_tff.settings.parameter import PRESETS
 
 # Scores of classes, and whether a higher score is better.
 DIRECTIONS: Mapping[str, bool] = MappingProxyType({"accuracy": True, "loss": False})
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 _OWN = {*METHOD_KINDS}
+# Setting that names a method in tables.
+METHOD_NAME = "method_name"
+# Kinds whose component every page names.
+_SHOWN = ("task", "algorithm", "availability")
 SETTINGS = {
     "task": str,
     "algorithm": str,
@@ -92,8 +97,10 @@ class Run:
     def display(self, kind: str) -> str:
         """Returns the name of the chosen component of a kind in tables and figures.
 
-        An algorithm's is `PLAIN_MEAN` if the aggregation makes it that.
+        An algorithm's is `method_name`, if given, or `PLAIN_MEAN` if the aggregation makes it that.
         """
+        if kind == "algorithm" and (given := self.settings.get(METHOD_NAME)):
+            return str(given)
         plain = kind == "algorithm" and is_plain_mean(self.settings)
         return PLAIN_MEAN if plain else self.components[kind]["display"]
 
@@ -238,11 +245,12 @@ def read_run(path: Path) -> Run:
         file = path / "config.json"
         facts = described(read_json(file))
         file = path / "summary.json"
-        summary = read_summary(path)
+        summary, scores = read_summary(path), scores_named(facts["directions"])
+        if summary is not None:
+            _check_scores(summary, scores)
         file = path / "metrics.csv"
         if summary is not None and "files" in summary:
             check_result(file, summary["files"].get(file.name))
-        scores = scores_named(facts.get("directions", DIRECTIONS))
         metrics = _metrics(file, summary is not None, scores)
     except DamagedResult as error:
         raise RunsError(f"damaged run: {one_line(error)}") from error
@@ -251,6 +259,15 @@ def read_run(path: Path) -> Run:
     except (ValueError, OverflowError) as error:
         raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
     return Run(path=path, metrics=metrics, summary=summary, **facts)
+
+
+def _check_scores(summary: Mapping[str, Any], scores: Sequence[str]) -> None:
+    for period in PERIODS:
+        values = summary.get(period)
+        known = values if isinstance(values, dict) else {}
+        for score in scores:
+            if not isinstance(known.get(f"test_{score}", ""), (int, float, type(None))):
+                raise ValueError(f"{period} has no number for test_{score}")
 
 
 def described(config: Any) -> dict[str, Any]:
@@ -268,10 +285,12 @@ def described(config: Any) -> dict[str, Any]:
         if not is_plain(name) or isinstance(value, str) and not is_plain(value):
             raise ValueError(f"setting {name} holds control characters")
     try:
+        for kind in _SHOWN:
+            config["components"][kind]["order"]  # noqa: B018 - its absence is an error.
         plugins = {str(p["name"]): str(p["sha256"]) for p in config["plugins"]}
         # Data given as an object are a draw of the data, not another experiment.
         data = plugins.pop(f"task {DATA_OBJECT}", None)
-        files, digest = config["input_files"], config.get("data_sha256") or data
+        files, digest = config["input_files"], data or config.get("data_sha256")
         version = config.get("packages", {}).get("f3ast-tff")
         return {
             "settings": _checked(settings),
@@ -308,6 +327,12 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     for name, kind in SETTINGS.items():
         if not isinstance(settings.get(name), kind):
             raise ValueError(f"setting {name} is not there, or not of type {kind.__name__}")
+    for name, value in settings.items():
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise ValueError(f"setting {name} is beyond all integers of a run")
+    if settings["reading"] not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise ValueError(f"setting reading is {settings['reading']!r}, must be one of {known}")
     if settings.get("constraint") is None and not isinstance(
         settings.get("clients_per_round"), int
     ):

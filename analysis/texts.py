@@ -18,6 +18,7 @@ from f3ast_tff.analysis.compare.scored import Pair, Score
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.messages import printable
+from f3ast_tff.records.metrics import users_said
 
 NOTHING = "–"
 NOT_RUN = "not run"
@@ -172,6 +173,15 @@ ONE_AVAILABILITY = (
 def one_availability(groups: Iterable[RunGroup]) -> bool:
     """Whether runs of all seeds share one draw of the availability (R13)."""
     return any(group.setting("availability_draws") == "by_round_only" for group in groups)
+
+
+def users_scored(groups: Iterable[RunGroup], *, if_not_all: bool = False) -> str:
+    """Returns whom user scores of these groups are over, in a sentence; `""` if no run says it.
+
+    With `if_not_all` only a warning that clients without a test example are left out, else `""`.
+    """
+    said = users_said(run.summary or {} for group in groups for run in group.runs.values())
+    return f"User scores are over {said}." if " of " in said or said and not if_not_all else ""
 
 
 def several_versions(groups: Iterable[RunGroup]) -> str:

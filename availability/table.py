@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -15,9 +16,12 @@ from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, Availabi
 from f3ast_tff.availability.logs.mask_files import PackedMasks, masks_digest, packed_masks
 from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.data_files import file_state
 from f3ast_tff.settings import REQUIRED, parameter, register
+
+_LOG = logging.getLogger(__name__)
 
 
 class Table:
@@ -49,6 +53,7 @@ class Table:
         Raises:
             DataError: If it cannot be read, is empty, or has an entry other than 0 or 1.
         """
+        self._is_array = isinstance(table, np.ndarray)
         if isinstance(table, (str, Path)):
             table = read_log(Path(table), round_seconds)
         elif isinstance(table, np.ndarray):
@@ -58,8 +63,19 @@ class Table:
         self.num_clients = self.masks.shape[1]
 
     def of_clients(self, names: Sequence[str]) -> Table:
-        """Returns the table of the clients that hold data: see `AvailabilityLog.of_clients`."""
-        return Table(self.log.of_clients(names)) if names else self
+        """Returns the table of the clients that hold data: see `AvailabilityLog.of_clients`.
+
+        An array has no names: with a column for each client its columns are the clients in the
+        data's order, unless these are named by their numbers.
+        """
+        if not names:
+            return self
+        numbered = {str(k) for k in range(self.num_clients)}.issuperset(client_names(names))
+        if self._is_array and len(names) == self.num_clients and not numbered:
+            said = "masks without names: columns are the data's clients in their order, %s"
+            _LOG.warning(said, listed(names))
+            return Table(replace(self.log, clients=tuple(names)))
+        return Table(self.log.of_clients(names))
 
     @cached_property
     def together(self) -> JointAvailability:

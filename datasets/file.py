@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ import numpy as np
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.datasets.leaf_json import read_leaf
+from f3ast_tff.datasets.leaf_json import LeafExamples, read_leaf
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.files.data_files import open_regular
 from f3ast_tff.files.packed_files import PACKED, form_of
 from f3ast_tff.files.table_files import read_csv, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings
+
+_LOG = logging.getLogger(__name__)
 
 _PARQUET = (".parquet", ".pq")
 # Limit on a reader's reason in a message: some readers quote the file.
@@ -69,8 +71,12 @@ class FileTask(TaskConfig):
             allowed = f"must not be given with data_split={self.data_split}"
             raise ParameterError("test_fraction", self.test_fraction, allowed)
 
+    @property
+    def draws_test(self) -> bool:
+        return super().draws_test or self.data_split is None
+
     def build(self) -> FederatedData:
-        frame = self._read()
+        frame, num_left_out = self._read()
         columns = {
             "data_client": self.data_client,
             "data_label": self.data_label,
@@ -94,12 +100,15 @@ class FileTask(TaskConfig):
             raise ParameterError("data_file", self.data_file, str(error)) from error
         if not self.data_values:
             _warn_of_empty_classes(data)
+        if num_left_out:
+            data = replace(data, clients_to_score=data.scored_clients()[1] + num_left_out)
         return data
 
-    def _read(self) -> Any:
+    def _read(self) -> LeafExamples:
+        """The table, and the number of clients that have no row in it."""
         kind, read = self._reader()
         try:
-            return read()
+            found = read()
         except FileNotFoundError as error:
             raise ParameterError("data_file", self.data_file, "not found") from error
         # Readers raise many types (OSError, ValueError, UnicodeDecodeError, types of pyarrow ...).
@@ -107,6 +116,7 @@ class FileTask(TaskConfig):
             reason = " ".join(f"{type(error).__name__}: {error}"[:_REASON].split())
             allowed = f"cannot be read as {kind}: {reason}"
             raise ParameterError("data_file", self.data_file, allowed) from error
+        return found if isinstance(found, LeafExamples) else LeafExamples(found, 0)
 
     def _reader(self) -> tuple[str, Callable[[], Any]]:
         """The file's form by its ending, and the function that reads it."""
@@ -136,7 +146,7 @@ class FileTask(TaskConfig):
         frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
         if unnamed:
-            logging.warning("not read, columns without a name: %s", ", ".join(unnamed))
+            _LOG.warning("not read, columns without a name: %s", ", ".join(unnamed))
             frame = frame.drop(columns=unnamed)
         if self.data_label in frame.columns and self.data_label != self.data_client:
             labels = frame[self.data_label]
@@ -152,7 +162,7 @@ def _warn_of_empty_classes(data: FederatedData) -> None:
     empty = np.setdiff1d(np.arange(data.num_classes), labels)
     if len(empty):
         some = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5)
-        logging.warning(
+        _LOG.warning(
             "labels are classes from 0: %d classes, of which %d have no example: %s",
             data.num_classes,
             len(empty),

@@ -6,20 +6,34 @@ where x holds numbers or arrays of equal shape, and y the labels. Other keys are
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from f3ast_tff.files.data_files import read_json
+from f3ast_tff.core.client_names import listed
+from f3ast_tff.files.data_files import first_twice, read_json
+
+_LOG = logging.getLogger(__name__)
 
 _KEYS = ("users", "num_samples", "user_data")
 
 
-def read_leaf(path: Path | str) -> Any:
-    """Returns the examples of a file of at most 256 MiB.
+class LeafExamples(NamedTuple):
+    """Content of a file.
 
-    Returns:
-        A pandas DataFrame with the columns `client`, `label` and `x`, a row per example.
+    Attributes:
+        frame: pandas DataFrame with the columns `client`, `label` and `x`, a row per example.
+        num_left_out: Number of users that have no row: users without an example, and users of
+            `user_data` that `users` does not list.
+    """
+
+    frame: Any
+    num_left_out: int
+
+
+def read_leaf(path: Path | str) -> LeafExamples:
+    """Reads a file of at most 256 MiB; warns of users that have no row.
 
     Raises:
         OSError: If it cannot be read.
@@ -37,8 +51,7 @@ def read_leaf(path: Path | str) -> Any:
         raise ValueError("user_data must be an object")
     names = [str(user) for user in users]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"users names {twice[:80]!r} twice")
+        raise ValueError(f"users names {first_twice(names)[:80]!r} twice")
     clients: list[str] = []
     labels: list[Any] = []
     features: list[Any] = []
@@ -47,10 +60,18 @@ def read_leaf(path: Path | str) -> Any:
         clients += [name] * len(x)
         features += x
         labels += y
+    without_row = {
+        "have no example": [name for name, size in zip(names, sizes) if not size],
+        "are not listed in users": sorted(examples.keys() - set(names)),
+    }
+    for why, users in without_row.items():
+        if users:
+            _LOG.warning("%d users %s and are left out: %s", len(users), why, listed(users))
     # A column of objects: pandas must not make columns of the arrays.
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {"client": clients, "label": pd.Series(labels), "x": pd.Series(features, dtype=object)}
     ).infer_objects()
+    return LeafExamples(frame, sum(map(len, without_row.values())))
 
 
 def _of_user(name: str, size: Any, examples: Any) -> tuple[list[Any], list[Any]]:

@@ -143,13 +143,17 @@ class TaskConfig:
         held = self._drawn_clients("held_out_clients", self.held_out_clients, found, found - 1)
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
-            data = replace(data, train=data.train.take(kept), test=data.train.take(held))
+            train, test = data.train.take(kept), data.train.take(held)
+            data = replace(data, train=train, test=test, clients_to_score=None)
         data = self.with_own_test(data)
+        # Counted before clients become one.
+        data = replace(data, clients_to_score=data.scored_clients()[1])
         if pooled:
             data = replace(data, train=data.train.pooled())
         there = data.test.num_clients
         scored = self._drawn_clients("test_clients", self.test_clients, there, there)
-        data = data if scored is None else replace(data, test=data.test.take(scored))
+        if scored is not None:
+            data = replace(data, test=data.test.take(scored), clients_to_score=len(scored))
         if not len(data.test.labels):
             raise ParameterError("task", component_of(self).name, "has no test examples")
         return data
@@ -180,6 +184,11 @@ class TaskConfig:
                     raise ParameterError(name, value, allowed)
         elif (private := settings.training.private) and self.tests_same_clients is False:
             raise ParameterError("private", private, OWN_MODELS_NEED.format("the task"))
+
+    @property
+    def draws_test(self) -> bool:
+        """Whether a share of each client's examples is drawn for testing, by `test_counts`."""
+        return self.own_test is not None
 
     def with_own_test(self, data: FederatedData) -> FederatedData:
         """Returns the data, with the test examples of `own_test` if it is given.

@@ -12,6 +12,7 @@ from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from f3ast_tff.advice import advise as advise
+    from f3ast_tff.comparison import compare as compare
     from f3ast_tff.core.federated_data import ClientExamples as ClientExamples
     from f3ast_tff.core.federated_data import FederatedData as FederatedData
     from f3ast_tff.core.policies import GreedyMixture as GreedyMixture
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from f3ast_tff.run.selecting import weigh_updates as weigh_updates
     from f3ast_tff.run.trained_model import TrainedModel as TrainedModel
     from f3ast_tff.simulation import Simulation as Simulation
-    from f3ast_tff.simulation import compare as compare
     from f3ast_tff.simulation import simulate as simulate
 
 __version__ = "0.2.0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,26 +12,27 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError, RunFolderError
+from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
-from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.files.counted_warnings import warnings_counted
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.records.metrics import Row, shown_scores
-from f3ast_tff.records.run_folder import ADVICE
+from f3ast_tff.records.metrics import Row, shown_scores, users_said
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.run.session import Session, is_interactive
 from f3ast_tff.run.simulate_arguments import (
     check_files,
     check_folder,
     check_functions,
-    methods_named,
+    say_if_not_resumable,
     seeds_of,
+    start_of,
     texts_of,
 )
 from f3ast_tff.run.trained_model import TrainedModel
-from f3ast_tff.settings.configuration import GIVEN_ARRAYS, Configuration
+from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from f3ast_tff.analysis.results_frame import Results
     from f3ast_tff.analysis.runs import Run
 
+
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row, TrainedModel], None]
 
 
 @dataclass(frozen=True, repr=False)
 class Simulation:
-    """A finished experiment.
+    """An experiment, finished or stopped.
 
     Attributes:
         configuration: All components and settings.
@@ -87,6 +88,11 @@ class Simulation:
         """Weights of the scored model, last round, in the order of `Model.initial_weights`."""
         return list(self.trained.weights)
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether Ctrl-C ended it before its last round, in a notebook for example."""
+        return bool(self.summary["rounds"] < self.configuration.settings["rounds"])
+
     def __repr__(self) -> str:
         """The experiment in a line: N, K and the final scores."""
         return f"<Simulation: {', '.join(f'{name} {value}' for name, value in self._said())}>"
@@ -99,16 +105,21 @@ class Simulation:
     def _said(self) -> list[tuple[str, str]]:
         components, settings = self.configuration.components, self.configuration.settings
         said = [(kind, components[kind].display) for kind in ("task", "algorithm", "availability")]
+        if (name := settings.get("method_name")) is not None:
+            said[1] = ("algorithm", name)
         said.append(("N", str(len(self.selection["p"]))))
         constraint = settings.get("clients_per_round") or settings.get("constraint")
-        said += [("K", str(constraint)), ("rounds", str(settings["rounds"]))]
+        done = f"{self.summary['rounds']} of " if self.was_stopped else ""
+        said += [("K", str(constraint)), ("rounds", f"{done}{settings['rounds']}")]
         final = self.summary["final"]
         found = {name: final[f"test_{name}"] for name in shown_scores(final)}
         # `None` stands for a score that is not finite.
-        return said + [
+        said += [
             (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
             for name, value in found.items()
         ]
+        users = users_said([self.summary])
+        return [*said, ("users", users)] if users else said
 
     @property
     def run(self) -> Run:
@@ -159,10 +170,6 @@ class Simulation:
         if path is not None:
             figure.savefig(path)
         return figure
-
-
-def _ignore(*_: Any) -> None:
-    """A callback that does nothing."""
 
 
 @overload
@@ -226,7 +233,8 @@ def simulate(
             files; then `output_dir`, `run_name`, `client_scores`, `write_masks` and `logger` are
             refused.
         plugins: Files or modules, see the flag `--plugin`.
-        on_round: Function called after each round with its number, cohort and outcome.
+        on_round: Function called for each round, in order, with its number, cohort and outcome. It
+            is late: the call follows the block of rounds, of half a second, that the round is in.
         on_evaluation: Function called after each evaluation with its row of metrics, and the model
             that the row scores: a `TrainedModel` with `weights` and `predict`.
         seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
@@ -239,7 +247,8 @@ def simulate(
 
     Returns:
         The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
-        `plot()` and `differences()`.
+        `plot()` and `differences()`. In a notebook, or at Python's prompt, a bar shows the
+        progress, and Ctrl-C (Interrupt) returns the rounds so far; with `seeds` the finished runs.
 
     Raises:
         ParameterError: If a value is not allowed, or a setting's component is not chosen.
@@ -271,13 +280,20 @@ def simulate(
                 drawn = {"data_seed": seed} if draws else {}
                 place = None if folder is None else Path(folder) / str(seed)
                 given = {"task": task, "algorithm": algorithm, **drawn, **common}
-                run = simulate(availability=availability, folder=place, seed=seed, **given)
+                try:
+                    run = simulate(availability=availability, folder=place, seed=seed, **given)
+                except KeyboardInterrupt:
+                    if is_interactive():
+                        break
+                    raise
+                if run.was_stopped:
+                    break
                 found.append(run)
-        return _results({"": found})
+        return frame_of({"": found})
     if not isinstance(private := settings.get("private"), (str, type(None))):
         settings["private"] = ",".join(texts_of("private", private)) or None
     check_files(folder, settings)
-    start, settings = _start_of(settings)
+    start, settings = start_of(settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
@@ -288,12 +304,27 @@ def simulate(
     configuration = resolve(resolvable, registry)
     path = None if folder is None else configuration.folder
     if path is not None:
-        _say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
+        say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
     callbacks: list[Any] = []
     if on_round is not None or on_evaluation is not None:
-        both = {"on_round": on_round or _ignore, "on_evaluation": on_evaluation or _ignore}
+        ignore = lambda *_: None  # noqa: E731
+        both = {"on_round": on_round or ignore, "on_evaluation": on_evaluation or ignore}
         callbacks.append(SimpleNamespace(**both))
-    result = run_experiment(configuration, path, with_model=True, callbacks=callbacks, start=start)
+    session = Session(configuration.settings.training.rounds) if is_interactive() else None
+    try:
+        result = run_experiment(
+            configuration,
+            path,
+            with_model=True,
+            progress=session,
+            callbacks=callbacks,
+            stop=session,
+            start=start,
+            or_so_far=session is not None,
+        )
+    except Interrupted:
+        # Not a round is done.
+        raise KeyboardInterrupt from None
     trained = result.trained
     assert trained is not None
     return Simulation(
@@ -308,82 +339,18 @@ def simulate(
     )
 
 
-def compare(
-    methods: Mapping[str, Any],
-    seeds: Iterable[int] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    **settings: Any,
-) -> Results:
-    """Compares methods.
-
-    Args:
-        methods: Methods by name. Each is a result of `simulate` or a list of them, an `algorithm`
-            of `simulate` to run, or a mapping of settings to run.
-        seeds: Seeds of the methods to run, see `simulate`.
-        folder: Folder for a folder of runs per method, by its name; `None` writes no files.
-        **settings: Settings of all methods to run.
-
-    Returns:
-        A frame of all runs with methods `plot()` and `differences()`.
+def frame_of(found: Mapping[str, Sequence[Simulation | Results]]) -> Results:
+    """Returns runs by the name of their method as a frame, see `results_of`.
 
     Raises:
-        ParameterError: If there is no method, or `simulate` refuses a setting.
-
-    Examples:
-        >>> from f3ast_tff import compare
-        >>> found = compare({"FedAvg": "fedavg", "F3AST": "f3ast"}, seeds=[0, 1], rounds=2)
-        >>> found.differences(baseline="FedAvg")[["a", "b", "draws"]].values.tolist()
-        [['F3AST', 'FedAvg', 2]]
+        KeyboardInterrupt: If there are none, because Ctrl-C came before the first was done.
     """
-    from f3ast_tff.analysis.results_frame import Results
-
-    check_folder(folder)
-    if not methods_named(methods):
-        raise ParameterError("methods", methods, "must hold at least one, by name")
-    for name in () if folder is None else methods:
-        if Path(name).name != name or name == "..":
-            raise ParameterError("methods", name, "must be the name of a folder, without /")
-    each = None if seeds is None else seeds_of(seeds)
-    found: dict[str, list[Any]] = {}
-    for name, given in methods.items():
-        ready = given if isinstance(given, list) else [given]
-        if ready and all(isinstance(one, (Simulation, Results)) for one in ready):
-            found[name] = ready
-        else:
-            own = given if isinstance(given, Mapping) else {"algorithm": given}
-            place = {} if folder is None else {"folder": Path(folder) / name}
-            found[name] = [simulate(**{"seeds": each, **settings, **place, **own})]
-    return _results(found)
-
-
-def _results(found: Mapping[str, Sequence[Simulation | Results]]) -> Results:
     from f3ast_tff.analysis.results_frame import Results, results_of
 
+    if not any(found.values()):
+        raise KeyboardInterrupt
     runs = {}
     for name, each in found.items():
         of = [one.runs if isinstance(one, Results) else [one.run] for one in each]
         runs[name] = [run for part in of for run in part]
     return results_of(runs)
-
-
-def _say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
-    """Logs that a run with objects without an identity cannot be resumed; refuses to do so."""
-    if not objects:
-        return
-    what = f"{', '.join(objects)} given as an object without identity"
-    if (path / "config.json").exists():
-        raise RunFolderError(f"{path} holds a run that cannot be resumed: {what}. {ADVICE}")
-    logging.warning(
-        "%s: this run cannot be resumed; register it, or give it an attribute identity", what
-    )
-
-
-def _start_of(settings: Mapping[str, Any]) -> tuple[list[np.ndarray] | None, dict[str, Any]]:
-    """Weights given as arrays, and settings that name them by their digest."""
-    value = settings.get("initial_weights")
-    if value is None or isinstance(value, (str, os.PathLike)):
-        return None, dict(settings)
-    from f3ast_tff.run.initial_weights import digest_of, given_arrays
-
-    start = given_arrays(value)
-    return start, {**settings, "initial_weights": f"{GIVEN_ARRAYS}{digest_of(start)}"}

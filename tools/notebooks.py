@@ -7,6 +7,7 @@ Outputs are printed text, tables as text and PNG; what changes with each executi
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,7 @@ def executed(path: Path, folder: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(folder)}}
     client = NotebookClient(notebook, timeout=TIMEOUT, resources=resources, record_timing=False)
+    os.environ["TQDM_DISABLE"] = "1"
     # Log errors only: otherwise the kernel warns that it uses a local port.
     client.extra_arguments = ["--log-level=40"]
     client.execute()

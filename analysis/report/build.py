@@ -33,6 +33,7 @@ from f3ast_tff.analysis.texts import (
     one_availability,
     scored_on,
     several_versions,
+    users_scored,
 )
 
 
@@ -81,6 +82,8 @@ def build(
     if compared.blocks and (left := len(collected.unfinished)):
         said = f"{left} unfinished run{'s are' if left > 1 else ' is'} left out: see Summary."
         compared = Section(compared.title, [*compared.blocks, Text(said)])
+    if compared.blocks and (users := users_scored(collected.groups, if_not_all=True)):
+        compared = Section(compared.title, [*compared.blocks, Text(users)])
     document_sections = [
         compared,
         summary(collected, named if of_papers else [], damaged),
@@ -177,6 +180,8 @@ def summary(
         "Runs of one group differ by data draw and seed alone."
     )
     blocks: list[Block] = [Text(read)]
+    if users := users_scored(collected.groups):
+        blocks.append(Text(users))
     if versions := several_versions(collected.groups):
         blocks.append(Text(versions))
     if lost := sum(group.num_guessing for group in collected.groups):

@@ -10,6 +10,7 @@ from typing import Any
 from f3ast_tff.analysis.compare.scored import varying
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying_within
+from f3ast_tff.analysis.runs import METHOD_NAME
 from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""
@@ -70,7 +71,8 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
     An aggregation that is not the algorithm's own is always included, and FedAvg's sampling if it
     is not the preset's.
 
-    If presets differ, readings that follow from the preset are left out: the preset names them.
+    If presets differ, readings that follow from the preset are left out: the preset names them. A
+    method that the user named is told apart by its name.
     """
     found: dict[RunGroup, dict[str, Any]] = {}
     for members in partition(groups, ["algorithm"]):
@@ -83,6 +85,13 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
                 shown.append("aggregation")
             shown += [n for n in _FORMS if n in switched(group) and n not in shown]
             found[group] = {name: group.setting(name) for name in shown}
+        for name in {g.first.settings.get(METHOD_NAME) for g in members} - {None}:
+            named = [g for g in members if g.first.settings.get(METHOD_NAME) == name]
+            if not varying(named, {each for g in named for each in g.own}):
+                # Its name says what its own settings would.
+                for g in named:
+                    told = found[g].items()
+                    found[g] = {n: v for n, v in told if n not in g.method_settings}
     return {group: found[group] for group in groups}
 
 

@@ -5,7 +5,8 @@ python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
 
 Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown:
-corrected if they are a family of their own, else with uncorrected intervals. With --counts a row stands for all cells of a difference.
+corrected if they are a family of their own, else with uncorrected intervals. With --counts a row
+stands for all cells of a difference.
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ from f3ast_tff.files.data_files import read_bytes, read_json, read_text
 from f3ast_tff.files.plain_pickle import load_plain
 from f3ast_tff.settings.text_values import number_in
 
+_LOG = logging.getLogger(__name__)
+
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
 FEDSCALE_NAME = "client_behave_trace"
@@ -195,7 +197,7 @@ def _published(content: Any) -> dict[str, _Trace] | None:
     if not found:
         raise DataError("no device is ever eligible")
     if left_out:
-        logging.warning(
+        _LOG.warning(
             "left out %d of %d devices, of which nothing is known, which are never eligible or "
             "whose times are damaged or out of order; the first is %s",
             len(left_out),

@@ -20,53 +20,82 @@ if TYPE_CHECKING:
 CLIENTS, PAGE, PICTURE = "clients.csv", "page.txt", "neglect.png"
 
 
-def deployment(advice: Advice, folder: Path | None) -> list[str]:
-    """Returns the lines that end the page: the advised method on a server.
+# A round of the user's own server. `{divided}` is the mean of the updates that arrived; without an
+# update the model stays.
+_OWN_SERVER = """\
+import numpy as np
+import pandas as pd
+from f3ast_tff import {name}, Round, RoundConstraint, select_clients, weigh_updates
+
+clients = pd.read_csv({file!r})
+p = clients["share"].to_numpy()
+strategy = {start}
+
+def play_round(t, model, available, send):
+    # t counts from 1, rounds without an available client too; model is an array; available is
+    # bool [{n}], in the order of {table}. send(model, ids) returns the models of the
+    # clients that answer, after their training, by id.
+    now = Round(t, available, RoundConstraint({k}))
+    ids = select_clients(strategy, now)
+    answers = send(model, ids) if len(ids) else {{}}
+    cohort = weigh_updates(strategy, now, ids, np.isin(ids, [*answers]))
+    step = np.zeros_like(model)
+    for i, weight in zip(cohort.ids, cohort.weights):
+        step += weight * (answers[i] - model)
+{divided}    return model + step  # save it with t and strategy.state(), for strategy.restore"""
+_MEAN = """\
+    if len(cohort):
+        step /= cohort.weights.sum()
+"""
+_FLOWER = """\
+# Or in Flower, with the first lines above: the partition-id of a node is its id in {table}.
+from f3ast_tff.flower import AvailabilityStrategy
+
+flower = AvailabilityStrategy(strategy, len(p), {k}, state_file="server.npz")
+# In @app.main(): result = flower.start(grid, initial_arrays=arrays, num_rounds=100)"""
+_PFL = """\
+# Or in pfl-research, with the first lines above: make_dataset makes the data set of a client, by
+# its name; availability is a process, such as f3ast_tff.availability.Table(masks).
+from f3ast_tff.pfl import AvailableUsers, CohortWeights
+
+users = AvailableUsers(make_dataset, strategy, availability, clients["client"].tolist())
+postprocessors = [CohortWeights(users)]  # of SimulatedBackend(users, ...)"""
+
+
+def snippets(advice: Advice, folder: Path) -> dict[str, str]:
+    """Returns the code that starts the advised method, by the server that it is for.
 
     Args:
         advice: The advice.
-        folder: Folder with the file of clients; `None` if there is none.
+        folder: Folder with the file of clients.
+
+    Returns:
+        Python: `own`, whose first lines the others need; `flower`; `pfl`. Empty if no server can
+        run the method.
     """
     method, k = advice.method, advice.k
     start = method.start(k, advice.objective)
     if start is None:
-        said = f"{method.name} keeps a vector for every client, or asks for losses: in simulation"
-        return ["Deploy it", f"  {said} only"]
-    name = start.partition("(")[0].partition(".")[0]
-    place = "advice" if folder is None else os.fspath(folder)
-    mean = ["step = step / cohort.weights.sum()"] if method.aggregation == "mean" else []
-    lines = [
-        "Deploy it: the first lines, then those of your server",
-        "import pandas as pd",
-        f"from f3ast_tff import {name}, Round, RoundConstraint, select_clients, weigh_updates",
-        f'clients = pd.read_csv("{place}/{CLIENTS}")',
-        'p = clients["share"].to_numpy()',
-        f"strategy = {start}",
-        "",
-        f"# Your own server, round t from 1: available is bool [{len(advice.p)}] in the order of "
-        f"{CLIENTS}.",
-        f"now = Round(t, available, RoundConstraint({k}))",
-        "ids = select_clients(strategy, now)",
-        "# Send them the model, and wait: delivered is bool [m], for ids; updates[k] is the model",
-        "# of client k after training minus the one it got. Without an update the step is 0.",
-        "cohort = weigh_updates(strategy, now, ids, delivered)",
-        "step = sum(w * updates[k] for k, w in zip(cohort.ids, cohort.weights))",
-        *mean,
-        "",
-        f"# Or Flower: partition-id of a node is the id in {CLIENTS}.",
-        "from f3ast_tff.flower import AvailabilityStrategy",
-        f'flower = AvailabilityStrategy(strategy, len(p), {k}, state_file="server.npz")',
-        "",
-        "# Or pfl-research: make_dataset makes the data set of a client, by its name; availability",
-        '# is a process of f3ast_tff.availability, such as Table(read_log(Path("log.csv"))).',
-        "from f3ast_tff.pfl import AvailableUsers, CohortWeights",
-        'users = AvailableUsers(make_dataset, strategy, availability, clients["client"].tolist())',
-    ]
-    if folder is None:
-        lines.append(
-            f"--out={place} writes {CLIENTS}: id, name, share and measures of every client"
-        )
-    return lines
+        return {}
+    own = _OWN_SERVER.format(
+        name=start.partition("(")[0].partition(".")[0],
+        file=os.fspath(folder / CLIENTS),
+        table=CLIENTS,
+        start=start,
+        n=len(advice.p),
+        k=k,
+        divided=_MEAN if method.aggregation == "mean" else "",
+    )
+    return {"own": own, "flower": _FLOWER.format(table=CLIENTS, k=k), "pfl": _PFL}
+
+
+def deployment(advice: Advice, folder: Path) -> list[str]:
+    """Returns the lines that end the page: the advised method on a server."""
+    found = snippets(advice, folder)
+    if not found:
+        said = f"{advice.method.name} keeps a vector for every client, or asks for losses"
+        return ["Deploy it", f"  {said}: in simulation only"]
+    return ["Deploy it", "\n\n".join(found.values())]
 
 
 def write_files(advice: Advice, folder: Path, page: str) -> None:

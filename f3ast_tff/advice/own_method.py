@@ -33,6 +33,8 @@ from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json
+from f3ast_tff.records.metrics import users_said
+from f3ast_tff.records.results import read_summary
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.registry import Registry
 from f3ast_tff.settings.resolve import resolve
@@ -225,6 +227,8 @@ class Comparison:
             labels = {runs[own]: own, runs[name]: name}
             for said in pair_in_words(verdicts[name], pair, score, Time(), labels):
                 lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        users = users_said(read_summary(run.folder) or {} for run in judged.runs)
+        lines.append(f"  user scores are over {users}")
         lines.append("  tuned:")
         for name, choice in chosen.items():
             values = ", ".join(f"{each} {value}" for each, value in choice.items())

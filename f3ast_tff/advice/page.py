@@ -9,10 +9,11 @@ import numpy as np
 
 from f3ast_tff.advice.candidates import Candidate
 from f3ast_tff.advice.plan import Plan, total_variation
-from f3ast_tff.advice.trial import Trial, candidates_of, mean_of
+from f3ast_tff.advice.trial import RAREST, Trial, candidates_of, mean_of
 from f3ast_tff.advice.trial_tasks import SYNTHETIC, has_mnist1d
 from f3ast_tff.analysis.compare.judge import FEWEST_DRAWS
-from f3ast_tff.analysis.compare.render import cell
+from f3ast_tff.analysis.compare.render import cell, earlier
+from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.availability.logs.log_measures import LogMeasures
 from f3ast_tff.availability.logs.time_units import duration_text
 
@@ -263,6 +264,7 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     differences = trial.differences(ranked, best)
     width = max(map(len, ranked))
     heads = [*tasks, "mean"] if len(tasks) > 1 else tasks
+    heads = [*heads, "rarest 5th"] if trial.knows_rarest else heads
     lines = [
         f"Tried on this log: {name} after {trial.rounds} rounds, {trial.draws} draws, {part}"
         f"K = {trial.k}",
@@ -271,10 +273,13 @@ def _scores(trial: Trial, num_clients: int) -> list[str]:
     for method in ranked:
         scores = [mean_of(trial.scores[task][method]) for task in tasks]
         scores += [mean_of(trial.means[method])] if len(tasks) > 1 else []
+        scores += [trial.rarest(method)] if trial.knows_rarest else []
         row = f"  {method:<{width}} " + " ".join(f"{score:>10.3f}" for score in scores)
         if method in differences:
             row += f"  {cell(differences[method].turned)}"
         lines.append(row)
+    if trial.users and "user" in name:
+        lines.append(f"  user scores are over {trial.users}")
     if tasks == [SYNTHETIC] and not has_mnist1d():
         lines.append(
             "  on this task alone: pip install 'f3ast-tff[trial]' adds a network, on MNIST-1D"
@@ -291,10 +296,19 @@ def _choice(trial: Trial, covered: str) -> list[str]:
     elif len(level) > 1:
         said = f"too close to call between {', '.join(level)}: the simplest of them{covered}"
         lines += textwrap.wrap(said, _LINE - 2, initial_indent="  ", subsequent_indent="  ")
+    elif trial.knows_rarest:
+        said = "for all clients or for the fifth that is there least"
+        lines.append(f"  each of the others that a server can run is behind {said}{covered}")
     else:
         lines.append(f"  better than each of the others that a server can run{covered}")
-        for name, verdict in trial.differences(names, advised).items():
-            lines.append(f"  {advised} minus {name}: {cell(verdict)}")
+    rare = trial.differences(names, advised, RAREST) if trial.knows_rarest else {}
+    for name, verdict in trial.differences(names, advised).items():
+        lines.append(f"  {advised} minus {name}: {cell(verdict)} at round {trial.rounds}")
+        seen = trial.rounds_seen[:2]
+        times = [(at(t), trial.paired(advised, name, trial.score, t)) for t in seen]
+        more = [f"before: {earlier(times)}"] if times else []
+        more += [f"rarest fifth: {cell(rare[name])}, {rare[name].word}"] if name in rare else []
+        lines += [f"    {'; '.join(more)}"] if more else []
     above = [name for name in trial.means if name not in names]
     if above:
         differences = trial.differences([advised, *above], advised)

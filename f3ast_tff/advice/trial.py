@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from f3ast_tff.advice.study import read_studies
 from f3ast_tff.analysis.compare.judge import BETTER, Claim, Verdict, judge
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired, ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair
-from f3ast_tff.analysis.compare.times import FINAL, Course
+from f3ast_tff.analysis.compare.times import FINAL, Course, Time
 from f3ast_tff.analysis.runs import DIRECTIONS, course_of
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
 from f3ast_tff.availability import Table
@@ -23,7 +25,9 @@ from f3ast_tff.availability.logs.availability_log import AvailabilityLog
 from f3ast_tff.availability.logs.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.files.progress import warnings_counted
+from f3ast_tff.files.counted_warnings import warnings_counted
+from f3ast_tff.records.metrics import users_said
+from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.simulation import simulate
 
@@ -35,6 +39,8 @@ MOST_CLIENTS, FEWEST_CLIENTS, MOST_K, FEWEST_ROUNDS = 400, 40, 8, 200
 # Local steps of the kept study, whose learning rates are used.
 LOCAL_STEPS = 5
 _STUDY_TASK = "synthetic"
+# Score of the fifth of the clients that is there least, of those that ever are.
+RAREST, FIFTH = "rarest_accuracy", 5
 
 Scores = Mapping[Pair, float]
 
@@ -51,6 +57,7 @@ class Trial:
         clients: Number of clients of a run; fewer than the log's if it is large.
         rounds: Rounds of a run.
         log_rounds: Rounds of the log; 0 if unknown.
+        users: Clients of the user scores, see `users_said`.
     """
 
     candidates: Sequence[Candidate]
@@ -60,6 +67,7 @@ class Trial:
     clients: int
     rounds: int
     log_rounds: int = 0
+    users: str = ""
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Scores]]:
@@ -88,21 +96,48 @@ class Trial:
         """Methods' names by mean score, best first."""
         return sorted(self.means, key=lambda name: mean_of(self.means[name]), reverse=True)
 
-    def differences(self, names: Sequence[str], best: str) -> dict[str, Verdict]:
-        """Returns the verdicts on a method against each other of some methods, one family."""
-        others = [name for name in names if name != best]
-        return dict(zip(others, judge([Claim(self._paired(best, name)) for name in others])))
+    def differences(self, names: Sequence[str], best: str, score: str = "") -> dict[str, Verdict]:
+        """Returns the verdicts on a method against each other of some methods, one family.
 
-    def _paired(self, a: str, b: str) -> Paired:
-        """Two methods in the mean of the tasks."""
-        by_task = [paired(runs[a], runs[b], self.score, FINAL) for runs in self.runs.values()]
-        return mean_over(by_task)
+        `score` is the trial's by default, or `RAREST`.
+        """
+        others = [name for name in names if name != best]
+        claims = [Claim(self.paired(best, name, score or self.score)) for name in others]
+        return dict(zip(others, judge(claims)))
+
+    def paired(self, a: str, b: str, score: str, time: str | int | Time = FINAL) -> Paired:
+        """Returns two methods in the mean of the tasks, at a time."""
+        return mean_over([paired(runs[a], runs[b], score, time) for runs in self.runs.values()])
+
+    @cached_property
+    def knows_rarest(self) -> bool:
+        """Whether the accuracy of the seldom available fifth is known."""
+        every = [runs for of_task in self.runs.values() for runs in of_task.values()]
+        return all(RAREST in course for runs in every for course in runs.courses.values())
+
+    def rarest(self, name: str) -> float:
+        """Returns a method's accuracy on the seldom available fifth, mean over draws and tasks."""
+        found = [ranked(runs[name], RAREST, FINAL) for runs in self.runs.values()]
+        return mean_of({pair: sum(s[pair] for s in found) / len(found) for pair in found[0]})
+
+    @cached_property
+    def rounds_seen(self) -> list[int]:
+        """Evaluated rounds before the last."""
+        runs = next(iter(next(iter(self.runs.values())).values()))
+        return [int(number) for number in next(iter(runs.courses.values()))["round"][:-1]]
 
     def level(self, names: Sequence[str]) -> list[str]:
-        """Returns the best of some methods, and those that are not shown to be worse, in order."""
+        """Returns the methods that are not shown to be worse than the best of some, in order.
+
+        Neither for all clients nor, if it is known, for the fifth that is there least. If no method
+        is level in both, all clients decide.
+        """
         best = next(name for name in self.ranked if name in names)
-        verdicts = self.differences(names, best)
-        behind = {name for name, verdict in verdicts.items() if verdict.word == BETTER}
+        behind = _behind(self.differences(names, best))
+        if self.knows_rarest:
+            best_of_rare = max(names, key=self.rarest)
+            too = behind | _behind(self.differences(names, best_of_rare, RAREST))
+            behind = too if len(too) < len(names) else behind
         return [name for name in names if name not in behind]
 
     @cached_property
@@ -119,6 +154,10 @@ class Trial:
         names = self.deployable or [each.name for each in self.candidates]
         first = self.level(names)[0]
         return next(each for each in self.candidates if each.name == first)
+
+
+def _behind(verdicts: Mapping[str, Verdict]) -> set[str]:
+    return {name for name, verdict in verdicts.items() if verdict.word == BETTER}
 
 
 def mean_of(scores: Scores) -> float:
@@ -206,13 +245,15 @@ def trial(
     clients = n if own else clients_of(n, k)
     chosen_k = k if clients == n else max(round(k * clients / n), 2)
     common = {"rounds": usual_rounds(len(masks), chosen_k), "client_share": share, **settings}
-    common.setdefault("eval_every", max(common["rounds"], 1))
+    # Four points, so that a lead is known over time.
+    common.setdefault("eval_every", max(common["rounds"] // 4, 1))
     if not own:
         common = {"local_steps": LOCAL_STEPS, "engine": "host", **common}
     kind = SCORES_OF[share][0]
     courses: dict[str, dict[str, dict[Pair, Course]]] = {
         task: {each.name: {} for each in candidates} for task in tasks
     }
+    summaries = []
     for draw in range(draws):
         ids = np.arange(n)
         if clients < n:
@@ -233,8 +274,10 @@ def trial(
                 if own:
                     given["data_seed"] = draw
                     given["availability"] = _named(table, names)
-                found = simulate(**{"availability": table, "seed": draw, **given})
-                courses[task][each.name][Pair(draw, draw)] = course_of(found.metrics)
+                given = {"availability": table, "seed": draw, **given}
+                course, summary = _run(given, table.mean(axis=0))
+                summaries.append(summary)
+                courses[task][each.name][Pair(draw, draw)] = course
     runs = {
         task: {
             name: Kept({"task": task, "method": name}, of_name, DIRECTIONS, generates_data=True)
@@ -250,7 +293,22 @@ def trial(
         clients,
         rounds=common["rounds"],
         log_rounds=len(masks),
+        users=users_said(summaries),
     )
+
+
+def _run(given: Mapping[str, Any], presence: np.ndarray) -> tuple[Course, Mapping[str, Any]]:
+    """A run's evaluations, with `RAREST` if test clients are the clients, and its summary."""
+    with tempfile.TemporaryDirectory() as place:
+        found = simulate(**given, folder=Path(place) / "run", client_scores=True)
+        by_round = read_client_scores(Path(place) / "run")
+    course = dict(course_of(found.metrics))
+    accuracy = [each["accuracy"] for _, each in sorted(by_round.items())]
+    if accuracy and len(accuracy[0]) == len(presence) and len(accuracy) == len(course["round"]):
+        there = np.flatnonzero((presence > 0) & np.isfinite(accuracy[-1]))
+        rare = there[np.argsort(presence[there], kind="stable")][: max(len(there) // FIFTH, 1)]
+        course[RAREST] = np.array([float(each[rare].mean()) for each in accuracy])
+    return course, found.summary
 
 
 def tasks_of(settings: Mapping[str, Any]) -> list[str]:

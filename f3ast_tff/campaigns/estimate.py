@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -109,10 +110,12 @@ class _Clock:
         self.end("evaluation")
 
 
-def _short_run(whole: Configuration, rounds: int, eval_every: int, share: float) -> Cost:
-    """The costs in one run; `first` is the seconds of all of it."""
+def _short_run(
+    whole: Configuration, rounds: int, eval_every: int, share: float, folder: str
+) -> Cost:
+    """The costs in one run, in a folder of its own; `first` is the seconds of all of it."""
     process = time.process_time()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=folder) as place:
         changed = {"rounds": rounds, "eval_every": eval_every, "output_dir": place}
         given = {**whole.settings, **changed, "keep_checkpoints": 1}
         short, clock = resolve(given, whole.registry), _Clock()
@@ -141,16 +144,23 @@ def _short_run(whole: Configuration, rounds: int, eval_every: int, share: float)
     )
 
 
-def measure(order: Mapping[str, Any], share: float) -> tuple[Cost, float]:
-    """Returns the costs of the line of a `PlannedRun.order`, and the seconds that this took.
+def measure(order: Mapping[str, Any], share: float, folder: str) -> tuple[Cost, float]:
+    """Measures a line by short runs.
 
-    `share` is the number of runs at a time per core.
+    Args:
+        order: A `PlannedRun.order` of the line.
+        share: Number of runs at a time per core.
+        folder: Folder for the runs' folders, which the caller removes.
+
+    Returns:
+        The costs, and the seconds that this took.
     """
     configuration = resolve_order(order)
     load_framework(configuration)
-    cold, most = _short_run(configuration, 2, 1, share), configuration.settings.training.rounds
+    cold = _short_run(configuration, 2, 1, share, folder)
+    most = configuration.settings.training.rounds
     rounds = max(3, min(_ROUNDS, most)) if cold.first <= _LONG_S else 2
-    again = configuration, rounds, configuration.settings.run.eval_every, share
+    again = configuration, rounds, configuration.settings.run.eval_every, share, folder
     compiling = _short_run(*again) if rounds > 2 else cold
     # The same rounds again compile nothing.
     warm = _short_run(*again)
@@ -201,14 +211,23 @@ def _in_processes(
     others, waiting, spent = set(multiprocessing.active_children()), list(orders), 0.0
     busy: dict[Future[tuple[Cost, float]], str] = {}
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(at_once, spawn, initializer=_begin) as pool:
+    # Removed here, as a killed process leaves its run.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(at_once, spawn, initializer=_begin) as pool,
+    ):
         try:
             while busy or (waiting and spent < _ALL_S * at_once):
                 while waiting and len(busy) < at_once and spent < _ALL_S * at_once:
                     line = waiting.pop(0)
-                    busy[pool.submit(measure, orders[line], share)] = line
+                    busy[pool.submit(measure, orders[line], share, folder)] = line
                 for future in wait(busy, _POLL_S, FIRST_COMPLETED).done:
                     line, error = busy.pop(future), future.exception()
+                    if isinstance(error, BrokenProcessPool):
+                        # A signal to the whole group ends the processes too.
+                        time.sleep(_POLL_S)
+                    if stop.requested():
+                        raise Interrupted
                     if error is not None:
                         name = orders[line]["settings"]["run_name"]
                         raise MeasurementError(f"{name}: {one_line_of(error)}") from error

@@ -70,7 +70,10 @@ def one(types: Mapping[str, type], name: str, value: Any) -> Any:
         raise ValueRefused("is the campaign's to say")
     kind = types.get(name, type(value))
     if kind is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueRefused("must be finite") from None
     if type(value) is not kind:
         raise ValueRefused(f"must be {_WORDS[kind]}")
     return value

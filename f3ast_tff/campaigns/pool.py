@@ -14,6 +14,8 @@ from f3ast_tff.campaigns.runs import FAILED, LOST, Outcome, PlannedRun
 if TYPE_CHECKING:
     from f3ast_tff.campaigns.progress import Watch
 
+_LOG = logging.getLogger(__name__)
+
 _TICK_S = 0.5
 # Number of attempts: a run whose process died is retried once.
 _ATTEMPTS = 2
@@ -103,7 +105,7 @@ def execute_all(
                     continue
                 worker.close()
                 if attempts[run.name] < _ATTEMPTS:
-                    logging.warning("%s: %s; trying again", run.name, outcome.error)
+                    _LOG.warning("%s: %s; trying again", run.name, outcome.error)
                     waiting.appendleft(run)
                 else:
                     error = f"{outcome.error}; tried {_ATTEMPTS} times"

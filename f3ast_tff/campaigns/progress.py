@@ -31,6 +31,8 @@ from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.results import SEALED, SUMMARY
 from f3ast_tff.records.run_folder import read_config
 
+_LOG = logging.getLogger(__name__)
+
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 _SAVE_EVERY_S = 1.0
@@ -160,7 +162,7 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     if before.get("state") == FINISHED and _results(before) == _results(entry):
         return {**entry, **{name: before.get(name) for name in _KEPT}}
     if before.get("state") == FINISHED:
-        logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
+        _LOG.warning("%s: results are not those that %s recorded", run.folder, NAME)
     # The run finished just before the campaign was killed: only the times of files are known.
     files = [run.folder / name for name in ("config.json", SUMMARY)]
     started, ended = (at(path.stat().st_mtime) for path in files)

@@ -24,6 +24,8 @@ from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.text_values import conditions, number_in
 
+_LOG = logging.getLogger(__name__)
+
 # An axis whose value d stands for `data_seed` d and `seed` d, so for all random draws.
 DRAW = "draw"
 FINISHED = "finished"
@@ -144,7 +146,7 @@ def is_finished(run: PlannedRun) -> bool:
     try:
         return sound_summary(run.folder) is not None
     except DamagedResult as error:
-        logging.warning("%s", error)
+        _LOG.warning("%s", error)
         return False
 
 

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
-from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.atomic import made_folder
+from f3ast_tff.files.exit_codes import fail, written
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
@@ -44,7 +46,7 @@ _LEAST_SHARE = 1e-100
 USAGE = """
 Says what a log of who was online when asks for, tries methods on it, and ends in what to run.
 
-f3ast-tff advise LOG --clients_per_round=5,10,20 --out=advice
+f3ast-tff advise LOG --clients_per_round=5,10,20
 f3ast-tff advise LOG --shares=examples.csv
 f3ast-tff advise LOG --task=file --data_file=mine.csv --rounds=300
 f3ast-tff advise LOG --no-trial
@@ -101,7 +103,9 @@ class Options:
     )
     draws: int = parameter(8, "draws of data and seed of the trial", minimum=2)
     out: str = parameter(
-        "", "folder for the page, a table of all clients and a picture of them", is_path=True
+        "advice",
+        "folder for the page, the table of all clients that its code reads, and a picture of them",
+        is_path=True,
     )
 
 
@@ -134,7 +138,10 @@ def main(argv: Sequence[str]) -> int:
         _check_share(given, options.shares)
         if not options.no_trial:
             _check_trial(options, given, plugins)
-        with warnings_said():
+        with warnings_said(), ExitStack() as stack:
+            with written("out", options.out):
+                # Before the trial, which takes minutes.
+                stack.enter_context(made_folder(Path(options.out)))
             _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
         return fail(error)
@@ -188,17 +195,13 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any], plugins: Seq
     show(first, flush=True)
     if not options.no_trial:
         found = replace(found, trial=_trial(log, p, found, options, given, plugins))
-    folder = Path(options.out) if options.out else None
+    folder = Path(options.out)
     command = _command(path, found, options, given, plugins, of_times=log.events > 0)
     rest = "\n".join([of_method(found), "", *command, "", *deployment(found, folder)])
     show(rest)
-    if folder is not None:
-        try:
-            write_files(found, folder, f"{first}\n{rest}")
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise ParameterError("out", options.out, f"cannot be written: {reason}") from error
-        show(f"{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written")
+    with written("out", options.out):
+        write_files(found, folder, f"{first}\n{rest}")
+    show(f"\n{folder}: {CLIENTS}, {PAGE} and {PICTURE} are written")
 
 
 def _read(path: Path, options: Options) -> tuple[AvailabilityLog, Options]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from f3ast_tff.availability.preview import draw, preview, report
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.cli.help_pages import by_takers, component_lines, parameter_lines, parameter_text
-from f3ast_tff.core.errors import ComponentError, DataError, ParameterError, is_of_a_path
+from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.core.randomness import MAX_SEED, generator
-from f3ast_tff.files.exit_codes import fail
+from f3ast_tff.files.exit_codes import fail, written
 from f3ast_tff.files.messages import show
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.selecting import check_repeats
@@ -136,12 +135,12 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
     show(f"{heading}\n{report(seen)}")
     if out is not None:
-        with _written("plot", out):
+        with written("plot", out):
             draw(seen, heading, out)
         show(f"picture: {out}")
     if masks is not None:
         rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
-        with _written("write", masks):
+        with written("write", masks):
             write_masks(masks, rows, (rounds, n))
         show(f"masks: {masks}; read by --availability=table --table_file={masks}")
         show(f"SHA-256 of the masks as .csv: {masks_digest(read_masks(masks))}")
@@ -162,17 +161,6 @@ def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
     if options.task:
         common.append("task")
     return {**settings, **{name: getattr(options, name) for name in common}}
-
-
-@contextlib.contextmanager
-def _written(name: str, path: Path) -> Iterator[None]:
-    """Turns a failure to write a file into the error of its flag."""
-    try:
-        yield
-    except OSError as error:
-        if not is_of_a_path(error):
-            raise
-        raise ParameterError(name, path, f"cannot write: {error.strerror or error}") from error
 
 
 def _check_picture(out: Path) -> None:

@@ -29,8 +29,9 @@ from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import RunGroup, collect, describe
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
-from f3ast_tff.analysis.texts import several_versions, write_csv
+from f3ast_tff.analysis.texts import several_versions, users_scored, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.exit_codes import written
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
@@ -119,6 +120,8 @@ def main(flags: Flags) -> None:
     if len(set(equal.labels.values())) > 1:
         said = heading(equal, compared, score, time, flags.baseline)
         show(f"\n{textwrap.fill(said, _WIDTH)}\n")
+    if users := users_scored(collected.groups):
+        show(textwrap.fill(users, _WIDTH))
     if versions := several_versions(collected.groups):
         show(textwrap.fill(versions, _WIDTH))
     if flags.out is not None:
@@ -132,11 +135,8 @@ def main(flags: Flags) -> None:
             score=flags.score,
         )
     if flags.csv is not None:
-        try:
+        with written("csv", flags.csv):
             write_csv(table, flags.csv)
-        except OSError as error:
-            allowed = f"cannot write: {error.strerror or error}"
-            raise ParameterError("csv", flags.csv, allowed) from error
         show(f"table: {flags.csv}")
     if flags.out is not None:
         show(f"curves: {flags.out}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from f3ast_tff.core.errors import DataError, Interrupted, ParameterError, RunFolderError
-from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine, written
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
@@ -83,6 +83,10 @@ def _demo(options: Options, signals: Signals) -> int:
     from f3ast_tff.campaigns.grid import plan
     from f3ast_tff.campaigns.runs import is_finished
 
+    if options.out:
+        # Before the runs.
+        with written("out", options.out):
+            Path(options.out).mkdir(parents=True, exist_ok=True)
     given, registry = {"output_dir": options.output_dir}, builtin_registry()
     campaign = plan(_GRID, given, registry=registry)
     show(_INTRODUCTION.strip(), end="\n\n", flush=True)

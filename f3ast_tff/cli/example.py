@@ -91,7 +91,8 @@ def _write(words: Sequence[str]) -> str:
         hint = f"did you mean {near[0]}? It " if near else ""
         raise ParameterError("example", name, f"{hint}must be one of {', '.join(found)}")
     content, to = found[name].read_bytes(), Path(name)
-    if to.exists() and to.read_bytes() != content:
+    # A pipe is not read: it may never end.
+    if to.exists() and not (to.is_file() and to.read_bytes() == content):
         raise ParameterError("example", name, "a file of this name, but not this one, is here")
     with atomic_write(to, "wb") as file:
         file.write(content)

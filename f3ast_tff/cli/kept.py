@@ -23,8 +23,8 @@ from f3ast_tff.analysis.compare.judge import NOT_JUDGED
 from f3ast_tff.analysis.leaderboard.kept_pairs import kept_pairs
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.counted_warnings import warnings_counted
 from f3ast_tff.files.messages import show
-from f3ast_tff.files.progress import warnings_counted
 from f3ast_tff.settings import builtin_registry, parameter
 from f3ast_tff.simulation import simulate
 

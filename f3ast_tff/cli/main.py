@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
+import time
 from collections.abc import Sequence
 
 import f3ast_tff
@@ -13,6 +15,8 @@ from f3ast_tff.files.messages import NO_READER, discard_output, print_any_charac
 from f3ast_tff.files.plugin_errors import plugins_named
 from f3ast_tff.files.signals import Signals
 
+# Time for threads to end after the command.
+_GRACE_S = 5.0
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
 # Each command with its line in the help.
 COMMANDS = {
@@ -79,7 +83,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         code = fail(error, FAILED)
     signals.ignore()
+    if argv is None:
+        threading.Thread(target=_end, args=(code,), name="end", daemon=True).start()
     return code
+
+
+def _end(code: int) -> None:
+    """Ends the process if threads, such as a plug-in's, outlive the command; Python waits for them.
+
+    Nobody else could: the command is done, and signals are ignored.
+    """
+    time.sleep(_GRACE_S)
+    main_thread = threading.main_thread()
+    names = [t.name for t in threading.enumerate() if not t.daemon and t is not main_thread]
+    if not names:
+        return
+    from f3ast_tff.files.messages import one_line
+    from f3ast_tff.files.progress import say
+
+    say(one_line(f"WARNING: the process ends without its threads that did not: {', '.join(names)}"))
+    os._exit(code)
 
 
 def _main(argv: Sequence[str], signals: Signals) -> int:

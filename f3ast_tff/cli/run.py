@@ -222,9 +222,10 @@ def _report(folder: Path, result: RunResult) -> None:
     summary = result.summary
     # JSON has no NaN; a summary holds null instead.
     final = {k: float("nan") if v is None else v for k, v in summary["final"].items()}
-    from f3ast_tff.records.metrics import shown_scores
+    from f3ast_tff.records.metrics import shown_scores, users_said
 
     scores = [f"{n.replace('_', ' ')} {final[f'test_{n}']:.4f}" for n in shown_scores(final)]
+    scores += [f"users: {users}"] if (users := users_said([summary])) else []
     show(
         f"{folder} {'already finished' if result.finished_before else 'finished'}: "
         f"round {final['round']}, "

@@ -75,14 +75,34 @@ def checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
     return labels.astype(np.int32)
 
 
+def test_counts(sizes: np.ndarray, share: float) -> np.ndarray:
+    """Returns how many of each client's examples are for testing, `int64 [N]`.
+
+    It is the share of a client's examples, rounded. A client of two or more examples tests at least
+    one and keeps at least one for training; the only example of a client is for training.
+
+    Args:
+        sizes: Examples of each client, `int64 [N]`.
+        share: Share for testing, above 0 and below 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.core.example_arrays import test_counts
+        >>> test_counts(np.array([0, 1, 2, 3, 40]), 0.1).tolist()
+        [0, 0, 1, 1, 4]
+    """
+    wanted = np.maximum(np.rint(share * sizes).astype(np.int64), 1)
+    return np.minimum(wanted, np.maximum(sizes - 1, 0))
+
+
 def drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Draws the test examples, `bool [n]`."""
+    """Draws the test examples, `bool [n]`, as many as `test_counts` says."""
     if not 0 < fraction < 1:
         raise ValueError(f"test {fraction}: must be above 0 and below 1")
     owners, sizes = np.unique(clients, return_inverse=True, return_counts=True)[1:]
     order = np.lexsort((generator(seed, "test examples").random(len(clients)), owners))
     place = np.arange(len(clients)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    count = np.minimum(np.rint(fraction * sizes).astype(np.int64), sizes - 1)
+    count = test_counts(sizes, fraction)
     if not count.any():
         raise ValueError(f"test {fraction}: no client has enough examples to spare one")
     tested = np.zeros(len(clients), bool)

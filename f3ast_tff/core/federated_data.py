@@ -121,6 +121,9 @@ class FederatedData:
             which are floating-point numbers.
         feature_names: Names of the features' columns; empty without names.
         label_names: Names of the classes, in order; empty without names.
+        clients_to_score: Number of clients that user scores should cover, see `scored_clients`.
+            By default all test clients and, where a training client is among them, all training
+            clients.
 
     Raises:
         ValueError: If a label is too large or of another kind, or training and test features differ
@@ -141,6 +144,7 @@ class FederatedData:
     num_classes: int
     feature_names: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
+    clients_to_score: int | None = None
 
     def __post_init__(self) -> None:
         if self.num_classes < 0:
@@ -171,6 +175,31 @@ class FederatedData:
         head = "<tr><th></th><th>clients N</th><th>examples</th><th>shape</th></tr>"
         labels = f"{self.num_classes} classes" if self.num_classes else "labels are values"
         return f"<table>{head}{rows}</table><p>{labels}</p>"
+
+    def scored_clients(self) -> tuple[int, int]:
+        """Returns the number of clients that user scores are over, and that they should cover.
+
+        A client without a test example has no score: a mean over users leaves it out.
+
+        Examples:
+            >>> from f3ast_tff import FederatedData
+            >>> features, labels = [[0.5], [1], [2]], [0, 1, 1]
+            >>> data = FederatedData.from_arrays(features, labels, ["a", "b", "b"], test=0.5)
+            >>> data.scored_clients()
+            (1, 2)
+        """
+        labels = self.test.labels
+        # Negative labels do not count.
+        counts = labels >= 0 if labels.dtype.kind in "iu" else np.ones(labels.shape, bool)
+        owners = np.repeat(np.arange(self.test.num_clients), self.test.sizes)
+        scored = len(np.unique(owners[counts.any(axis=tuple(range(1, counts.ndim)))]))
+        if self.clients_to_score is not None:
+            return scored, self.clients_to_score
+        train, test = self.train.names, self.test.names
+        of = self.test.num_clients
+        if train is not None and test is not None and np.isin(test, train).any():
+            of = len(np.union1d(train, test))
+        return scored, of
 
     @property
     def identity(self) -> str:
@@ -211,9 +240,10 @@ class FederatedData:
             labels: Integers, `[n]`, or `[n, length]` with negative labels for pads; or
                 floating-point values, `[n]` or `[n, d]`, which become `float32`.
             clients: Integers or texts, `[n]`.
-            test: Share of each client's examples for testing, rounded; a client keeps at least
-                one example for training. Or booleans `[n]`, true for test examples. Or `None`: the
-                training examples are also the test examples.
+            test: Share of each client's examples for testing, rounded. A client of two or more
+                examples has at least one for testing and at least one for training. Or booleans
+                `[n]`, true for test examples. Or `None`: the training examples are also the test
+                examples.
             num_classes: Number of classes; by default the largest label plus one. 0 for labels that
                 are values, also where they are integers.
             seed: Seed of the choice of test examples.

@@ -13,6 +13,8 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.randomness import generator
 
+_LOG = logging.getLogger(__name__)
+
 # Limit on a client's visits to examples per round, which are drawn in one array.
 _MAX_VISITS = 10**8
 
@@ -190,7 +192,7 @@ def check_steps(train: ClientExamples, work: LocalTraining) -> None:
         )
         raise ParameterError("batch_size", work.batch_size, allowed)
     first = int(idle[0])
-    logging.warning(
+    _LOG.warning(
         "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
         "the first is client %s, with %d examples",
         len(idle),

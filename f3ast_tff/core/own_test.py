@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.example_arrays import test_counts
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.randomness import generator
 
@@ -14,8 +15,7 @@ def with_own_test(train: ClientExamples, share: float, seed: int) -> tuple[Clien
 
     Args:
         train: Training examples by client.
-        share: Share of each client's examples for testing, rounded; above 0 and below 1. A client
-            with examples keeps at least one for training.
+        share: Share of each client's examples for testing, see `test_counts`.
         seed: Seed of the draw.
 
     Returns:
@@ -34,7 +34,7 @@ def with_own_test(train: ClientExamples, share: float, seed: int) -> tuple[Clien
         [[1, 7], [1, 3]]
     """
     sizes = train.sizes
-    counts = np.minimum(np.rint(share * sizes).astype(np.int64), np.maximum(sizes - 1, 0))
+    counts = test_counts(sizes, share)
     if not counts.any():
         raise ParameterError("own_test", share, "no client has enough examples to spare one")
     owners = np.repeat(np.arange(len(sizes)), sizes)

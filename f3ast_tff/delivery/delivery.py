@@ -186,6 +186,10 @@ class DeliveryConfig:
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         raise ComponentError(f"{type(self).__name__} does not say whose update arrives")
 
+    def of_clients(self) -> dict[str, np.ndarray]:
+        """Returns facts about the clients for the run's files, each `[N]`; by default none."""
+        return {}
+
     def asking(
         self, constraint: CommunicationConstraint, num_clients: int
     ) -> CommunicationConstraint:

@@ -69,9 +69,17 @@ class TimedConfig(DeliveryConfig):
         """Reads the file of speeds."""
         self._devices  # noqa: B018 - read now, for its errors.
 
+    def of_clients(self) -> dict[str, np.ndarray]:
+        """Returns `client_seconds`, s_k, and `client_device`, the device's place in the file."""
+        found = {"client_seconds": self.typical(np.arange(self.world.num_clients))}
+        return found if self._devices is None else {**found, "client_device": self._devices[2]}
+
     @cached_property
-    def _devices(self) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Milliseconds per example and kilobits per second of each client's device in the file."""
+    def _devices(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray] | None:
+        """Milliseconds per example and kilobits per second of each client's device in the file.
+
+        The last array holds the device's place in the file, `int64 [N]`.
+        """
         if self.device_file is None:
             return None
         path, number = Path(self.device_file), self.world.num_clients
@@ -81,10 +89,12 @@ class TimedConfig(DeliveryConfig):
             times = read_times(path, self.device_column) / self.device_column_examples
             # With a device for each client the rows are the clients.
             order = "in_order" if len(times) == number else "balanced"
-            return times[self._device_of(len(times), order)], None
+            device_of = self._device_of(len(times), order)
+            return times[device_of], None, device_of
         speeds = read_speeds(path)
         device_of = self._device_of(len(speeds.computation), "balanced")
-        return _TRAINING * speeds.computation[device_of], speeds.communication[device_of]
+        of_example = _TRAINING * speeds.computation[device_of]
+        return of_example, speeds.communication[device_of], device_of
 
     def _device_of(self, num_devices: int, assignment: str) -> np.ndarray:
         """Device of each client, independent of trace availability.
@@ -108,7 +118,7 @@ class TimedConfig(DeliveryConfig):
 
     def typical(self, ids: np.ndarray) -> np.ndarray:
         """Returns s_k, the median over rounds, seconds, `float64 [m]` for ids `int [m]`."""
-        of_example, of_bit = self._devices or (None, None)
+        of_example, of_bit, _ = self._devices or (None, None, None)
         if of_example is None:
             example_ms = self._lognormal(
                 "example time",

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery.asynchronous import Asynchronous
 
 # Place of an update that never arrives.
 NOWHERE = -1
+# Limit on the periods of one client's work: the clock looks at each for free clients.
+_MOST_PERIODS = 10**6
 
 
 class Work(NamedTuple):
@@ -92,6 +95,9 @@ class EventClock:
             round_number: Round t.
             most: K_t, largest number of clients at work.
             choose: Selects clients.
+
+        Raises:
+            ParameterError: If a client is at work for more than a million periods.
         """
         times, at_once = self._times, self._times.async_starts == "at_once"
         needed = max(1, times.buffer - len(self._here))
@@ -107,7 +113,9 @@ class EventClock:
             room = most - len(self._queue)
             if room > 0 and (at_once or not requests):
                 free = times.available(process_round) & self._idle
-                ids = choose(free, room, requests)
+                # While nobody is there, periods pass without a choice.
+                asks = free.any() or not requests
+                ids = choose(free, room, requests) if asks else np.zeros(0, np.int64)
                 requests += 1
                 if len(ids):
                     asked.append(ids)
@@ -157,6 +165,11 @@ class EventClock:
         """Starts clients, each once, in the order of their ids."""
         clients, draws = np.unique(ids, return_counts=True)
         found = self._times.finish(round_number, clients, self.seconds)
+        periods = (found.seconds - self.seconds) / self._times.period
+        if (longest := periods.max(initial=0)) > _MOST_PERIODS:
+            who = f"client {clients[periods.argmax()]} of round {round_number}"
+            said = f"must be longer: {who} works for {longest:.3g} periods, above {_MOST_PERIODS}"
+            raise ParameterError("async_period_seconds", f"{self._times.period:.3g}", said)
         started = []
         for client, count, end, arrives in zip(
             clients.tolist(), draws.tolist(), found.seconds.tolist(), found.arrives.tolist()

@@ -128,6 +128,10 @@ class Late(LateConfig):
             if value != getattr(Late, name):
                 _LOGGER.warning("%s=%s has no effect with late_by=%s", name, value, self.late_by)
 
+    def of_clients(self) -> dict[str, np.ndarray]:
+        """See `TimedConfig.of_clients`; nothing without a clock."""
+        return super().of_clients() if self.late_by == "clock" else {}
+
     @property
     def mean_rounds(self) -> float:
         """Mean of tau, if it is drawn."""

@@ -104,7 +104,7 @@ def _time(value: Any, row: int) -> float:
         return 0.0
     try:
         time = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         time = math.nan
     if not 0 <= time <= LONGEST:
         raise ValueError(f"device {row}: time {repr(value)} must be milliseconds, at most a day")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from f3ast_tff.core.errors import ParameterError, is_of_a_path
 from f3ast_tff.files.messages import one_line
@@ -22,6 +24,22 @@ def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | 
         text = f"--{error.name}={error.value}: {error.allowed}"
     say(f"error: {one_line(text)}")
     return code
+
+
+@contextmanager
+def written(flag: str, path: Path | str) -> Iterator[None]:
+    """Names the flag where its file or folder cannot be written.
+
+    Raises:
+        ParameterError: If the path cannot be used.
+        OSError: If the disk is full, and the like.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not is_of_a_path(error):
+            raise
+        raise ParameterError(flag, path, f"cannot write: {error.strerror or error}") from error
 
 
 def fail_of_machine(error: OSError | MemoryError) -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from f3ast_tff.files.messages import one_line, printable
-
-_NUMBERS = re.compile(r"[-+.\d]*\d")
 
 
 def terminal_bar(**options: Any) -> Any | None:
@@ -76,28 +73,6 @@ def warnings_said() -> Iterator[None]:
     finally:
         logging.captureWarnings(False)
         logger.removeHandler(handler)
-
-
-@contextmanager
-def warnings_counted() -> Iterator[None]:
-    """Logs what several runs warn of once, and at the end in how many they do, numbers aside."""
-    found: dict[str, list[str]] = {}
-
-    def is_new(record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        said = found.setdefault(_NUMBERS.sub("", text), []) if record.levelno > logging.INFO else []
-        said.append(text)
-        return len(said) == 1
-
-    logger = logging.getLogger()
-    logger.addFilter(is_new)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_new)
-        for said in found.values():
-            if len(said) > 1:
-                logging.warning("in %d runs, each: %s", len(said), said[0])
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sa
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.configuration import Settings
 
+_LOG = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class FixedPolicy(BaseStrategy):
@@ -92,7 +94,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
             best = optimal_rates(world.p, objective, oracle, tolerance=1e-3, max_steps=3000)
         except ValueError as error:
             raise ParameterError("policy_states", self.policy_states, str(error)) from error
-        logging.info("r*: H %.4g, duality gap %.2g", best.value, best.gap)
+        _LOG.info("r*: H %.4g, duality gap %.2g", best.value, best.gap)
         return FixedPolicy(world.p, best.rates, greedy_policy(best), world.seed)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ from f3ast_tff.core.real_numbers import as_floats, is_real
 
 
 class Examples(NamedTuple):
-    """A client's training examples, read-only.
+    """A client's training examples, read-only copies.
 
     Attributes:
         features: Model inputs, `[n, ...]`; not augmented.
@@ -100,8 +100,9 @@ class Work:
 class TrainingFunction:
     """A model of three functions; the engine `host` trains it, whatever runs inside.
 
-    A function must not change its arguments, whose arrays are read-only, and must return the same
-    for the same arguments: a resumed run calls it again.
+    `train` must not change its arguments, whose arrays are read-only copies (`torch.tensor` takes
+    one without a warning, `torch.from_numpy` warns), and each function must return the same for the
+    same arguments: a resumed run calls it again.
 
     Attributes:
         initial: Function from the seed to the initial weights, arrays of floating-point numbers.
@@ -184,7 +185,11 @@ class TrainingFunction:
             ParameterError: If there is no array, or one is not of finite floating-point numbers;
                 names it.
         """
-        found = [np.asarray(weight) for weight in self.initial(seed)]
+        made = self.initial(seed)
+        if not isinstance(made, Iterable):
+            said = f"initial returned {type(made).__name__}: must return arrays"
+            raise ParameterError("model", self.name, said)
+        found = [np.asarray(weight) for weight in made]
         for place, weight in enumerate(found):
             floats = is_real(weight.dtype) and weight.dtype.kind not in "biu"
             if not floats or not np.isfinite(weight).all():

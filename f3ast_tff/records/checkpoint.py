@@ -30,6 +30,8 @@ from f3ast_tff.files.array_files import read_npz, write_npz
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import open_regular
 
+_LOG = logging.getLogger(__name__)
+
 _FORMAT = "f3ast-tff checkpoint 1"
 KEPT_WHILE_RUNNING = 2
 _DIGEST_BYTES = 32
@@ -114,7 +116,7 @@ class CheckpointStore:
                 if checkpoint.round_number < before:
                     return checkpoint
             except CheckpointError as error:
-                logging.warning("%s; trying the one before", error)
+                _LOG.warning("%s; trying the one before", error)
                 reasons.append(str(error))
         if reasons:
             raise CheckpointError(

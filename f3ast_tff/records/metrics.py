@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ COLUMNS = (
 )
 # Further columns of a run with late updates, before the last column.
 LATE_COLUMNS = ("mean_staleness", "max_staleness", "num_in_flight")
+# Members of a summary: clients that user scores are over, and that they should cover.
+USERS = ("clients_scored", "clients_to_score")
 # The round, and sums since round 1.
 _NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
 # Means over the clients of a round: NaN if no client trained, or no update entered.
@@ -107,6 +109,36 @@ def shown_scores(row: Mapping[str, Any]) -> list[str]:
     prefix = "test_sample_"
     names = [column.removeprefix(prefix) for column in row if column.startswith(prefix)]
     return [f"{kind}_{name}" for name in names for kind in ("sample", "user")]
+
+
+def users_said(summaries: Iterable[Mapping[str, Any]]) -> str:
+    """Returns whom the user scores of runs are over, such as `5 of 45 clients (...)`.
+
+    Args:
+        summaries: Contents of the runs' `summary.json`; those of older versions do not say it.
+
+    Returns:
+        The clients, from the fewest to the most over the runs; `""` if no run says it.
+    """
+    found: dict[int, list[int]] = {}
+    unknown = 0
+    for summary in summaries:
+        scored, of = map(summary.get, USERS)
+        if isinstance(scored, int) and isinstance(of, int):
+            found.setdefault(of, []).append(scored)
+        else:
+            unknown += 1
+    parts = []
+    for of, scored in sorted(found.items()):
+        fewest, most = min(scored), max(scored)
+        some = f"{fewest} to {most}" if fewest < most else str(most)
+        parts.append(str(of) if fewest == of else f"{some} of {of}")
+    if not parts:
+        return ""
+    one = list(found) == [1]
+    said = f"{' and '.join(parts)} client{'s' * (not one)}"
+    said += " (the others have no test example)" if " of " in said else ""
+    return said + (f", unknown for {unknown} runs" if unknown else "")
 
 
 def summarise(rows: list[Row]) -> dict[str, Any]:

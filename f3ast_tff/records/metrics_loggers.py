@@ -17,6 +17,8 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.records.metrics import Row
 from f3ast_tff.settings.logger_names import logger_names
 
+_LOG = logging.getLogger(__name__)
+
 _GROUPS = {
     "train_loss": "train/loss",
     "update_norm": "train/update_norm",
@@ -111,7 +113,7 @@ def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> lis
     found: list[MetricsLogger] = []
     for name in logger_names(text):
         if name == "tensorboard" and importlib.util.find_spec("tensorboard") is None:
-            logging.warning("tensorboard is not installed: no event files are written")
+            _LOG.warning("tensorboard is not installed: no event files are written")
         elif name == "tensorboard":
             from f3ast_tff.records.tensorboard_events import TensorBoardEvents
 

@@ -38,6 +38,17 @@ def versions_of(origin: Mapping[str, Any]) -> dict[str, str | None]:
     return {"python": origin.get("python"), **origin.get("packages", {})}
 
 
+def versions_said(origin: Mapping[str, Any]) -> str:
+    """Returns the version of this library that a `provenance` names and this one.
+
+    Returns:
+        `""` if they are the same or the origin names none.
+    """
+    ours = _PACKAGES[0]
+    then, now = origin.get("packages", {}).get(ours), _version(ours)
+    return "" if then in (None, now) else f" (made by version {then}, this is {now})"
+
+
 def package_versions() -> dict[str, str | None]:
     """Returns the versions of this library and the numerical ones; `None` for a missing one."""
     return {name: _version(name) for name in _PACKAGES}

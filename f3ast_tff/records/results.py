@@ -17,9 +17,12 @@ import numpy as np
 from f3ast_tff.files.array_files import load_npz
 from f3ast_tff.files.data_files import hash_of, read_json, read_text
 from f3ast_tff.records.checkpoint import is_whole
+from f3ast_tff.records.metrics import USERS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LOG = logging.getLogger(__name__)
 
 
 # The traceback that ended a campaign's run.
@@ -33,6 +36,8 @@ CLIENT_SCORES = "client_scores"
 # Sealed files that a run writes on request.
 _ON_REQUEST = re.compile(rf"masks\.(csv|npy|npz)|{CLIENT_SCORES}/round_([0-9]{{8,18}})\.npz")
 _FILES, _OWN = "files", "sha256"
+# Members of a summary that are shown as numbers.
+_NUMBERS = ("seconds_per_round", "peak_memory_mib", "worker_peak_memory_mib", *USERS)
 
 
 class DamagedResult(ValueError):
@@ -79,8 +84,11 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
         raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise DamagedResult(f"{path} is damaged: {error}") from error
-    if not isinstance(content, dict) or not isinstance(content.get("final"), dict):
+    if not isinstance(content, dict) or not _are_numbers(content.get("final")):
         raise DamagedResult(f"{path} is damaged: it is no summary")
+    counts = {name: content[name] for name in _NUMBERS if name in content}
+    if not _are_numbers(counts):
+        raise DamagedResult(f"{path} is damaged: it has a count that is no number")
     if _OWN in content or _FILES in content:
         sealed, files = content.pop(_OWN, None), content.get(_FILES)
         if sealed != _sha256(content) or not isinstance(files, dict):
@@ -88,6 +96,14 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
         if not all(name in SEALED or _ON_REQUEST.fullmatch(name) for name in files):
             raise DamagedResult(f"{path} is damaged: it names files that are no results")
     return content
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether a value is an object of numbers, or `None` for numbers that are not finite."""
+    return isinstance(values, dict) and all(
+        each is None or isinstance(each, float) or isinstance(each, int) and abs(each) < 2**63
+        for each in values.values()
+    )
 
 
 def sound_summary(folder: Path) -> dict[str, Any] | None:
@@ -160,7 +176,7 @@ def finished_summary(folder: Path) -> dict[str, Any] | None:
     try:
         return sound_summary(folder)
     except DamagedResult as error:
-        logging.warning("%s; the results are made anew from the last checkpoint", error)
+        _LOG.warning("%s; the results are made anew from the last checkpoint", error)
         return None
 
 

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -22,6 +23,7 @@ from f3ast_tff.files.data_files import check_appendable, read_json
 from f3ast_tff.files.locks import held
 from f3ast_tff.files.messages import LineFormatter
 from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.provenance import versions_said
 from f3ast_tff.records.results import (
     CLIENT_SCORES,
     ERROR_FILE,
@@ -33,9 +35,13 @@ from f3ast_tff.records.results import (
     sound_summary,
 )
 
+_LOG = logging.getLogger(__name__)
+
 LOG = "run.log"
 # Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
+# Settings that are read from a run's record, with their types.
+_KINDS: Mapping[str, type] = MappingProxyType({"logger": str, "keep_checkpoints": int})
 ADVICE = "Give another run_name, or remove the folder"
 
 
@@ -106,7 +112,7 @@ class RunFolder:
         if checkpoint is not None:
             lost = first_other_scores(self.path, checkpoint.meta.get(CLIENT_SCORES, {}))
             if lost < checkpoint.round_number + 1:
-                logging.warning("client scores of round %d are not those that the run wrote", lost)
+                _LOG.warning("client scores of round %d are not those that the run wrote", lost)
                 checkpoint = self.checkpoints.load_newest(lost)
         if checkpoint is None:
             try:
@@ -200,6 +206,9 @@ def read_config(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise RunFolderError(f"{path} is not of a run: it has no settings")
     settings, identity = content["settings"], content.get("identity")
+    for name, kind in _KINDS.items():
+        if not isinstance(settings.get(name, kind()), kind):
+            raise RunFolderError(f"{path} is damaged: {name} is {settings[name]!r} in its settings")
     for name, value in identity.items() if isinstance(identity, dict) else ():
         if settings.get(name, value) != value:
             says = f"{name} is {settings[name]!r} in its settings, {value!r} in its identity"
@@ -237,12 +246,13 @@ def refuse_other_run(
     """
     before = config.get("identity")
     if not isinstance(before, dict):
-        older = "is of a run that was made by an older version; remove its folder"
-        raise RunFolderError(f"{folder / 'config.json'} {older}")
+        older = f"is of a run that was made by an older version{versions_said(config)}"
+        raise RunFolderError(f"{folder / 'config.json'} {older}; remove its folder")
     differing = _differences(before, identity, config["settings"])
     if differing:
         raise RunFolderError(
-            f"{folder} holds a run with other settings: {'; '.join(differing)}. {advice}"
+            f"{folder} holds a run with other settings: {'; '.join(differing)}"
+            f"{versions_said(config)}. {advice}"
         )
 
 

@@ -16,7 +16,7 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining, check_steps, client_share
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.datasets.task import TaskConfig
-from f3ast_tff.delivery import Delivery, DeliveryWorld
+from f3ast_tff.delivery import Delivery, DeliveryConfig, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -391,9 +391,11 @@ class Builder:
             payload=self.payload,
             p=world.p,
             client_names=names,
+            of_clients=delivery.of_clients() if isinstance(delivery, DeliveryConfig) else {},
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
+            scored_clients=self.data.scored_clients(),
             staleness_weight=self._settings.staleness_weight if config.is_late else None,
             is_asynchronous=config.is_asynchronous,
         )

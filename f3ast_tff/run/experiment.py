@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -43,9 +43,12 @@ class Experiment:
         payload: Bytes that a client receives and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
         client_names: Name of each client, for the run's files; `None` if clients are numbers.
+        of_clients: Facts about the clients, each `[N]`, for the run's files.
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         score_names: Names of the scores, see `ClientScores.sums`.
+        scored_clients: Number of clients that user scores are over, and that they should cover, see
+            `FederatedData.scored_clients`; `None` leaves both out of the run's files.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
         is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
@@ -64,9 +67,11 @@ class Experiment:
     payload: Payload = Payload()
     p: np.ndarray | None = None
     client_names: np.ndarray | None = None
+    of_clients: Mapping[str, np.ndarray] = field(default_factory=dict)
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
+    scored_clients: tuple[int, int] | None = None
     staleness_weight: str | None = None
     is_asynchronous: bool = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import logging
 import numbers
 import re
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.parts.strategy import BaseStrategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register
@@ -30,6 +32,7 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import Plugin
 
+_LOG = logging.getLogger(__name__)
 # Rounds to measure, if a process does not declare whether clients are available together.
 _MEASURED_ROUNDS = 500
 
@@ -100,6 +103,8 @@ def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 def check_strategy(strategy: Any, configuration: Configuration) -> None:
     """Refuses a user's strategy that asks for another aggregation or loss than the run's.
 
+    Says how updates are weighed if the strategy leaves this to `BaseStrategy`.
+
     Raises:
         ParameterError: Names what the strategy asks for.
     """
@@ -111,6 +116,9 @@ def check_strategy(strategy: Any, configuration: Configuration) -> None:
             give = f"give aggregation={meant_for!r}, or name it in the Config"
             allowed = f"the weights of {name} are meant for {meant_for}: {give}"
             raise ParameterError("aggregation", settings.aggregation, allowed)
+    if type(strategy).weigh is BaseStrategy.weigh and settings.aggregation == "sum":
+        said = "algorithm %s: each update weighs 1, and the step is their sum (aggregation sum); "
+        _LOG.warning(f"{said}aggregation = 'mean' takes their mean", name)
     loss = configs["algorithm"].client_loss
     asked = getattr(strategy, "client_loss", loss)
     if asked not in (None, loss):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.core.errors import CheckpointError, Interrupted
-from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.engines.engine import ClientScores, RoundOutcome
 from f3ast_tff.files.array_files import write_npz
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of
@@ -22,7 +22,15 @@ from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory
-from f3ast_tff.records.metrics import Row, append_csv, columns_of, metrics_row, summarise, write_csv
+from f3ast_tff.records.metrics import (
+    USERS,
+    Row,
+    append_csv,
+    columns_of,
+    metrics_row,
+    summarise,
+    write_csv,
+)
 from f3ast_tff.records.metrics_loggers import (
     Callback,
     MetricsLogger,
@@ -92,6 +100,8 @@ class _Run:
         self.score_digests: dict[str, str] = {}
         self.round_number = 0
         self._warned: set[str] = set()
+        # Number of available clients, delivery and outcome of the last executed round.
+        self._last: tuple[int, RoundDelivery, RoundOutcome] | None = None
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
         self.saved_round = 0
@@ -152,9 +162,10 @@ class _Run:
             for callback in self.callbacks:
                 callback.on_round(t, delivered_round.cohort, outcome)
         end = self.round_number = rounds[-1]
+        self._last = num_available[-1], block[-1], outcomes[-1]
         row = None
         if end % self.settings.eval_every == 0 or end == self.rounds:
-            row = self._evaluate(num_available[-1], block[-1], outcomes[-1])
+            row = self._evaluate()
         waited = time.perf_counter() - self.saved_at
         every, seconds = self.settings.checkpoint_every, self.settings.checkpoint_seconds
         due = end % every == 0 or waited >= seconds
@@ -167,7 +178,7 @@ class _Run:
         for kind, what in troubles.items():
             if kind not in self._warned:
                 self._warned.add(kind)
-                logging.warning("round %d: %s (said once; the summary counts them)", t, what)
+                _LOG.warning("round %d: %s (said once; the summary counts them)", t, what)
 
     def _execute(self, first_round: int, block: Sequence[RoundDelivery]) -> list[RoundOutcome]:
         cohorts = [delivered_round.cohort for delivered_round in block]
@@ -181,11 +192,12 @@ class _Run:
             strategy.observe(first_round, outcome_for_strategy(block[0], outcomes[0]))
         return outcomes
 
-    def _evaluate(
-        self, num_available: int, delivered_round: RoundDelivery, outcome: RoundOutcome
-    ) -> Row:
+    def _scored(self) -> tuple[ClientScores, Row]:
+        """Scores of the model after the last executed round, and its row."""
+        assert self._last is not None
+        num_available, delivered_round, outcome = self._last
         scores = self.experiment.engine.evaluate()
-        row = metrics_row(
+        return scores, metrics_row(
             self.round_number,
             scores=scores,
             outcome=outcome,
@@ -194,6 +206,9 @@ class _Run:
             total=self.history.total,
             wall_seconds=self.wall_seconds,
         )
+
+    def _evaluate(self) -> Row:
+        scores, row = self._scored()
         self.rows.append(row)
         if self.folder is not None:
             append_csv(self.folder.file("metrics.csv"), row)
@@ -258,19 +273,30 @@ class _Run:
         self.folder.checkpoints.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
-    def finish(self) -> RunResult:
+    def so_far(self) -> RunResult:
+        """The result of the rounds so far, with scores of the last one; writes no file."""
+        rows = list(self.rows)
+        if self._last is not None and (not rows or rows[-1]["round"] != self.round_number):
+            rows.append(self._scored()[1])
+        return RunResult(self._summary(rows), rows, self._selection())
+
+    def _selection(self) -> dict[str, np.ndarray]:
+        """Content of `selection.npz`."""
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
         p, names = self.experiment.p, self.experiment.client_names
-        clients = {} if p is None else {"p": np.asarray(p, np.float64)}
+        clients = dict(self.experiment.of_clients)
+        clients |= {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
         scored = self.folder is not None and self.folder.file(CLIENT_SCORES).exists()
         tested = self.experiment.test_client_names if scored else None
         clients |= {} if tested is None else {"test_client_names": np.asarray(tested, str)}
-        selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
-        folder = self.folder
+        return {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
+
+    def finish(self) -> RunResult:
+        selection, folder = self._selection(), self.folder
         if folder is None:
-            return RunResult(self._summary(), self.rows, selection)
+            return RunResult(self._summary(self.rows), self.rows, selection)
         # If all rounds were executed before, the summary may exist too.
         before = None if self.block_seconds else finished_summary(folder.path)
         parts = self.experiment
@@ -283,7 +309,7 @@ class _Run:
             num_clients=parts.num_clients,
         )
         if before is None:
-            result = RunResult(self._summary(), self.rows, selection)
+            result = RunResult(self._summary(self.rows), self.rows, selection)
             # Rewrites all rows, because appended rows may not be on disk yet.
             write_csv(folder.file("metrics.csv"), self.rows, self._columns)
             with atomic_write(folder.file("selection.npz"), "wb") as file:
@@ -296,14 +322,15 @@ class _Run:
         folder.checkpoints.keep(self.settings.keep_checkpoints)
         return result
 
-    def _summary(self) -> dict[str, Any]:
+    def _summary(self, rows: list[Row]) -> dict[str, Any]:
         # Without the first block, which compiles, unless it is the only block.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
         rules = facts_of(self.experiment.strategy).may_select
         return {
             **({"may_select": sorted(rules)} if rules else {}),
             "rounds": self.round_number,
-            **summarise(self.rows),
+            **summarise(rows),
+            **dict(zip(USERS, self.experiment.scored_clients or ())),
             "empty_rounds": self.history.num_empty,
             "lost_updates": self.history.num_lost,
             "dropped_updates": self.history.num_dropped,
@@ -321,6 +348,8 @@ def train(
     callbacks: Sequence[Callback] = (),
     loggers: Sequence[MetricsLogger] = (),
     stop: Stop | None = None,
+    *,
+    or_so_far: bool = False,
 ) -> RunResult:
     """Trains an experiment to its end, from its last checkpoint if any.
 
@@ -335,6 +364,8 @@ def train(
         loggers: Receivers of the scalars of every evaluation; closed at the end.
         stop: Request to stop, polled after every block of rounds, which takes about half a second
             or one round.
+        or_so_far: Whether a stopped run returns the result of its rounds, if any, instead of
+            raising `Interrupted`.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
@@ -353,6 +384,10 @@ def train(
             if stop.requested():
                 run.save()
                 _LOG.info("interrupted after round %d", run.round_number)
+                if or_so_far and run.block_seconds:
+                    for logger in loggers:
+                        logger.close(finished=False)
+                    return run.so_far()
                 raise Interrupted(run.saved_round)
             rounds, row = run.next_block()
             if row is not None:

@@ -6,15 +6,16 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, chdir, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.files.plugin_errors import plugins_named
+from f3ast_tff.records.metrics import USERS
 from f3ast_tff.records.outputs import masks_file, not_added, record_masks
-from f3ast_tff.records.provenance import cores, provenance, versions_of
+from f3ast_tff.records.provenance import cores, provenance, versions_of, versions_said
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
 
+_LOG = logging.getLogger(__name__)
+
 
 def run_experiment(
     configuration: Configuration,
@@ -40,6 +43,7 @@ def run_experiment(
     origin: Mapping[str, Any] | None = None,
     patience_s: float = 0.0,
     start: Sequence[np.ndarray] | None = None,
+    or_so_far: bool = False,
 ) -> RunResult:
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
@@ -56,6 +60,7 @@ def run_experiment(
         origin: Versions and commit for `config.json`; by default those of this process.
         patience_s: Seconds to wait for a folder that another process holds.
         start: Weights of round 1 that are given in Python, see the setting `initial_weights`.
+        or_so_far: See `round_loop.train`.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
@@ -80,6 +85,10 @@ def run_experiment(
 
     settings = configuration.settings
     with ExitStack() as stack:
+        if configuration.plugins:
+            # One of them may change the folder of the process.
+            stack.enter_context(chdir(os.curdir))
+            folder = None if folder is None else folder.absolute()
         opened, shorter, loggers = None, None, []
         if folder is not None:
             if not is_without_rounds(folder):
@@ -93,6 +102,11 @@ def run_experiment(
         if opened is not None and shorter is None:
             summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
+                if USERS[0] not in summary and configuration.configs["task"].draws_test:
+                    # Of a version that left small clients without a test example.
+                    from f3ast_tff.run.build import Builder
+
+                    refuse_other_data(opened, configuration, Builder(configuration).data.sha256())
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)
         builder = Builder(configuration, folder, start)
@@ -104,7 +118,8 @@ def run_experiment(
             write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
             loggers = metrics_loggers(configuration.settings.run.logger, opened.path, settings)
         say_engine(configuration)
-        result = train(experiment, opened, progress, callbacks, loggers, stop)
+        warn_of_unscored(*data.scored_clients())
+        result = train(experiment, opened, progress, callbacks, loggers, stop, or_so_far=or_so_far)
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
             warn_of_a_guess(data.num_classes, result.summary["final"])
@@ -125,18 +140,13 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
         ParameterError: If the data contradicts a setting.
         RunFolderError: If the data have changed since the run.
     """
-    settings, config = configuration.settings, folder.config() or {}
+    config = folder.config() or {}
     masks = masks_file(folder.path, configuration.settings.run.write_masks)
     if masks is not None and not masks.exists():
         from f3ast_tff.run.build import Builder
 
         parts = Builder(configuration)
-        found = parts.data.sha256()
-        if config.get("data_sha256", found) != found:
-            raise RunFolderError(
-                f"{folder.path} holds a run on other data: the data of task {settings.task} "
-                f"have changed, and {masks.name} would not be who was available"
-            )
+        refuse_other_data(folder, configuration, parts.data.sha256())
         world = parts.world
         record_masks(
             masks,
@@ -150,13 +160,33 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
     return left_out
 
 
+def refuse_other_data(
+    folder: RunFolder, configuration: Configuration, data_sha256: str | None
+) -> None:
+    """Refuses a run in a folder that began with data of another digest.
+
+    Raises:
+        RunFolderError: If the digest is another one; says where the data are from.
+    """
+    before = folder.config() or {}
+    if before.get("data_sha256", data_sha256) == data_sha256:
+        return
+    place = configuration.settings.data_dir
+    where = f"the files in {place}" if place else f"task {configuration.settings.task}"
+    drawn = ", or who has a test example" if configuration.configs["task"].draws_test else ""
+    raise RunFolderError(
+        f"{folder.path} holds a run on other data: the data of {where} have changed{drawn}"
+        f"{versions_said(before)}. {ADVICE}"
+    )
+
+
 def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
     """Logs a warning if the sample loss is not below that of a uniform guess, ln C."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if loss < math.log(num_classes):
         return
-    logging.warning(
+    _LOG.warning(
         "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
         "ln %d is %.4f",
         final["round"],
@@ -165,6 +195,13 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
         num_classes,
         math.log(num_classes),
     )
+
+
+def warn_of_unscored(scored: int, clients: int) -> None:
+    """Logs a warning if a mean over users leaves out clients, which have no test example."""
+    if scored < clients:
+        none = f"{clients - scored} of {clients} clients have no test example"
+        _LOG.warning("%s: user scores are of %d", none, scored)
 
 
 def write_config(
@@ -189,13 +226,7 @@ def write_config(
     before = folder.config()
     other_data = before is not None and before.get("data_sha256", data_sha256) != data_sha256
     if before is not None and not (other_data and is_without_rounds(folder.path)):
-        if other_data:
-            place = configuration.settings.data_dir
-            where = f"the files in {place}" if place else f"task {configuration.settings.task}"
-            raise RunFolderError(
-                f"{folder.path} holds a run on other data: the data of {where} have changed. "
-                f"{ADVICE}"
-            )
+        refuse_other_data(folder, configuration, data_sha256)
         if before["identity"]["rounds"] != configuration.settings.training.rounds:
             from f3ast_tff.run.extension import extend_run
 
@@ -226,7 +257,7 @@ def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
     here = cores()
     known = before.get("cores") or [here]
     if here not in known:
-        logging.warning(
+        _LOG.warning(
             "the number of cores was %s and is now %d: weights may differ in the last digits (some "
             "1e-6) from those of a run on one number of cores",
             known[0],
@@ -238,7 +269,7 @@ def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
     if versions_of(now) not in [versions_of(each) for each in earlier]:
         first, last = versions_of(before), versions_of(now)
         changed = [f"{n} {first.get(n)} to {v}" for n, v in last.items() if first.get(n) != v]
-        logging.warning(
+        _LOG.warning(
             "versions differ from those that the run began with (%s): its results need not be "
             "those of a run on one of them",
             ", ".join(changed),

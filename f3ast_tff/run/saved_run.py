@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.records.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.records.metrics import shown_scores
 from f3ast_tff.records.outputs import read_client_scores
 from f3ast_tff.records.results import (
     DamagedResult,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from f3ast_tff.run.trained_model import TrainedModel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SavedRun:
     """A run, finished or not, read from its folder.
 
@@ -67,7 +68,20 @@ class SavedRun:
     weights_round: int
     summary: Mapping[str, Any] | None
     client_scores: Mapping[int, Mapping[str, np.ndarray]]
-    config: Mapping[str, Any] = field(repr=False)
+    config: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """The run in a line: folder, task, method, rounds and last scores."""
+        names = ("task", "algorithm", "availability")
+        said = [str(self.folder), *(f"{name} {self.settings.get(name)}" for name in names)]
+        done, rounds = 0, self.settings.get("rounds")
+        if len(self.metrics):
+            last = self.metrics.iloc[-1]
+            done = int(last["round"])
+            scores = shown_scores(dict(last))
+            said += [f"{n.replace('_', ' ')} {last[f'test_{n}']:.4f}" for n in scores]
+        state = f"rounds {rounds}" if self.summary else f"rounds {done} of {rounds}, unfinished"
+        return f"<SavedRun: {', '.join([*said, state])}>"
 
     @property
     def trained(self) -> TrainedModel:

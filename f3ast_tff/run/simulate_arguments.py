@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
-from f3ast_tff.core.errors import ParameterError
+import numpy as np
+
+from f3ast_tff.core.errors import ParameterError, RunFolderError
+from f3ast_tff.records.run_folder import ADVICE
+from f3ast_tff.settings.configuration import GIVEN_ARRAYS
+
+_LOG = logging.getLogger(__name__)
 
 # Settings of a run's files, with the values for no files.
 _OF_FILES: Mapping[str, tuple[Any, ...]] = {
@@ -84,3 +92,30 @@ def check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, An
         if folder is not None and value is not None and name in ("output_dir", "run_name"):
             allowed = f"must not be given with folder, which is {os.fspath(folder)}"
             raise ParameterError(name, value, allowed)
+
+
+def say_if_not_resumable(path: Path, objects: Sequence[str]) -> None:
+    """Logs that a run with objects without an identity cannot be resumed.
+
+    Raises:
+        RunFolderError: If there is one.
+    """
+    if not objects:
+        return
+    what = f"{', '.join(objects)} given as an object without identity"
+    if (path / "config.json").exists():
+        raise RunFolderError(f"{path} holds a run that cannot be resumed: {what}. {ADVICE}")
+    _LOG.warning(
+        "%s: this run cannot be resumed; register it, or give it an attribute identity", what
+    )
+
+
+def start_of(settings: Mapping[str, Any]) -> tuple[list[np.ndarray] | None, dict[str, Any]]:
+    """Returns weights given as arrays, and settings that name them by their digest."""
+    value = settings.get("initial_weights")
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return None, dict(settings)
+    from f3ast_tff.run.initial_weights import digest_of, given_arrays
+
+    start = given_arrays(value)
+    return start, {**settings, "initial_weights": f"{GIVEN_ARRAYS}{digest_of(start)}"}

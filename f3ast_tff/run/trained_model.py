@@ -101,9 +101,10 @@ class TrainedModel:
         """Probabilities or outputs of stored features, in NumPy."""
 
         def apply(stored: np.ndarray) -> np.ndarray:
-            logits: np.ndarray = model.apply(
-                self.weights, self.preprocessing.in_numpy(stored, None)
-            )
+            # Copies: a model's function may write into its arguments.
+            weights = [weight.copy() for weight in self.weights]
+            inputs = np.array(self.preprocessing.in_numpy(stored, None))
+            logits: np.ndarray = model.apply(weights, inputs)
             if not softmax:
                 return logits.astype(np.float32, copy=False)
             chances = np.exp(logits - logits.max(axis=-1, keepdims=True))

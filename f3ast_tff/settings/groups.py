@@ -172,6 +172,11 @@ class RunConfig:
         "where scalars go besides metrics.csv: a comma list of tensorboard, csv",
         decides_result=False,
     )
+    method_name: str | None = parameter(
+        None,
+        "name of the method in tables and pictures, instead of its algorithm and settings",
+        decides_result=False,
+    )
     output_dir: str = parameter("runs", "folder of all runs", decides_result=False, is_path=True)
     run_name: str = parameter(
         Derived(

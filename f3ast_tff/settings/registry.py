@@ -13,7 +13,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import metadata
@@ -213,8 +213,9 @@ def load_plugin(source: str) -> Plugin:
     """
     is_file = source.endswith(".py") or "/" in source
     try:
-        # The plug-in may replace the streams; afterwards this process has its streams again.
-        with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr):
+        # The plug-in may replace the streams and change the folder; afterwards this process has its
+        # own again.
+        with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr), chdir(os.curdir):
             if is_file:
                 path = Path(os.path.expanduser(source)).resolve()
                 if not path.is_file():

@@ -68,12 +68,21 @@ def replace(old: str, new: str) -> Callable[[Path], None]:
     return damage
 
 
+def nested(file: Path) -> None:
+    file.write_text('{"a":' * 10**5 + "1" + "}" * 10**5)
+
+
 @pytest.mark.parametrize(
     ("name", "damage", "says"),
     [
         ("config.json", cut_json, "Unterminated|Expecting"),
         ("config.json", replace('"seed": 0', '"seed": "0"'), "setting seed .* type int"),
         ("config.json", replace("0.1", "[1]"), "client_lr is not a single value"),
+        ("config.json", replace("0.1", "1" * 400), "setting client_lr is beyond all integers"),
+        ("config.json", replace('"reading": "paper"', '"reading": "x"'), "reading is 'x', must be"),
+        ("config.json", replace('"components": {', '"components": {}, "x": {'), "not describe its"),
+        ("config.json", nested, "nested too deeply"),
+        ("summary.json", replace('"test_user_loss":', '"x":'), "final has no number for test_user"),
         ("metrics.csv", replace("test_user_loss", "x"), "has no column test_user_loss"),
         ("metrics.csv", replace("\n4,", "\n2,"), "rounds do not increase"),
         ("metrics.csv", Path.unlink, "cannot read .*No such file"),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from f3ast_tff.analysis.method_names import algorithm_label, method_label
+from f3ast_tff.analysis.results_frame import read_results
+from tests.analysis.conftest import MakeRun
 
 
 def test_the_mean_over_all_available_has_one_name() -> None:
@@ -19,3 +23,24 @@ def test_words_need_no_name_of_their_setting() -> None:
         "rate_beta": 0.01,
     }
     assert method_label("X", told) == "X, SCAFFOLD, without replacement, rate_beta 0.01"
+
+
+def test_a_method_that_is_named_goes_by_its_name(make_run: MakeRun, tmp_path: Path) -> None:
+    """Where one name stands for two forms of a method, their settings tell them apart."""
+    for seed in range(3):
+        for name, rate in (("Calm", 0.1), ("Brisk", 0.3), (None, 0.5)):
+            # Methods may differ in their rates.
+            given = {"client_lr": rate, "method_name": name, "seed": seed}
+            make_run(f"{name}-{seed}", algorithm="fedavg", **given)
+    found = read_results(tmp_path / "runs")
+    assert set(found["method"]) == {"Calm", "Brisk", "FedAvg, client_lr 0.5"}
+    rows = found.differences(baseline="Calm")
+    assert rows["b"].tolist() == ["Calm", "Calm"]
+    make_run("another", algorithm="fedavg", client_lr=0.7, method_name="Calm", seed=0)
+    labels = set(read_results(tmp_path / "runs")["method"])
+    assert labels == {
+        "Calm, client_lr 0.1",
+        "Calm, client_lr 0.7",
+        "Brisk",
+        "FedAvg, client_lr 0.5",
+    }

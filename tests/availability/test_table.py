@@ -40,13 +40,24 @@ def test_clients_of_data_are_found_by_name(caplog: pytest.LogCaptureFixture) -> 
         table.of_clients(["x", "y", "z"])
 
 
-def test_clients_are_matched_by_place_only_where_neither_side_has_names() -> None:
-    """Without names the log's clients are numbers from 0, as those of data may be."""
+def test_clients_are_matched_by_place_only_where_one_side_cannot_have_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without names the log's clients are numbers from 0, as those of data may be.
+
+    An array has no names, and is matched by place if it has a column for each client. A file could
+    have them.
+    """
     table = Table(MATRIX)
     assert table.of_clients([]).mask(1).tolist() == [True, False, False]
     assert table.of_clients(["2", "1.0", "0"]).mask(1).tolist() == [False, False, True]
-    with pytest.raises(DataError, match="the log has no names, so '0', the data 'x'"):
-        table.of_clients(["x", "y", "z"])
+    named = table.of_clients(["x", "1", "z"])
+    assert named.mask(1).tolist() == [True, False, False] and named.log.clients == ("x", "1", "z")
+    assert "columns are the data's clients in their order, x, 1, z" in caplog.text
+    np.save(tmp_path / "t.npy", MATRIX)
+    for other, names in ((table, ["x", "y"]), (Table(tmp_path / "t.npy"), ["x", "y", "z"])):
+        with pytest.raises(DataError, match="the log has no names, so '0', the data 'x'"):
+            other.of_clients(names)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])

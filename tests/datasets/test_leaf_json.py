@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,20 @@ def test_other_content_is_refused_in_a_short_line(
 def test_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="data_client = who: must not be given with LEAF's"):
         task(tmp_path / "all.json", LEAF, data_client="who").build()
+
+
+def test_users_without_a_row_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """f_3 is empty, f_4 and f_5 are not listed: of five users two have scores."""
+    more = {"f_3": {"x": [], "y": []}, "f_4": {"x": X[:1], "y": [0]}, "f_5": {"x": [], "y": []}}
+    content = {
+        "users": ["f_2", "f_3", "f_1"],
+        "num_samples": [4, 0, 2],
+        "user_data": {**LEAF["user_data"], **more},
+    }
+    data = task(tmp_path / "all.json", content).build()
+    assert data.train.num_clients == 2 and data.scored_clients() == (2, 5)
+    assert caplog.messages == [
+        "1 users have no example and are left out: f_3",
+        "2 users are not listed in users and are left out: f_4, f_5",
+    ]
+    assert replace(data, clients_to_score=None).identity == data.identity

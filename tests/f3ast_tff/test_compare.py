@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import FederatedData, Simulation, compare, simulate
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
 
@@ -17,10 +18,10 @@ pytestmark = pytest.mark.usefixtures("host_by_default")
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
 
 
-def points(draw: int) -> FederatedData:
-    """Two classes, 12 points for each of 8 clients."""
+def points(draw: int, num_clients: int = 8) -> FederatedData:
+    """Two classes, 12 points for each client."""
     rng = generator(draw, "points")
-    clients = np.repeat(np.arange(8), 12)
+    clients = np.repeat(np.arange(num_clients), 12)
     labels = rng.integers(2, size=len(clients))
     features = rng.normal(labels[:, None], 0.3, (len(clients), 3)).astype(np.float32)
     return FederatedData.from_arrays(features, labels, clients, test=0.25)
@@ -65,4 +66,20 @@ def test_data_objects_are_draws_if_methods_share_them() -> None:
     found = compare({"base": base, "mine": [run("f3ast", draw, draw) for draw in range(3)]})
     assert found.differences(baseline="base")["draws"].tolist() == [3]
     others = compare({"base": base, "mine": [run("f3ast", draw, draw + 1) for draw in range(3)]})
-    assert others.differences(baseline="base")["pairs"].tolist() == [0, 0]
+    assert others.differences(baseline="base")["pairs"].tolist() == [0]
+
+
+def test_lists_of_results_are_used_whole(tmp_path: Path) -> None:
+    """Three data sets of other clients, in folders and not: three draws, whose mean counts."""
+    few: dict[str, Any] = {"rounds": 2, "eval_every": 2, "constraint": 3, "client_lr": 0.5}
+    sets = [points(draw, clients) for draw, clients in enumerate((8, 9, 10))]
+    runs = {name: [simulate(each, name, **few) for each in sets] for name in ("fedavg", "f3ast")}
+    runs["fedavg"][1] = simulate(sets[1], "fedavg", folder=tmp_path / "run", **few)
+    found = compare({name: tuple(each) for name, each in runs.items()})
+    (row,) = found.differences(baseline="fedavg", score="sample_loss").to_dict("records")
+    last = {n: [r.metrics["test_sample_loss"].iloc[-1] for r in each] for n, each in runs.items()}
+    assert (row["draws"], row["pairs"]) == (3, 3)
+    assert row["difference"] == pytest.approx(np.mean(np.subtract(last["f3ast"], last["fedavg"])))
+    # Equal data are one draw: a second run on them is a repetition.
+    with pytest.raises(RunsError, match="are the same run"):
+        compare({"fedavg": [runs["fedavg"][0], simulate(points(0), "fedavg", **few)]})

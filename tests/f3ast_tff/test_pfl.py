@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("pfl")
@@ -18,7 +19,8 @@ from pfl.data.dataset import Dataset
 from pfl.metrics import Metrics
 from pfl.stats import MappedVectorStatistics
 
-from f3ast_tff import F3AST, PowerOfChoice, Proportional, RoundConstraint
+from f3ast_tff import F3AST, PowerOfChoice, Proportional, RoundConstraint, advise
+from f3ast_tff.advice.deploy import snippets, write_files
 from f3ast_tff.availability import ScarceConfig, Table
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.methods import Round
@@ -66,6 +68,25 @@ def test_a_round_of_pfl_is_the_weighted_step(start: Any) -> None:
         step /= cohort.weights.sum() if strategy.aggregation == "mean" else 1
         np.testing.assert_allclose(found["x"], [step, 2 * step])
     assert empty > 5
+
+
+def test_the_code_that_advice_prints_makes_cohorts(tmp_path: Path) -> None:
+    """Nobody is there in round 3; users leave and come back."""
+    masks = np.random.default_rng(0).random((50, N)) < 0.4
+    masks[2] = False
+    advice = advise(pd.DataFrame(masks, columns=NAMES), ks=[K])
+    write_files(advice, tmp_path, "")
+    found = snippets(advice, tmp_path)
+    names = {"make_dataset": dataset, "availability": Table(masks)}
+    exec(f"{found['own']}\n{found['pfl']}", names)
+    backend = SimulatedBackend(names["users"], None, postprocessors=names["postprocessors"])
+    context = SimpleNamespace(cohort_size=K, population=Population.TRAIN)
+    for _ in range(40):
+        stats, _ = backend.gather_results(
+            model=None, training_algorithm=SendsItsNumber(), central_context=context
+        )
+        assert np.isfinite(stats["x"]).all()
+    assert names["users"].round_number > 40
 
 
 def test_every_worker_has_its_part(monkeypatch: pytest.MonkeyPatch) -> None:

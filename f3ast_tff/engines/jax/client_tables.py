@@ -15,6 +15,8 @@ from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.host_memory import check_room, initial_tables, table_bytes
 from f3ast_tff.methods.parts.memory import Memory
 
+_LOG = logging.getLogger(__name__)
+
 # Largest share of the free memory for tables; training needs the rest. On a CPU a checkpoint needs
 # memory beside the tables that it fills.
 _SHARE_OF_DEVICE, _SHARE_OF_CPU = 0.7, 0.4
@@ -42,7 +44,7 @@ class ClientTables:
         self.on_device = needed <= room_on(device)
         if not self.on_device:
             check_room(needed, num_clients)
-            logging.warning(
+            _LOG.warning(
                 "what is remembered of %d clients, %.1f GiB, stays in host memory: %s has no room",
                 num_clients,
                 needed / 2**30,

@@ -13,6 +13,8 @@ import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import ParameterError
 
+_LOG = logging.getLogger(__name__)
+
 
 class Layout:
     """The place of each leaf of a nested value in a flat list.
@@ -74,7 +76,7 @@ def find_device(name: str) -> str:
         try:
             tf.config.experimental.set_memory_growth(gpu, True)
         except RuntimeError as error:
-            logging.warning("GPU memory cannot grow as needed: %s", error)
+            _LOG.warning("GPU memory cannot grow as needed: %s", error)
     present = [device.name for device in tf.config.list_logical_devices()]
     gpus = [device for device in present if "GPU" in device]
     if name == "auto":

@@ -33,6 +33,8 @@ from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.files.data_files import check_appendable
 from f3ast_tff.files.process_memory import peak_memory_mib
 
+_LOG = logging.getLogger(__name__)
+
 _MAX_MESSAGE_BYTES = 2_000_000_000
 _CHANNEL_OPTIONS = [
     ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
@@ -95,7 +97,7 @@ class TffWorker:
                 env={**_ALLOCATOR, **os.environ},
             )
         self.pid = self._process.pid
-        logging.warning(
+        _LOG.warning(
             "TFF's worker executes whatever is sent to its port %d, on every network interface "
             "and without a password, until this run ends: only for networks that you trust "
             "(tff_runtime tf opens no port)",
@@ -163,7 +165,7 @@ def start_worker(
             worker.close()
             if attempt == _ATTEMPTS:
                 raise
-            logging.warning("%s; starting another", error)
+            _LOG.warning("%s; starting another", error)
         except BaseException:
             worker.close()
             raise

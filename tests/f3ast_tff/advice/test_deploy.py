@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff import advise
 from f3ast_tff.advice.candidates import METHODS
-from f3ast_tff.advice.deploy import deployment, write_files
+from f3ast_tff.advice.deploy import deployment, snippets, write_files
 from f3ast_tff.advice.page import Advice
 from f3ast_tff.advice.trial import Trial, candidates_of
 from f3ast_tff.availability.logs.availability_log import log_of_frame
@@ -23,34 +23,38 @@ MASKS = np.random.default_rng(0).random((240, 12)) < np.linspace(0.1, 0.7, 12)
 
 def advised(method: str) -> Advice:
     """Makes advice whose trial is won by one of the default methods."""
-    candidates = candidates_of(METHODS)
+    candidates = candidates_of([*METHODS, "fedavg"])
     runs = {each.name: kept([0.9 if each.text == method else 0.1] * 5) for each in candidates}
     found = advise(MASKS, ks=[3])
     return replace(found, trial=Trial(candidates, {"a": runs}, "user_accuracy", 3, 12, 9))
 
 
-@pytest.mark.parametrize("method", METHODS[:3])
+@pytest.mark.parametrize("method", [*METHODS[:3], "fedavg"])
 def test_the_printed_code_runs_a_server_of_ones_own(method: str, tmp_path: Path) -> None:
-    """Fifty rounds: every client wants its number; the weights decide whose is heard."""
+    """Fifty rounds in which client k wants its number.
+
+    In round 3 nobody is there, in round 4 nobody answers, and client 11 answers from round 21 on,
+    though it is asked before; all clients leave and come back.
+    """
     advice = advised(method)
     assert advice.method.text == method
-    folder = tmp_path / "advice"
-    write_files(advice, folder, str(advice))
-    start, own, *_ = "\n".join(deployment(advice, folder)[1:]).split("\n\n")
+    write_files(advice, tmp_path, str(advice))
     names: dict[str, Any] = {}
-    exec(start, names)
-    model = 0.0
+    exec(snippets(advice, tmp_path)["own"], names)
+    asked: set[int] = set()
+
+    def send(t: int, model: np.ndarray, ids: np.ndarray) -> dict[int, np.ndarray]:
+        asked.update(ids.tolist() if t <= 20 else ())
+        answer = [k for k in ids.tolist() if t != 4 and (k != 11 or t > 20)]
+        return {k: model + 0.3 * (k - model) for k in answer}
+
+    model = np.zeros(1)
     for t in range(1, 51):
-        mask = MASKS[t - 1]
-        names |= {"t": t, "available": mask, "updates": {k: k - model for k in range(12)}}
-        # Nobody is lost: `delivered` of the ids that this round selects.
-        now = names["Round"](t, mask, names["RoundConstraint"](3))
-        selected = names["select_clients"](names["strategy"], now)
-        names["delivered"] = np.ones(len(selected), bool)
-        if mask.any():
-            exec(own, names)
-            model += 0.3 * names["step"]
-    assert 3 < model < 11
+        before, mask = model.copy(), MASKS[t - 1] & (t != 3)
+        sent = lambda model, ids, t=t: send(t, model, ids)  # noqa: E731
+        model = names["play_round"](t, model, mask, sent)
+        assert np.isfinite(model).all() and ((model == before).all() or t not in (3, 4))
+    assert 3 < model[0] < 11 and 11 in asked
 
 
 def test_a_method_that_no_server_can_run_is_said_to_be_for_simulation() -> None:
@@ -58,7 +62,7 @@ def test_a_method_that_no_server_can_run_is_said_to_be_for_simulation() -> None:
     only = replace(
         advice, trial=replace(advice.trial, candidates=candidates_of(["scaffold", "mifa"]))
     )
-    assert "in simulation only" in deployment(only, None)[1]
+    assert "in simulation only" in deployment(only, Path("advice"))[1]
 
 
 def test_the_files(tmp_path: Path) -> None:

@@ -52,7 +52,9 @@ def finished(campaign: Campaign, score: Scores, scoring: Any = None) -> Campaign
         config = {**run.configuration.describe(), "settings": dict(run.settings)}
         config.update(data_sha256=None, scoring=scoring)
         (run.folder / "config.json").write_text(json.dumps(config))
-        (run.folder / "summary.json").write_text(json.dumps({"final": final}))
+        (run.folder / "summary.json").write_text(
+            json.dumps({"final": final, "mean_of_last_10_percent": final})
+        )
         cells = ["nan" if value is None else repr(value)] * len(columns)
         lines = [",".join(["round", *columns]), ",".join(["4", *cells])]
         (run.folder / "metrics.csv").write_text("\n".join(lines) + "\n")

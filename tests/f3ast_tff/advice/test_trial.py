@@ -136,7 +136,7 @@ def test_a_large_log_lends_a_part_of_its_clients_and_rounds(
     def simulated(availability: np.ndarray, clients_per_round: int, **_: Any) -> SimpleNamespace:
         seen.append((availability.shape, clients_per_round))
         row = {"round": 10, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     masks = np.ones((100, 2000), bool)
@@ -162,7 +162,7 @@ def test_shares_decide_how_much_data_a_client_has(monkeypatch: pytest.MonkeyPatc
         tasks.append(task)
         assert settings["client_share"] == "examples"
         row = {"test_sample_accuracy": 0.5, "test_sample_loss": 1.0}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     p = np.array([0.1, 0.2, 0.3, 0.4])
@@ -191,8 +191,8 @@ def test_a_run_that_diverged_scores_0(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def simulated(algorithm: str, seed: int, **settings: Any) -> SimpleNamespace:
         accuracy, loss = (0.10, np.nan) if algorithm == "fedavg" else (0.09 + seed / 1e3, 2.0)
-        row = {"test_user_accuracy": accuracy, "test_user_loss": loss}
-        return SimpleNamespace(metrics=pd.DataFrame([row]))
+        row = {"round": 500, "test_user_accuracy": accuracy, "test_user_loss": loss}
+        return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
     monkeypatch.setattr("f3ast_tff.advice.trial.simulate", simulated)
     found = trial(np.ones((4, 12), bool), 2, ["fedavg", "f3ast"], draws=2)

@@ -75,7 +75,7 @@ def test_a_finished_run_takes_about_the_disk_that_was_said(
     run_experiment(run.configuration, run.configuration.folder)
     files = [path for path in (tmp_path / "a").rglob("*") if path.is_file()]
     held = sum(path.stat().st_size for path in files)
-    cost, seconds = measure(run.order, share=1.0)
+    cost, seconds = measure(run.order, share=1.0, folder=str(tmp_path))
     assert held / 1.5 <= cost.disk(run, checkpoints=1) <= 1.5 * held
     assert 0 < cost.round < 0.5 and 0 < cost.evaluation < 0.5 and cost.evaluation < seconds < 60
     assert cost.memory_mib > 100 and cost.bytes[0] > 1000

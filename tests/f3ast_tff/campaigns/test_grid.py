@@ -182,6 +182,7 @@ def test_a_file_may_stand_for_another(write_grid: WriteGrid) -> None:
 
 WRONG = {
     "not_toml": ("[grid\n", ["is not TOML"]),
+    "too_large": (f"[settings]\nclient_lr = {'1' * 400}", ["client_lr = 1", "must be finite"]),
     "plugins_text": ('plugins = "first.py"\n', ["plugins = 'first.py': must be a list"]),
     "no_plugin": ('plugins = ["none.py"]\n', ["mine.toml: plugin = ", "none.py: not found"]),
     "unknown_table": ("[gird]\n", ["gird = {}", "must be one of about, plugins, settings"]),

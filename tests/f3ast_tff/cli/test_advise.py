@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from f3ast_tff.advice.trial import candidates_of, study_rates
+from f3ast_tff.cli.advise import main as advise_command
 from f3ast_tff.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice is written into the current folder."""
+    monkeypatch.chdir(tmp_path)
+
 
 ROOT = Path(__file__).resolve().parents[3]
 LOG = str(ROOT / "examples/online.csv")
@@ -43,7 +55,7 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ([LOG, "--no-trial", "--rounds=5"], "--rounds=5: does not apply with --no-trial"),
         ([LOG, "--no-trial", "--draws=7"], "--draws=7: does not apply with --no-trial"),
         ([LOG, "--shares=gone.csv"], "--shares=gone.csv: cannot be read"),
-        ([LOG, "--no-trial", "--out=/proc/x"], "--out=/proc/x: cannot be written: "),
+        ([LOG, "--no-trial", "--out=/proc/x"], "--out=/proc/x: cannot write: "),
         ([LOG, "--methods=fedavg"], "--methods=fedavg: must be two or more"),
         ([LOG, "--methods=x"], "--methods=x: algorithm x must be one of "),
         ([LOG, "--task=synthetic", "--rounds=0", "--draws=2"], "--rounds=0: must be at least 1"),
@@ -114,6 +126,30 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     assert ": 2 clients, 3 rounds" in out and "no verdict: 5 draws are needed" in out
     command = " ".join(out.replace("\\", "").split())
     assert f"--table_file={log} --task=file --data_file={data}" in command
+
+
+def test_the_printed_code_reads_what_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["f3ast-tff", "advise", LOG, "--no-trial", "--out=my 'advice'"]) == 0
+    code, _, said = capsys.readouterr().out.partition("Deploy it\n")[2].rpartition("\n\n")
+    assert said == "my 'advice': clients.csv, page.txt and neglect.png are written\n"
+    names: dict[str, Any] = {}
+    exec(code.partition("# Or in Flower")[0], names)
+    model = np.zeros(2)
+    for available in (np.zeros(40, bool), np.ones(40, bool)):
+        model = names["play_round"](1, model, available, lambda model, ids: {})
+    assert model.tolist() == [0, 0] and len(names["clients"]) == 40
+
+
+def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        advise_command(["advise", LOG, "--no-trial"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_and_data_of_other_clients_are_refused(
@@ -359,7 +395,7 @@ def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
 
 def _scored() -> SimpleNamespace:
     row = {"round": 2, "test_user_accuracy": 0.5, "test_user_loss": 1.0}
-    return SimpleNamespace(metrics=pd.DataFrame([row]))
+    return SimpleNamespace(metrics=pd.DataFrame([row]), summary={})
 
 
 def test_a_client_that_appears_on_the_second_day_is_said_to_be_away_before(

@@ -83,6 +83,8 @@ class Everybody(BaseStrategy):
 @register("algorithm", "everybody", about="asks clients that are away")
 @dataclass(frozen=True)
 class EverybodyConfig(AlgorithmConfig):
+    aggregation = "mean"
+
     def build(self, world):
         return Everybody()
 """

@@ -56,6 +56,7 @@ def test_from_nothing_to_a_picture_and_finished_at_once(
         (["--rounds=3"], "rounds"),
         (["--processes=0"], "--processes=0: must be at least 1"),
         (["here"], "here"),
+        (["--out=a_file"], "--out=a_file: cannot write: File exists"),
     ],
 )
 def test_refused(
@@ -66,9 +67,10 @@ def test_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a_file").touch()
     assert main(["f3ast-tff", "demo", *words]) == 2
     assert message in capsys.readouterr().err
-    assert not any(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

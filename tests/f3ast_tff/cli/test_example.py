@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -46,6 +47,15 @@ def test_one_is_written_with_commands_that_use_it_here(
     assert any(name in line for line in commands)
     for words in map(shlex.split, commands):
         assert words[0] in ("python", "pip", "sbatch") or words[1] in COMMANDS
+
+
+def test_a_pipe_of_the_name_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("mine.toml")
+    assert main(["f3ast-tff", "example", "mine.toml"]) == 2
+    assert "a file of this name, but not this one, is here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_no_name_of_a_log_does(tmp_path: Path, capsys: pytest.CaptureFixture[str
     rows = [f"{REVERSED}{k},{hour},{hour + 6}" for k in range(8) for hour in range(k, 90, 9)]
     log.write_text("\n".join(["device,start,end", *rows]))
     words = [str(log), "--clients_per_round=2", "--no-trial", "--round_seconds=1"]
+    words.append(f"--out={tmp_path / 'advice'}")
     assert "?abc?3" in said(["advise", *words], capsys)
     words = ["--availability=table", f"--table_file={log}", f"--plot={tmp_path / REVERSED}.png"]
     assert "?abc?.png" in said(["availability", *words, "--table_round_seconds=1"], capsys)

@@ -150,7 +150,7 @@ def test_a_mask_says_what_is_for_testing() -> None:
 
 
 def test_a_share_of_each_client_is_for_testing() -> None:
-    """Sizes 1, 2, 10, 40 at 0.25 give 0 (one is kept), round(0.5) = 0, round(2.5) = 2 and 10."""
+    """Sizes 1, 2, 10, 40 at 0.25 give 0 (one is kept), 1 at least, round(2.5) = 2 and 10."""
     sizes = np.array([1, 2, 10, 40])
     clients = np.random.default_rng(0).permutation(np.repeat(np.arange(4), sizes))
     features = np.arange(len(clients))[:, None]
@@ -160,9 +160,10 @@ def test_a_share_of_each_client_is_for_testing() -> None:
         return FederatedData.from_arrays(features, labels, clients, test=fraction, seed=seed)
 
     data = split(0)
-    assert data.train.sizes.tolist() == [1, 2, 8, 30]
-    assert data.test.sizes.tolist() == [2, 10]
-    assert data.test.names is not None and data.test.names.tolist() == ["2", "3"]
+    assert data.train.sizes.tolist() == [1, 1, 8, 30]
+    assert data.test.sizes.tolist() == [1, 2, 10]
+    assert data.test.names is not None and data.test.names.tolist() == ["1", "2", "3"]
+    assert data.scored_clients() == (3, 4)
     everything = np.concatenate([data.train.features, data.test.features])
     assert sorted(everything.ravel().tolist()) == list(range(len(clients)))
     for part in (data.train, data.test):
@@ -212,7 +213,7 @@ NAN = np.where(np.arange(6)[:, None] == 4, np.nan, FEATURES)
         ({"clients": CLIENTS[:, None]}, "clients must be integers or texts"),
         ({"test": 0.0}, "test 0.0: must be above 0 and below 1"),
         ({"test": 1}, "test 1: must be above 0 and below 1"),
-        ({"test": 0.1}, "no client has enough examples"),
+        ({"clients": np.arange(6), "test": 0.1}, "no client has enough examples"),
         ({"test": CLIENTS}, r"test must be bool \[6\], not int64"),
         ({"test": np.ones(5, bool)}, r"test must be bool \[6\], not bool \[5\]"),
         ({"test": np.ones(6, bool)}, "there must be training and test examples"),

@@ -40,8 +40,9 @@ def test_the_draw_is_the_seeds() -> None:
 def test_a_client_keeps_an_example() -> None:
     kept, tested = with_own_test(examples(2, 3), 0.99, seed=0)
     assert kept.sizes.tolist() == [1, 1] and tested.sizes.tolist() == [1, 2]
+    assert with_own_test(examples(2, 4, 1), 0.01, seed=0)[1].sizes.tolist() == [1, 1, 0]
     with pytest.raises(ParameterError, match="own_test = 0.1: no client has enough"):
-        with_own_test(examples(1, 4), 0.1, seed=0)
+        with_own_test(examples(1, 0), 0.1, seed=0)
 
 
 def test_whose_the_test_examples_are() -> None:

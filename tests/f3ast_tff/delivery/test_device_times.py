@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.availability.trace import assign_devices
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.delivery import Bernoulli
+from f3ast_tff.delivery import Bernoulli, Late
 from f3ast_tff.delivery.device_speeds import read_speeds
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
@@ -87,6 +87,11 @@ def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
         ("a.csv", "", "line 1 must be device,computation,communication"),
         ("a.csv", "device,a,b\n", "line 1 must be device,computation,communication"),
         ("a.csv", "device,computation,communication\nx,1\n", "line 2: must be a device and two"),
+        (
+            "a.json",
+            f'{{"x": {{"computation": {"1" * 400}, "communication": 1}}}}',
+            "'x': speed 111.*1 must be a number",
+        ),
         ("a.csv", "device,computation,communication\nx,1,0\n", "'x': speed '0' must be"),
         ("a.csv", "device,computation,communication\nx,1,inf\n", "speed 'inf' must be"),
         ("a.txt", "", "must end in .json, .csv or .pkl"),
@@ -110,4 +115,8 @@ def test_speeds_are_shared_out_by_draws_of_their_own(tmp_path: Path) -> None:
     found = Bernoulli(**given).build(world(np.ones(n, int), seed=7))
     device_of = np.round(found.typical(np.arange(n)) / 0.003).astype(int) - 1
     assert sorted(device_of) == list(range(n))
+    of_clients = found.of_clients()
+    np.testing.assert_array_equal(of_clients["client_device"], device_of)
+    np.testing.assert_array_equal(of_clients["client_seconds"], found.typical(np.arange(n)))
+    assert Late(late_by="fixed").build(world(np.ones(n, int))).of_clients() == {}
     assert not np.array_equal(device_of, assign_devices(n, n, 7, "balanced"))

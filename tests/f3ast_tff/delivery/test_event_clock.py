@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Asynchronous
 from f3ast_tff.delivery.event_clock import EventClock, Played
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
@@ -235,3 +236,26 @@ def test_periods_do_not_drift() -> None:
     for process_round in range(1, 1000):
         assert times.round_at(at) == process_round
         at += 0.1
+
+
+def test_nobody_is_asked_for_a_choice_among_nobody() -> None:
+    """Client 0 works for 100 s; client 1 comes at 50 s and is asked by the request of that period.
+
+    Request 0 is of 0 s and one further request of each period's start, so client 1's has number 50.
+    """
+    asked: list[tuple[int, int]] = []
+
+    def choose(free: np.ndarray, most: int, request: int) -> np.ndarray:
+        asked.append((request, int(free.sum())))
+        return np.flatnonzero(free)
+
+    of = clock([100, 1], *["10"] * 50, "11", async_buffer=1)
+    played = of.play(1, 5, choose)
+    assert (of.seconds, played.asked.tolist()) == (51.0, [0, 1])
+    assert asked == [(0, 1), (50, 1)]
+
+
+def test_work_of_more_than_a_million_periods_is_refused() -> None:
+    """Looking at each period for free clients would take minutes per round, or for ever."""
+    with pytest.raises(ParameterError, match="client 1 of round 1 works for 2e[+]06 periods"):
+        clock([1, 20], async_period_seconds=1e-5).play(1, 5, lowest)

@@ -13,8 +13,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricR
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff import F3AST, advise
-from f3ast_tff.advice.deploy import deployment, write_files
+from f3ast_tff import F3AST
 from f3ast_tff.flower import AvailabilityStrategy
 from f3ast_tff.flower.replies import mean_metrics, metric, models_of
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
@@ -179,20 +178,3 @@ def test_a_node_whose_client_is_no_id_is_left_out(told: Any) -> None:
     grid = InProcessGrid(app_of(unit, tell), 4, {})
     strategy = AvailabilityStrategy(F3AST.start(np.full(4, 0.25), 4), 4, 4, answer_seconds=0.3)
     assert (run(grid, strategy) > 0).tolist() == [True, True, True, False]
-
-
-def test_the_code_that_advice_prints_starts_a_federation(tmp_path: Any) -> None:
-    """Fifty rounds of it, with clients that come and go as in the log."""
-    from f3ast_tff.availability import Table
-
-    masks = np.random.default_rng(0).random((50, 4)) < [0.3, 0.5, 0.7, 0.9]
-    advice = advise(masks, ks=[2])
-    write_files(advice, tmp_path / "advice", "")
-    start, _, flower, _ = "\n".join(deployment(advice, tmp_path / "advice")[1:]).split("\n\n")
-    flower = flower.replace("server.npz", str(tmp_path / "server.npz"))
-    names: dict[str, Any] = {}
-    exec(f"{start}\n{flower}", names)
-    names["flower"]._availability = Table(masks)
-    grid = InProcessGrid(app_of(lambda k, t: 0.1 * unit(k, t)), 4, {})
-    moved = run(grid, names["flower"], 50)
-    assert (moved > 0.5).all()

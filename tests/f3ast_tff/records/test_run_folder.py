@@ -98,7 +98,13 @@ def test_a_refused_folder_can_be_opened_by_its_owner(tmp_path: Path) -> None:
     del caught
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[]", "null", '{"settings": 3}', "\x00"])
+DEEP = '{"a":' * 10**5 + "1" + "}" * 10**5
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{", "{}", "[]", "null", '{"settings": 3}', '{"settings": {"logger": 3}}', DEEP, "\x00"],
+)
 def test_a_config_of_something_else_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(RunFolderError, match=r"config\.json"):

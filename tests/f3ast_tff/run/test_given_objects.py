@@ -24,6 +24,7 @@ from f3ast_tff.availability import (
     UniformK,
 )
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods import BaseStrategy, Round
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
@@ -246,3 +247,22 @@ def test_a_table_is_copied_as_itself() -> None:
 def test_k_is_given_once() -> None:
     with pytest.raises(ParameterError, match="clients_per_round = 7: must not be given with cons"):
         configured(constraint=5, clients_per_round=7)
+
+
+def test_a_strategy_that_only_selects_says_that_its_aggregate_is_a_sum(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Selects(BaseStrategy):
+        def select(self, now: Round) -> np.ndarray:
+            return now.constraint.admit(np.flatnonzero(now.available))
+
+    class Mean(Selects):
+        aggregation = "mean"
+
+    said = "Selects: each update weighs 1, and the step is their sum"
+    simulate(algorithm=Selects(), engine="host", rounds=1)
+    assert said in caplog.text
+    caplog.clear()
+    simulate(algorithm=Mean(), engine="host", rounds=1)
+    simulate(algorithm=Selects(), aggregation="mean", engine="host", rounds=1)
+    assert "each update weighs 1" not in caplog.text

@@ -121,6 +121,7 @@ OTHER_VALUE: dict[str, Any] = {
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
 # (tests/datasets/test_synthetic.py); and another run (tests/f3ast_tff/run/test_initial_weights.py).
 ELSEWHERE = {
+    "method_name",
     "output_dir",
     "run_name",
     "logger",

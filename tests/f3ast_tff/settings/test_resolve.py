@@ -93,6 +93,7 @@ def test_names_are_matched_without_regard_to_case() -> None:
 def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
     configuration = resolve({})
     assert set(configuration.settings) - set(configuration.identity) == {
+        "method_name",
         "output_dir",
         "run_name",
         "checkpoint_every",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.engines.host.softmax import mean_gradient, with_one
 from f3ast_tff.settings.resolve import resolve
 
+# Clients of round 1, see GIVEN.
+ASKED = (4, 5, 6)
 GIVEN: dict[str, Any] = {"clients_per_round": 3, "num_clients": 8, "rounds": 4, "eval_every": 1}
 SHAPES = [(60, 10), (10,)]
 
@@ -149,11 +152,33 @@ def _in_place(weights: Any, examples: Any, work: Any) -> Trained:
 
 
 def _by_force(weights: Any, examples: Any, work: Any) -> Trained:
-    whole = examples.features
-    while whole.base is not None:
-        whole = whole.base
-    whole[:] += 1
+    examples.features.flags.writeable = True
+    examples.features[:] += 1
     return Trained(weights, 0.0)
+
+
+def _labels_of_all(weights: Any, examples: Any, work: Any) -> Trained:
+    """As PyTorch's `from_numpy` does, it writes through the address of a read-only array."""
+    if work.client == max(ASKED):
+        address = examples.labels.__array_interface__["data"][0]
+        ctypes.memset(address, 0, examples.labels.nbytes)
+    return Trained(weights, 0.0)
+
+
+def _huge_loss(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained(weights, 10**400)
+
+
+def _huge_weight(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained([10**400, weights[1]], 0.0)
+
+
+def _text_loss(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained(weights, "0.5")  # type: ignore[arg-type]
+
+
+def _objects(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained([object(), None], 0.0)  # type: ignore[list-item]
 
 
 def _raises(weights: Any, examples: Any, work: Any) -> Trained:
@@ -170,6 +195,11 @@ def _raises(weights: Any, examples: Any, work: Any) -> Trained:
         (_nothing, r"returned NoneType: must be Trained\(weights, loss\)"),
         (_in_place, "raised ValueError: assignment destination is read-only"),
         (_by_force, "changed its arguments"),
+        (_labels_of_all, "changed its arguments"),
+        (_huge_loss, r"returned Trained: must be Trained\(weights, loss\)"),
+        (_huge_weight, r"returned array 0 of object: must be of real numbers"),
+        (_text_loss, r"returned Trained: must be"),
+        (_objects, r"returned array 0 of object: must be of real numbers"),
         (_raises, "raised RuntimeError: out of battery"),
     ],
 )
@@ -286,9 +316,44 @@ def test_weights_in_bfloat16_are_real_numbers() -> None:
         np.testing.assert_allclose(weight, np.full(weight.shape, 4, np.float32), rtol=1e-6)
 
 
+def test_what_predict_writes_changes_no_score() -> None:
+    """Nor do the labels that a loss is handed, and the weights of the model for use."""
+
+    def writes(weights: Any, features: np.ndarray) -> np.ndarray:
+        features *= 2
+        return predict(weights, features / 2)
+
+    def score(outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        labels[:] = 0
+        return np.zeros(len(labels))
+
+    ours = simulate(model=MODEL, **GIVEN)
+    model = TrainingFunction(initial, sgd, writes, convex=True, scores={"mine": score})
+    found = simulate(model=model, **GIVEN)
+    for column in ("test_sample_loss", "test_user_accuracy"):
+        np.testing.assert_allclose(found.metrics[column], ours.metrics[column], rtol=1e-5)
+    some = np.ones((2, 60), np.float32)
+    first, again = (found.trained.outputs(some) for _ in "ab")
+    np.testing.assert_array_equal(first, again)
+    assert (some == 1).all()
+
+
+@pytest.mark.parametrize("value", [None, "x", np.array([[None] * 10])])
+def test_scores_that_are_no_numbers_are_named(value: Any) -> None:
+    def nothing(weights: Any, features: np.ndarray) -> Any:
+        return np.repeat(value, len(features), axis=0) if np.ndim(value) else value
+
+    with pytest.raises(
+        ComponentError, match=r"nothing returned (object|<U1): must be real numbers"
+    ):
+        simulate(model=TrainingFunction(initial, sgd, nothing), **GIVEN)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
+        (lambda seed: None, "initial returned NoneType: must return arrays"),
+        (lambda seed: [10**400], "array 0 of initial must be of finite floating"),
         (lambda seed: [], "initial must return arrays"),
         (lambda seed: [np.zeros(3, complex)], "array 0 of initial must be .*, not complex128"),
         (lambda seed: [np.zeros(3, "V2")], r"array 0 of initial must be .*, not \|V2"),
