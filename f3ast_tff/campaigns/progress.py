@@ -26,7 +26,7 @@ from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of, read_json
 from f3ast_tff.files.messages import printable
-from f3ast_tff.files.progress import duration, say, terminal_bar
+from f3ast_tff.files.progress import LINE_EVERY_S, duration, say, terminal_bar
 from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.results import SEALED, SUMMARY
 from f3ast_tff.records.run_folder import read_config
@@ -189,7 +189,6 @@ def _of_folder(run: PlannedRun) -> dict[str, Any]:
     }
 
 
-_LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2
 
 
@@ -213,7 +212,7 @@ class CampaignProgress:
     def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
         """Shows counts of runs and rounds done, but seldom unless `now`."""
         clock = time.monotonic()
-        every = _LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
+        every = LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
         if not now and clock - self._shown < every:
             return
         self._shown = clock

@@ -41,6 +41,8 @@ _LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)]*)?\)")
 _PARAMETERS = re.compile(r"<!-- parameters: (\w+) ([\w ]+) -->")
 _PICTURES = "<!-- pictures of all availability processes -->"
 _THUMBNAILS = "<!-- thumbnails of all availability processes -->"
+# A page of wide tables has no list of its headings at the right.
+_WIDE = "---\nhide:\n  - toc\n---\n\n"
 # A picture with a form for dark pages, as GitHub takes it.
 _TWO_FORMS = re.compile(
     r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">'
@@ -138,7 +140,8 @@ def _page(uri: str, markdown: str) -> str:
         return f"]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{found[2] or ''})"
 
     markdown = _TWO_FORMS.sub(r"![\3](\2#only-light) ![\3](\1#only-dark)", markdown)
-    return _LINK.sub(link, markdown)
+    markdown = _LINK.sub(link, markdown)
+    return _WIDE + markdown if uri.startswith("kept/") else markdown
 
 
 def _cards(rows: str) -> str:
