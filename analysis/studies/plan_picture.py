@@ -39,7 +39,7 @@ def draw_verdicts(rows: pd.DataFrame, path: Path) -> None:
             ends = [row["low"], row["high"]]
             panel.plot(ends, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
             panel.plot([row["mean"]], [place], color=colour, marker="o", markersize=5)
-        panel.set_title(f"{score.replace('_', ' ')}, {at}", fontsize="medium")
+        panel.set_title(f"{str(score).replace('_', ' ')}, {at}", fontsize="medium")
         panel.set_xlabel("difference")
         plain(panel)
     axes[0].set_yticks(range(len(order)), [literal(name) for name in order], fontsize=9)
