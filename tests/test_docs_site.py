@@ -20,10 +20,10 @@ def test_symbols_of_one_meaning_and_all_words_are_there() -> None:
 def test_a_word_is_explained_once_and_neither_in_code_nor_in_links() -> None:
     page = (
         "# A cohort\n\n`cohort` [a cohort](x.md) <!-- cohort --> The cohort, of a cohort.\n"
-        "It draws 8 draws.\n\n```\ncohort\n```\n"
+        "It draws 8\ndraws.\n\n```\ncohort\n```\n"
     )
     shown = glossary.explained(page, "kept/a/page.md", TERMS)
     found = re.findall(r'<a class="term" href="([^"]*)" title="[^"]+">([^<]*)</a>', shown)
     assert found == [("../../symbols.html#words", word) for word in ("cohort", "draws")]
     assert re.sub(r"</?a[^>]*>", "", shown) == page
-    assert "The <a" in shown and "8 <a" in shown
+    assert "The <a" in shown and "8\n<a" in shown

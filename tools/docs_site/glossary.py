@@ -57,7 +57,8 @@ def read(page: str) -> Glossary:
     rows = {row["term"]: row["meaning"] for row in _ROW.finditer(words) if row["term"] != "word"}
     return Glossary(
         {name: said[0] for name, said in meanings.items() if len(said) == 1},
-        {_FORMS[term]: _plain(meaning) for term, meaning in rows.items()},
+        # A line may end within a term.
+        {_FORMS[term].replace(" ", r"\s"): _plain(meaning) for term, meaning in rows.items()},
     )
 
 
