@@ -178,6 +178,7 @@ def test_the_commands_of_the_front_page_run(
         "try",
         "example",
         "advise",
+        "compare",
     ]
     said = []
     for words in commands:

@@ -17,10 +17,10 @@ from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.judge import Claim, Verdict, judge
 from f3ast_tff.analysis.compare.leads import over_time
 from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.plan import read_plan
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.analysis.leaderboard.boards import Board, Method, Study, read_boards
-from f3ast_tff.analysis.studies.plan import read_plan
 from f3ast_tff.analysis.study_runs import SHARE
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.campaigns.study_folders import STUDIES

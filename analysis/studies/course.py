@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.compare.pairs import paired
+from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept
 from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import add_legend, plain, save
@@ -27,7 +28,6 @@ from f3ast_tff.analysis.line_styles import Look, literal
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
-from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,

@@ -38,9 +38,9 @@ from f3ast_tff.analysis.compare.judge import (
 from f3ast_tff.analysis.compare.leads import log_times
 from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired
+from f3ast_tff.analysis.compare.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
-from f3ast_tff.analysis.studies.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.studies.plan_picture import draw_verdicts
 from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv

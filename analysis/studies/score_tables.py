@@ -17,6 +17,7 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
+from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept, Pair, summarised
 from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, at
 from f3ast_tff.analysis.method_names import display_of
@@ -24,7 +25,6 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
-from f3ast_tff.analysis.studies.plan import read_plan, reading_note
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,

@@ -37,7 +37,7 @@ class GridFile:
         grid: Lists of values, or a range such as `"0-9"`, by setting; every combination is run.
         variants: Tables of settings; the grid is run with each table. `name` is a label.
         plugins: Plug-ins of the runs: files, whose paths are relative to this one, or modules.
-        plan: Questions that were fixed for the runs; `f3ast_tff.analysis.studies.plan` reads them.
+        plan: Questions that were fixed for the runs; `f3ast_tff.analysis.compare.plan` reads them.
         value: Tables of settings with a value or a list of values. Runs that match the first table
             are executed first, then runs that match the second, and so on, then all other runs.
     """

@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "tables, figures and verdicts from a folder of runs",
     "compare": "a table and a picture of a folder of runs",
     "example": "writes an example file into this folder, or lists them",
+    "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
     "leaderboard": "kept methods of each task and regime in order, and your own among them",
     "export": "a folder of runs as one table, CSV or parquet",

@@ -50,7 +50,7 @@ from f3ast_tff.settings.flags import UsageError, help_topic, wants_help
 # What a run needs is imported later, so that a wrong flag is refused at once.
 if TYPE_CHECKING:
     from f3ast_tff.records.metrics import Row
-    from f3ast_tff.run.run_result import RunResult
+    from f3ast_tff.run.round_loop import RunResult
     from f3ast_tff.settings.configuration import Configuration
 
 # Limit on the runs of a command, which are all resolved before the first starts.

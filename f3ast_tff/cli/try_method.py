@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,23 @@ def _own_method(registry: Registry, source: str) -> str:
     return names[0]
 
 
+def _warn(registry: Registry) -> None:
+    """Says which quick properties a component of the plug-in lacks."""
+    from f3ast_tff.conformance.case import Case
+    from f3ast_tff.conformance.table import KINDS as TESTED
+    from f3ast_tff.conformance.table import findings
+
+    for each in registry.plugins[0].components:
+        if each.kind not in TESTED:
+            continue
+        with tempfile.TemporaryDirectory() as folder, suppress(ParameterError):
+            # The small problem may lack a setting that the component needs.
+            case = Case(kind=each.kind, name=each.name, registry=registry, folder=Path(folder))
+            for found in findings(case, quick=True):
+                if found.holds is False:
+                    say(f"WARNING: {each.kind} {each.name}: {found.name} fails: {found.said}")
+
+
 def _try(
     plugins: Sequence[str],
     registry: Registry,
@@ -119,6 +138,7 @@ def _try(
     from f3ast_tff.campaigns.processes import default_processes
     from f3ast_tff.campaigns.runs import is_finished
 
+    _warn(registry)
     method = options.method or _own_method(registry, plugins[0])
     others = [each.strip() for each in options.against.split(",") if each.strip()]
     stem = Path(plugins[0]).stem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -14,11 +14,8 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.scores import ClientScores as ClientScores
-from f3ast_tff.engines.scores import ExampleScores as ExampleScores
-from f3ast_tff.methods.parts.buffers import mask_of, with_buffers
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.models.leaf_kinds import BUFFER, LeafKinds, kinds_of
+from f3ast_tff.models.leaves import BUFFER, LeafKinds, kinds_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
 
@@ -31,6 +28,91 @@ if TYPE_CHECKING:
 
 # Losses that a client can report, see `client_loss`.
 LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "training_loss")
+
+
+@dataclass(frozen=True)
+class ExampleScores:
+    """Sums over the labels of each example, padding excluded, each `float64 [n]`.
+
+    Attributes:
+        loss: Summed loss.
+        correct: Number of correct predictions; `None` if labels are values, not classes.
+        count: Number of labels: 1, or the characters of a sequence.
+        more: Sums of a model's own scores, by name.
+    """
+
+    loss: np.ndarray
+    correct: np.ndarray | None
+    count: np.ndarray
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> ExampleScores:
+        """Takes arrays by name: those of the attributes, all others are `more`."""
+        more = {n: each for n, each in arrays.items() if n not in ("loss", "correct", "count")}
+        return cls(arrays["loss"], arrays.get("correct"), arrays["count"], more)
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by name, see `of`."""
+        correct = {} if self.correct is None else {"correct": self.correct}
+        return {"loss": self.loss, **correct, "count": self.count, **self.more}
+
+
+@dataclass(frozen=True)
+class ClientScores:
+    """Sums over the labels of each client.
+
+    Attributes:
+        loss: Summed loss, `float64 [C]`.
+        correct: Summed correct predictions, `float64 [C]`; `None` if labels are values.
+        count: Number of labels (examples; in sequences, characters), `float64 [C]`; a client
+            without labels does not count.
+        more: Sums of a model's own scores by name, each `float64 [C]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.engines import ClientScores
+        >>> loss, correct, count = np.array([[3.0, 4.0], [9.0, 1.0], [10.0, 2.0]])
+        >>> scores = ClientScores(loss, correct, count)  # 9 of 10 right, and 1 of 2.
+        >>> round(scores.sample_mean(scores.correct), 3), scores.user_mean(scores.correct)
+        (0.833, 0.7)
+    """
+
+    loss: np.ndarray
+    correct: np.ndarray | None
+    count: np.ndarray
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of_examples(cls, scores: ExampleScores, sizes: np.ndarray) -> ClientScores:
+        """Sums the scores of examples, stored client by client, per client."""
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            return np.bincount(owner, values, len(sizes))
+
+        return cls(
+            loss=summed(scores.loss),
+            correct=None if scores.correct is None else summed(scores.correct),
+            count=summed(scores.count),
+            more={name: summed(values) for name, values in scores.more.items()},
+        )
+
+    @property
+    def sums(self) -> dict[str, np.ndarray]:
+        """The sums by the score's name: `accuracy` if labels are classes, `loss`, own scores."""
+        right = {} if self.correct is None else {"accuracy": self.correct}
+        return {**right, "loss": self.loss, **self.more}
+
+    def sample_mean(self, sums: np.ndarray) -> float:
+        """Returns the average over labels of one of `sums`."""
+        return float(sums.sum() / self.count.sum())
+
+    def user_mean(self, sums: np.ndarray) -> float:
+        """Returns the average over clients of each client's average (App. D.7, arXiv)."""
+        has = self.count > 0
+        return float(np.mean(sums[has] / self.count[has]))
 
 
 @dataclass(frozen=True)
@@ -163,7 +245,8 @@ class EngineParts:
     @cached_property
     def buffer_places(self) -> np.ndarray:
         """Coordinates of the buffers in the model as one vector, `int64 [num_buffers]`."""
-        return np.flatnonzero(mask_of(self._kinds.ranges(BUFFER), sum(self._kinds.sizes)))
+        ranges = self._kinds.ranges(BUFFER)
+        return np.concatenate([np.arange(0), *(np.arange(*places) for places in ranges)])
 
     @cached_property
     def _kinds(self) -> LeafKinds:
@@ -176,8 +259,11 @@ class EngineParts:
         return self.model.initial_weights(self.seed)
 
     def __post_init__(self) -> None:
-        ranges = self._kinds.ranges(BUFFER)
-        object.__setattr__(self, "aggregation", with_buffers(self.aggregation, ranges))
+        if ranges := self._kinds.ranges(BUFFER):
+            # Few models have buffers.
+            from f3ast_tff.methods.parts.buffers import with_buffers
+
+            object.__setattr__(self, "aggregation", with_buffers(self.aggregation, ranges))
         memory = self.aggregation.memory
         if self.p is None and memory is not None:
             name = self.aggregation.own_name

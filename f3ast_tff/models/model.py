@@ -28,7 +28,7 @@ class Model(Protocol):
 
     A method `leaf_names` may name the arrays of `initial_weights`, such as `head.bias`, for the
     setting `private`. An attribute `buffer_leaves`, names or numbers of such arrays, may say which
-    are buffers; see `f3ast_tff.models.leaf_kinds`.
+    are buffers; see `f3ast_tff.models.leaves`.
 
     Attributes:
         examples_at_once: Number of examples scored at once in evaluation; bounds memory.

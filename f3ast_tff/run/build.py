@@ -23,7 +23,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
-from f3ast_tff.models.leaf_kinds import PRIVATE, LeafKinds, kinds_of
+from f3ast_tff.models.leaves import PRIVATE, LeafKinds, kinds_of
 from f3ast_tff.optimizers.optimizer import for_clients
 from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of

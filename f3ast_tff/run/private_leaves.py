@@ -14,8 +14,7 @@ from f3ast_tff.datasets.task import OWN_MODELS_NEED, TaskConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory_rules import length_of
 from f3ast_tff.methods.parts.personal import Personal
-from f3ast_tff.models.leaf_kinds import PRIVATE, LeafKinds
-from f3ast_tff.models.leaf_names import names_of
+from f3ast_tff.models.leaves import PRIVATE, LeafKinds, names_of
 from f3ast_tff.settings.configuration import Settings
 
 _LOG = logging.getLogger("f3ast_tff.run")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,17 +44,45 @@ from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.delivering import outcome_for_strategy, troubles
 from f3ast_tff.run.experiment import Experiment, InTime
-from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.run.selecting import check_observes, read_only, state_of
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
+    from f3ast_tff.models import Model
     from f3ast_tff.run.in_flight import InFlight
     from f3ast_tff.run.on_arrival import OnArrival
+    from f3ast_tff.run.trained_model import TrainedModel
 
 _LOG = logging.getLogger("f3ast_tff.run")
 # Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Result of a run.
+
+    Attributes:
+        summary: Content of `summary.json` without its checksums.
+        rows: Metrics of the evaluated rounds.
+        selection: Content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`, `p`
+            (client shares, `float64 [N]`), and the strategy's last state, names prefixed by
+            `final_`.
+        finished_before: Whether the run had finished before, so that no round was executed.
+        not_added: Requested outputs that cannot be added to a finished run, see `add_outputs`.
+        trained: The trained model, if asked for.
+        model: The network, if asked for.
+        scoring: `Scoring.describe()`, if asked for the model and it brings a loss or scores.
+    """
+
+    summary: Mapping[str, Any]
+    rows: Sequence[Mapping[str, float]] = ()
+    selection: Mapping[str, np.ndarray] = field(default_factory=dict)
+    finished_before: bool = False
+    not_added: Sequence[str] = ()
+    trained: TrainedModel | None = None
+    model: Model | None = None
+    scoring: Mapping[str, Any] | None = None
 
 
 def _updates_of(experiment: Experiment) -> InTime | InFlight | OnArrival:

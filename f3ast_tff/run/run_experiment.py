@@ -19,7 +19,6 @@ from f3ast_tff.records.provenance import cores, provenance, versions_of, version
 from f3ast_tff.records.results import finished_summary, read_summary, without_seal
 from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
-from f3ast_tff.run.run_result import RunResult
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from f3ast_tff.core.federated_data import FederatedData
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
+    from f3ast_tff.run.round_loop import RunResult
 
 _LOG = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def run_experiment(
     # Imported here, because it imports all components.
     from f3ast_tff.records.metrics_loggers import metrics_loggers
     from f3ast_tff.run.build import Builder
-    from f3ast_tff.run.round_loop import train
+    from f3ast_tff.run.round_loop import RunResult, train
 
     settings = configuration.settings
     with ExitStack() as stack:

@@ -73,7 +73,7 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     (tmp_path / "clients.json").write_text(json.dumps(["b", "a", "a"] * 4))
     parts = {"availability_parts": "scarce,alternating,smartphones", "parts": PARTS}
     return {
-        "table": {"table_file": str(tmp_path / "table.csv")},
+        "table": {"table_file": str(tmp_path / "table.csv"), "table_columns": "ignore=other"},
         "trace": {"trace_file": str(tmp_path / "trace.json"), "trace_states": "one"},
         "product": parts,
         "mix": parts,

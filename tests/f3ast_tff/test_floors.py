@@ -18,7 +18,7 @@ FLOORS = (
     ("records",),
     ("run",),
     ("campaigns", "analysis"),
-    ("advice", "leaderboard", "flower", "pfl", "simulation", "comparison"),
+    ("advice", "conformance", "leaderboard", "flower", "pfl", "simulation", "comparison"),
     # The public names.
     ("f3ast_tff",),
     ("cli",),

@@ -31,8 +31,8 @@ from f3ast_tff.settings import REQUIRED, parameter
 SECONDS, PHONES = 300.0, "0.783"
 # User accuracy to reach.
 REACH = 0.6
-# Rounds of the synchronous runs.
-SYNCHRONOUS = "200"
+# What waits in the synchronous runs, by their number of rounds.
+WAITING = {"200": "synchronous", "280": "over-commitment"}
 _SPREAD = "device_example_spread"
 _END = Time(seconds=SECONDS)
 
@@ -119,7 +119,8 @@ def _until(seconds: float, group: Kept) -> Kept:
 def _name(group: Kept) -> str:
     name = display_of("algorithm", group.algorithm)
     name = {"FedVARP": "FedVARP (CA2FL)", "MIFA": "MIFA (ACE)", "Uniform": "FedAvg"}.get(name, name)
-    return f"{name}, synchronous" if group.setting("rounds") == SYNCHRONOUS else name
+    waiting = WAITING.get(group.setting("rounds"))
+    return name if waiting is None else f"{name}, {waiting}"
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.compare.plan import read_plan
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import load_runs
-from f3ast_tff.analysis.studies.plan import read_plan
 from f3ast_tff.analysis.studies.plan_verdicts import verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores, tidy_scores
 from f3ast_tff.cli.compare import main

@@ -71,7 +71,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("table3_small", 2 * 5 * 5 * 6),
         ("table3_small_f3ast", 2 * 5 * 5 * 3),
         ("table3_cifar100", 7 * 4 * 3),
-        ("table3_shakespeare", 5 * 5 * 2),
+        ("table3_shakespeare", 5 * 5 * 3),
         ("table3_part", 2 * 2 * 2 * 2),
         ("table3_part_f3ast", 2 * 2 * 2 * 2),
         ("table9", 3 * 2 * 3 * 12),

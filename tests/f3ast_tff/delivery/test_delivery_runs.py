@@ -17,8 +17,7 @@ from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.round_loop import train
-from f3ast_tff.run.run_result import RunResult
+from f3ast_tff.run.round_loop import RunResult, train
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import assert_same_results

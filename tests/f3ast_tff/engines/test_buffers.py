@@ -21,7 +21,7 @@ from f3ast_tff.engines.host.engine import HostEngine
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
-from f3ast_tff.models.leaf_kinds import BUFFER, PARAMETER, LeafKinds
+from f3ast_tff.models.leaves import BUFFER, PARAMETER, LeafKinds
 from f3ast_tff.optimizers import Optimizer, Sgd
 from f3ast_tff.optimizers.adaptive import Adam
 from tests.f3ast_tff.engines.two_biases import FUSED

@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import TrainingFunction
-from f3ast_tff.models.leaf_kinds import BUFFER, PARAMETER, PRIVATE, LeafKinds, kinds_of
+from f3ast_tff.models.leaves import BUFFER, PARAMETER, PRIVATE, LeafKinds, kinds_of
 
 NAMES = ("fc.weight", "bn1.weight", "bn1.running_mean", "bn1.running_var")
 WEIGHTS = [np.zeros(size) for size in (6, 2, 2, 2)]

@@ -23,8 +23,7 @@ from f3ast_tff.records.metrics_loggers import Callback, MetricsLogger
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.round_loop import train
-from f3ast_tff.run.run_result import RunResult
+from f3ast_tff.run.round_loop import RunResult, train
 from f3ast_tff.run.trained_model import TrainedModel
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 from tests.f3ast_tff.delivery.small_world import world

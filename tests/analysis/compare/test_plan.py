@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.times import BEST, Time, at
-from f3ast_tff.analysis.studies.kept_pages import commands
-from f3ast_tff.analysis.studies.plan import (
+from f3ast_tff.analysis.compare.plan import (
     ADDED,
     PLANNED,
     WITH_SCORES,
@@ -20,6 +17,9 @@ from f3ast_tff.analysis.studies.plan import (
     read_plan,
     reading_note,
 )
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.times import BEST, Time, at
+from f3ast_tff.analysis.studies.kept_pages import commands
 from f3ast_tff.campaigns.grid_file import built_in_campaigns
 from f3ast_tff.campaigns.study_folders import name_of
 

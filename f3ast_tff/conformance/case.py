@@ -1,0 +1,151 @@
+"""A component on a small problem, and what a property says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.experiment import Experiment
+from f3ast_tff.run.round_loop import RunResult
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.registry import Registry
+from f3ast_tff.settings.resolve import resolve
+
+# N, K and T of the small problem; few enough that one sees a round through.
+CLIENTS, COHORT, ROUNDS = 12, 3, 8
+_PROBLEM: Mapping[str, Any] = {"rounds": ROUNDS, "eval_every": 1, "seed": 3, "logger": "csv"}
+_SMALL: Mapping[str, Any] = {"num_clients": CLIENTS, "size_limit": 60}
+
+
+class NotDecided(Exception):
+    """A property cannot be decided for a component; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A component on the small problem.
+
+    Attributes:
+        kind: Kind of the component.
+        name: Its name.
+        registry: The components.
+        given: Further settings by name.
+        folder: An empty folder for runs.
+    """
+
+    kind: str
+    name: str
+    registry: Registry
+    folder: Path
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def configuration(self, **more: Any) -> Configuration:
+        """Returns the small problem with the component; `more` are further settings.
+
+        Raises:
+            ParameterError: If the component does not take one of them.
+        """
+        settings = {**_PROBLEM, self.kind: self.name, **self.given}
+        if settings.get("task", "synthetic") == "synthetic":
+            settings = {**_SMALL, **settings}
+        if "constraint" not in settings:
+            settings = {"clients_per_round": COHORT, **settings}
+        settings = {**settings, **more}
+        if "engine" in settings:
+            return resolve(settings, self.registry)
+        # The engine of a component without a form in NumPy is the next one.
+        try:
+            return resolve({**settings, "engine": "host"}, self.registry)
+        except ParameterError:
+            return resolve({**settings, "engine": "fused"}, self.registry)
+
+    def experiment(self, **more: Any) -> Experiment:
+        """Returns new parts of the small problem."""
+        return Builder(self.configuration(**more)).experiment()
+
+    def run(self, **more: Any) -> RunResult:
+        """Runs the small problem and returns its rows, selections and weights."""
+        return run_experiment(self.configuration(**more), with_model=True)
+
+    def stopped_run(self, rounds: int) -> RunResult:
+        """Runs it in a folder, is stopped after some rounds, and goes on."""
+        folder = self.folder / f"{self.kind}_{self.name}_{rounds}"
+        place = {"output_dir": str(folder.parent), "run_name": folder.name}
+        configuration = self.configuration(**place)
+        with suppress(Interrupted):
+            run_experiment(configuration, folder, stop=_StopsAfter(rounds))
+        return run_experiment(configuration, folder, with_model=True)
+
+
+class _StopsAfter:
+    """A `Stop` that is requested after some rounds; blocks have one, which is evaluated."""
+
+    def __init__(self, rounds: int) -> None:
+        self._left = rounds
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Returns a context that does nothing."""
+        return nullcontext()
+
+    def requested(self) -> bool:
+        """Returns whether the rounds are done."""
+        self._left -= 1
+        return self._left < 0
+
+
+def model_of(result: RunResult) -> np.ndarray:
+    """Returns the final weights of a run as one vector."""
+    assert result.trained is not None
+    return np.concatenate([np.ravel(weight) for weight in result.trained.weights])
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> float:
+    """Returns the distance of two models, relative to the longer one."""
+    longest = max(np.linalg.norm(a), np.linalg.norm(b), np.float64(1e-12))
+    return float(np.linalg.norm(a - b) / longest)
+
+
+# Returns the fault of a component in words; `None` if the property holds.
+Check = Callable[[Case], str | None]
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property that components of some kinds have.
+
+    Attributes:
+        name: Its name in a few words.
+        kinds: Kinds that have it.
+        about: What is compared, a sentence.
+        check: Says whether it holds.
+        quick: Whether it takes less than a second.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    about: str
+    check: Check
+    quick: bool = True
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a property says of a component.
+
+    Attributes:
+        name: Name of the property.
+        holds: Whether it holds; `None` if it was not decided.
+        said: The fault, or why it was not decided; empty if it holds.
+    """
+
+    name: str
+    holds: bool | None
+    said: str = ""

@@ -1,0 +1,103 @@
+"""Properties of availability processes, constraints and deliveries: functions of seed and round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.process import stationary_of
+from f3ast_tff.availability.round_clients import available_clients
+from f3ast_tff.conformance.case import Case, NotDecided
+from f3ast_tff.run.selecting import constraint_of
+
+_ROUNDS = 12
+# Rounds and blocks for long-run shares, and the standard errors that a share may be off.
+_MANY, _BLOCKS, _ERRORS, _LEAST = 2000, 20, 6.0, 0.02
+
+
+def function_of_the_round(case: Case) -> str | None:
+    """A round asked for alone has the result that it has after the rounds before."""
+    in_order, alone = (_ask(case) for _ in range(2))
+    found = {t: _copied(in_order(t)) for t in range(1, _ROUNDS + 1)}
+    for t in reversed(found):
+        if not _same(found[t], _copied(alone(t))):
+            return (
+                f"round {t} asked for first is another than round {t} after rounds 1 to {t - 1}: "
+                "it must be a function of seed and round alone, so that a run can be resumed"
+            )
+    if not _same(found[_ROUNDS], _copied(in_order(_ROUNDS))):
+        return f"round {_ROUNDS} asked for twice has two results"
+    return None
+
+
+def masks_are_handed_over(case: Case) -> str | None:
+    """What a caller does with a mask, and the next round, change no mask."""
+    parts = case.experiment()
+    process: Any = parts.availability
+    kept = process.mask(2)
+    before = kept.copy()
+    process.mask(3)
+    if not np.array_equal(kept, before):
+        return "the mask of round 2 changed when round 3 was asked for: return a new array"
+    if kept.flags.writeable:
+        kept[:] = ~kept
+        if not np.array_equal(process.mask(2), before):
+            return "a caller that writes into the mask of round 2 changes it: return a new array"
+    return None
+
+
+def shares_are_stationary(case: Case) -> str | None:
+    """Over 2000 rounds each client is there for the share that `stationary` says."""
+    parts = case.experiment()
+    process: Any = parts.availability
+    said = stationary_of(process)
+    if said is None:
+        raise NotDecided("it does not say its long-run shares (stationary)")
+    if hasattr(process, "present"):
+        raise NotDecided("its clients join and leave")
+    n = parts.num_clients
+    masks = np.array([available_clients(process, n, t + 1) for t in range(_MANY)])
+    blocks = masks.reshape(_BLOCKS, -1, n).mean(axis=1)
+    error = blocks.std(axis=0, ddof=1) / np.sqrt(_BLOCKS)
+    off = np.abs(blocks.mean(axis=0) - said)
+    worst = int(np.argmax(off - _ERRORS * error))
+    if off[worst] > max(_ERRORS * error[worst], _LEAST):
+        return (
+            f"client {worst} is there {blocks[:, worst].mean():.3f} of {_MANY} rounds, "
+            f"stationary says {said[worst]:.3f}"
+        )
+    return None
+
+
+def _ask(case: Case) -> Callable[[int], Any]:
+    """Returns the function of the round of a new component."""
+    parts = case.experiment()
+    n = parts.num_clients
+    if case.kind == "availability":
+        return lambda t: available_clients(parts.availability, n, t)
+    if case.kind == "constraint":
+        return lambda t: constraint_of(parts.constraint, t)
+    return lambda t: parts.delivery.arrivals(t, np.arange(0, n, 2))
+
+
+def _copied(found: Any) -> Any:
+    if isinstance(found, np.ndarray):
+        return found.copy()
+    if is_dataclass(found):
+        return [_copied(getattr(found, each.name)) for each in fields(found)]
+    return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(np.array_equal(a, b, equal_nan=True))
+    # Functions and the like are not compared.
+    return bool(a == b) if isinstance(a, (int, str, type(None))) else True

@@ -1,0 +1,143 @@
+"""The table of properties, and its row for one component."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from f3ast_tff.conformance import aggregations, processes, runs, strategies
+from f3ast_tff.conformance.case import Case, Finding, NotDecided, Property
+from f3ast_tff.core.errors import (
+    ComponentError,
+    DataError,
+    EngineError,
+    ParameterError,
+    PluginError,
+)
+from f3ast_tff.files.plugin_errors import plugins_named
+
+_ALGORITHM, _AGGREGATION = ("algorithm",), ("aggregation",)
+_PROCESSES = ("availability", "constraint", "delivery")
+_OF_ROUNDS = (*_ALGORITHM, *_AGGREGATION, *_PROCESSES)
+_ALL = (*_OF_ROUNDS, "task", "model", "client_optimizer", "server_optimizer")
+
+PROPERTIES = (
+    Property(
+        "same seed, same choice",
+        _ALGORITHM,
+        "Two strategies of one seed choose the same clients with the same weights.",
+        strategies.same_seed_same_choice,
+    ),
+    Property(
+        "select moves no state",
+        _ALGORITHM,
+        "Asked twice in each round, `select` chooses, and goes on, as if asked once.",
+        strategies.select_moves_no_state,
+    ),
+    Property(
+        "state is whole",
+        _ALGORITHM,
+        "Restored from `state()` after any round, it goes on as if not stopped; else the "
+        "attribute that was lost is named.",
+        strategies.state_is_whole,
+    ),
+    Property(
+        "inputs stay",
+        _ALGORITHM,
+        "The mask and the losses that it is handed are as before after a round.",
+        strategies.leaves_inputs_alone,
+    ),
+    Property(
+        "weights at least 0", _ALGORITHM, "No weight is negative.",
+        strategies.weights_are_not_negative,
+    ),
+    Property(
+        "function of the round",
+        _PROCESSES,
+        "Round t asked for alone is round t after the rounds before it.",
+        processes.function_of_the_round,
+    ),
+    Property(
+        "masks are handed over",
+        ("availability",),
+        "Neither a caller that writes into a mask nor the next round changes a mask.",
+        processes.masks_are_handed_over,
+    ),
+    Property(
+        "long-run shares",
+        ("availability",),
+        "Over 2000 rounds each client is there for the share that `stationary` says.",
+        processes.shares_are_stationary,
+    ),
+    Property(
+        "finite stays finite",
+        _AGGREGATION,
+        "Finite updates (zero, equal, drawn, very large, very small), one or more, and a client "
+        "of weight 0, give a finite Delta.",
+        aggregations.finite_stays_finite,
+    ),
+    Property(
+        "order does not matter",
+        _AGGREGATION,
+        "The same clients in another order give the same model, up to rounding.",
+        aggregations.order_does_not_matter,
+        quick=False,
+    ),
+    Property(
+        "a run repeats",
+        _ALL,
+        "Two runs of one seed have the same selections, weights and model, bit for bit.",
+        runs.run_repeats,
+        quick=False,
+    ),
+    Property(
+        "a run goes on",
+        _ALL,
+        "A run that stops after 1, 3 or 6 of 8 rounds and goes on ends as an unbroken one.",
+        runs.run_goes_on,
+        quick=False,
+    ),
+    Property(
+        "engines agree",
+        _ALL,
+        "The engines host and fused choose the same clients, and end within .001 of each other.",
+        runs.engines_agree,
+        quick=False,
+    ),
+    Property(
+        "parameters reach",
+        _OF_ROUNDS,
+        "Another value of each parameter changes a run; undecided if none that was tried does.",
+        runs.parameters_reach,
+        quick=False,
+    ),
+)  # fmt: skip
+KINDS = _ALL
+
+
+def findings(case: Case, quick: bool = False) -> Iterator[Finding]:
+    """Yields what each property says of a component, as soon as it is known.
+
+    Args:
+        case: The component on the small problem.
+        quick: Whether to leave out what takes more than a second.
+
+    Raises:
+        ParameterError: If the small problem does not fit the component: a setting must be given.
+    """
+    case.configuration()
+    for each in PROPERTIES:
+        if case.kind in each.kinds and not (quick and not each.quick):
+            yield _finding(each, case)
+
+
+def _finding(each: Property, case: Case) -> Finding:
+    try:
+        with plugins_named():
+            fault = each.check(case)
+    except NotDecided as error:
+        return Finding(each.name, None, str(error))
+    except (ComponentError, DataError, EngineError, PluginError) as error:
+        return Finding(each.name, False, str(error))
+    except ParameterError as error:
+        return Finding(each.name, None, str(error))
+    return Finding(each.name, fault is None, fault or "")

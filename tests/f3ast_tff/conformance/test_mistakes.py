@@ -1,0 +1,241 @@
+"""Mistakes in plug-ins: each is named by the property that it breaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.conformance.case import Case, Finding
+from f3ast_tff.conformance.table import findings
+from f3ast_tff.settings.registry import registry_with
+
+_STRATEGY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.methods import BaseStrategy, Cohort
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.settings import register
+
+class Mine(BaseStrategy):
+    def __init__(self, p, seed):
+        self.p, self.seed, self.counts, self.turn = p, seed, np.zeros(len(p)), 0
+
+    def select(self, now):
+        there = np.flatnonzero(now.available)
+        return now.constraint.admit(there[np.argsort(self.counts[there], kind="stable")])
+
+    def weigh(self, now, ids, delivered):
+        arrived = ids[delivered]
+        self.counts[arrived] += 1
+        return Cohort(arrived, self.p[arrived] / self.counts[arrived])
+
+    def saved_arrays(self):
+        return {"counts": self.counts}
+REPLACED
+
+@register("algorithm", "mine", "Mine", about="a method")
+@dataclass(frozen=True)
+class MineConfig(AlgorithmConfig):
+    def build(self, world):
+        return Mine(world.p, world.seed)
+"""
+_AVAILABILITY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.availability import AvailabilityConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    positively_correlated, periodic, stationary = False, False, None
+
+    def __init__(self, num_clients, seed):
+        self.num_clients, self.seed, self.last = num_clients, seed, np.ones(num_clients, bool)
+        self.kept, self.seen = np.zeros(num_clients, bool), {}
+
+    def mask(self, t):
+        return np.random.default_rng((self.seed, t)).random(self.num_clients) < 0.5
+REPLACED
+
+@register("availability", "mine", "Mine", about="a process")
+@dataclass(frozen=True)
+class MineConfig(AvailabilityConfig):
+    def build(self, p, seed):
+        return Mine(len(p), seed)
+"""
+_AGGREGATION = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Memory
+from f3ast_tff.settings import register
+
+SEEN = []
+
+class Turns(Memory):
+    def message(self, client, update, losses, now):
+        SEEN.append(1)
+        return update * float(len(SEEN) % 3), 1.0
+
+    has_messages = True
+
+@register("aggregation", "mine", "Mine", about="a rule")
+@dataclass(frozen=True)
+class Mine(Aggregation):
+    def combine(self, updates, weights):
+        return weights @ updates
+REPLACED
+"""
+SOURCES = {
+    "algorithm": (_STRATEGY, "Mine.{name} = {name}"),
+    "availability": (_AVAILABILITY, "Mine.{name} = {name}"),
+    "aggregation": (_AGGREGATION, "Mine.{name} = {name}"),
+}
+# Of each mistake: kind, the function or attribute that has it, the property, words of its line.
+MISTAKES = {
+    "forgotten state": (
+        "algorithm",
+        "saved_arrays",
+        "def saved_arrays(self): return {}",
+        "state is whole",
+        ("counts is not restored", "name nothing"),
+    ),
+    "a slip in the name of saved_arrays": (
+        "algorithm",
+        "saved_array",
+        "def saved_array(self): return {'counts': self.counts}\ndel Mine.saved_arrays",
+        "state is whole",
+        ("Is saved_array meant to be saved_arrays?",),
+    ),
+    "np.random": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    return now.constraint.admit(np.random.permutation(np.flatnonzero(now.available)))",
+        "same seed, same choice",
+        ("now.generator(seed)",),
+    ),
+    "state moved in select": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    self.turn += 1\n"
+        "    there = np.flatnonzero(now.available)\n"
+        "    return now.constraint.admit(np.roll(there, self.turn))",
+        "select moves no state",
+        ("select moves turn",),
+    ),
+    "negative weights": (
+        "algorithm",
+        "weigh",
+        "def weigh(self, now, ids, delivered):\n"
+        "    return Cohort(ids[delivered], self.p[ids[delivered]] - 0.09)",
+        "weights at least 0",
+        ("weight -0.0",),
+    ),
+    "a mask handed on changed": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    mask = now.available\n"
+        "    mask.flags.writeable = True\n"
+        "    mask[0] = False\n"
+        "    return now.constraint.admit(np.flatnonzero(mask))",
+        "inputs stay",
+        ("select changed now.available",),
+    ),
+    "more than K": (
+        "algorithm",
+        "select",
+        "def select(self, now): return np.flatnonzero(now.available)",
+        "same seed, same choice",
+        ("round 1",),
+    ),
+    "needs the round before": (
+        "availability",
+        "mask",
+        "def mask(self, t):\n"
+        "    if t not in self.seen:\n"
+        "        draws = np.random.default_rng((self.seed, t)).random(self.num_clients)\n"
+        "        self.last = self.seen[t] = self.last ^ (draws < 0.3)\n"
+        "    return self.seen[t].copy()",
+        "function of the round",
+        ("asked for first",),
+    ),
+    "one array for all masks": (
+        "availability",
+        "mask",
+        "def mask(self, t):\n"
+        "    draws = np.random.default_rng((self.seed, t)).random(self.num_clients)\n"
+        "    self.kept[:] = draws < 0.5\n"
+        "    return self.kept",
+        "masks are handed over",
+        ("round 2 changed",),
+    ),
+    "a wrong long-run share": (
+        "availability",
+        "stationary",
+        "stationary = np.full(12, 0.6)",
+        "long-run shares",
+        ("stationary says 0.600",),
+    ),
+    "a message by the order of clients": (
+        "aggregation",
+        "memory",
+        "memory = property(lambda self: Turns())\nMine.combine = Aggregation.combine",
+        "order does not matter",
+        ("falling ids",),
+    ),
+    "a combine by the order of rows": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights): return updates[0]",
+        "order does not matter",
+        ("",),
+    ),
+    "a combine that makes NaN": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights):\n"
+        "    return weights @ (updates / np.linalg.norm(updates, axis=1, keepdims=True))",
+        "finite stays finite",
+        ("zero update",),
+    ),
+}
+
+
+def found_in(path: Path, kind: str, quick: bool, tmp_path: Path) -> list[Finding]:
+    registry = registry_with([str(path)])
+    case = Case(kind=kind, name="mine", registry=registry, folder=tmp_path / "runs")
+    return list(findings(case, quick))
+
+
+def written(tmp_path: Path, kind: str, replaced: str = "") -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCES[kind][0].replace("REPLACED", replaced))
+    return path
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named(mistake: str, tmp_path: Path) -> None:
+    kind, name, code, broken, words = MISTAKES[mistake]
+    path = written(tmp_path, kind, f"\n{code}\n\nMine.{name} = {name}\n")
+    found = {
+        each.name: each
+        for each in found_in(path, kind, broken != "order does not matter", tmp_path)
+    }
+    assert found[broken].holds is False, found
+    assert all(each in found[broken].said for each in words), found[broken]
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_without_a_mistake_nothing_fails(kind: str, tmp_path: Path) -> None:
+    found = found_in(written(tmp_path, kind), kind, True, tmp_path)
+    assert found and not [each for each in found if each.holds is False]
+
+
+def test_an_error_of_its_code_is_a_finding(tmp_path: Path) -> None:
+    code = "\ndef select(self, now): return self.nothing\n\nMine.select = select\n"
+    found = found_in(written(tmp_path, "algorithm", code), "algorithm", True, tmp_path)
+    assert {each.holds for each in found} == {False}
+    assert "AttributeError" in found[0].said and "mine.py" in found[0].said
