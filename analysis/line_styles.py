@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from f3ast_tff.analysis.method_names import FORMS, is_plain_mean, method_label
+from f3ast_tff.analysis.method_names import FORMS, is_plain_mean, method_label, own_aggregation
 from f3ast_tff.analysis.run_groups import RunGroup, describe, sortable
 
 # Colour, dashes and marker. The colours are Okabe and Ito's, which the colour-blind can
@@ -24,7 +24,7 @@ _STYLES: dict[str, Style] = {
     "f3ast": ("#D55E00", "-", "^"),
     "f3ast_adam": ("#E69F00", "-.", "D"),
     "poc": ("#009E73", (0, (7, 2, 1, 2, 1, 2)), "v"),
-    "fedavg_all/mean": ("#6E7781", (0, (8, 2)), "p"),
+    "fedavg_all/mean": ("#6E7781", (0, (4, 2)), "H"),
 }
 # Lighter forms, for dark pages.
 _ON_DARK = {"#0072B2": "#56B4E9", "#D55E00": "#FF8A3D", "#6E7781": "#A9B1BA", "#009E73": "#2DC79B"}
@@ -65,12 +65,18 @@ def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
     found: dict[str, Style] = {}
     taken: set[str] = set()
     for name in names:
-        if name in _STYLES and _STYLES[name][0] not in taken:
-            found[name] = _STYLES[name]
-            taken.add(found[name][0])
+        style = _STYLES.get(_without_own_aggregation(name))
+        if style is not None and style[0] not in taken:
+            found[name] = style
+            taken.add(style[0])
     free = [colour for colour in _COLOURS if colour not in taken]
     others = [name for name in names if name not in found]
     return {**found, **dict(zip(others, zip(cycle(free), cycle(_DASHES), cycle(_OTHER_MARKERS))))}
+
+
+def _without_own_aggregation(name: str) -> str:
+    algorithm, *form = name.split("/")
+    return "/".join([algorithm, *(word for word in form if word != own_aggregation(algorithm))])
 
 
 def on_dark(colour: str) -> str:
