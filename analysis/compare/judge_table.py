@@ -16,11 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.compare.table import Columns, recognised, runs_in
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_claims import Judged, claims_in, every_pair, heading, judged
+from f3ast_tff.analysis.compare.table_columns import Columns, recognised
+from f3ast_tff.analysis.compare.table_runs import runs_in
+from f3ast_tff.core.frame_columns import pandas_of
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,21 @@ class Verdicts:
     heading: str
     notes: Sequence[str]
 
+    @property
+    def by_condition(self) -> dict[str, list[Judged]]:
+        """The verdicts by condition in words, in the order of the conditions."""
+        found: dict[str, list[Judged]] = {}
+        for each in self.results:
+            found.setdefault(each.where, []).append(each)
+        return found
+
     def frame(self) -> pd.DataFrame:
         """Returns a row per verdict: `where`, `a`, `b`, numbers, `sentence`, `claim`, `holds`."""
         return pd.DataFrame([each.row for each in self.results])
 
 
 def judge_table(
-    table: pd.DataFrame,
+    table: Any,
     claim: str = "",
     *,
     columns: Mapping[str, str] | None = None,
@@ -57,8 +69,9 @@ def judge_table(
     """Judges claims on a table of scores as one family.
 
     Args:
-        table: A row per run, or per run and round; its index names rows in messages. A score that
-            is NaN or infinite is that of a run that diverged.
+        table: A pandas DataFrame, or a table with `to_pandas`, as of polars and Arrow: a row per
+            run, or per run and round. Its index names rows in messages. A score that is NaN or
+            infinite is that of a run that diverged; `None` was not measured.
         claim: Claims, `;` between them, such as `"mine > fedavg on accuracy at 100 within alpha"`;
             empty for each method against each.
         columns: Columns by role, of `method`, `score`, `seed`, `run`, `draw`, `step`; by default
@@ -66,7 +79,7 @@ def judge_table(
         higher: Whether a higher score is better; `None` to tell by its name.
         baseline: Method that all others are compared with.
         within: Further columns that methods must share to be compared.
-        may_differ: Columns in which methods may differ.
+        may_differ: Columns in which methods may differ, also if they hold text.
         at: Round of claims that name none; `None` for the last one.
         reach: Score until which rounds count, for claims that name none.
 
@@ -74,13 +87,14 @@ def judge_table(
         ParameterError: If a column, method or claim is not known.
         RunsError: If the table cannot be judged; names the rows.
     """
+    table = _plain(table)
     given = {role: name for role, name in (columns or {}).items() if name}
     asked = claims_in(claim)
     shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
 
     def of_score(name: str) -> Columns:
         roles = {**given, "score": name} if name else given
-        return recognised(table, roles, higher, list(shared))
+        return recognised(table, roles, higher, list(shared), may_differ)
 
     scores = {each.score: of_score(each.score) for each in asked} or {"": of_score("")}
     first = next(iter(scores.values()))
@@ -96,3 +110,18 @@ def judge_table(
     ]
     results, notes = judged(table, scores, asked, may_differ)
     return Verdicts(results, heading(first, results), notes)
+
+
+def _plain(table: Any) -> pd.DataFrame:
+    """A pandas DataFrame with names of text, rows told apart, and values in place of categories."""
+    try:
+        table = pandas_of(table)
+    except ValueError as error:
+        raise RunsError(f"the table {error}") from error
+    if table.index.nlevels > 1 or not table.index.is_unique:
+        table = table.reset_index(drop=table.index.nlevels == 1)
+    table = table.rename(columns=str)
+    if not table.columns.is_unique:
+        raise RunsError("two columns have the same name")
+    categories = table.select_dtypes("category").columns
+    return table.astype(dict.fromkeys(categories, object))

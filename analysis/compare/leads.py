@@ -72,7 +72,7 @@ def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
         earlier = [part * end.seconds for part in PARTS[:-1]]
         return [*(Time(seconds=each) for each in earlier if each >= begun), end]
     common = _common_rounds(groups)
-    last = end.round or (max(common) if common else 0)
+    last = max(common, default=0) if end.round is None else end.round
     known = sorted(number for number in common if number < last)
     nearest = [min(known, key=lambda n: abs(n - part * last)) for part in PARTS[:-1] if known]
     return [*(Time(round=number) for number in dict.fromkeys(nearest)), end]
@@ -90,8 +90,9 @@ def over_time(a: Scored, b: Scored, score: str, end: Time = LAST) -> list[tuple[
 def log_times(a: Scored, b: Scored, score: str, end: Time = LAST) -> Paired:
     """Pairs log times until a score: the final score of B in each draw.
 
-    A run of B that diverged is left out, as it has no score to reach. The mean of A - B is the
-    logarithm of T_A / T_B, so lower is better.
+    A run of B that diverged is left out, as it has no score to reach, and so is a seed with which
+    a method has the score before its first round. The mean of A - B is the logarithm of
+    T_A / T_B, so lower is better.
 
     Args:
         a: Runs of method A, usually the one that is ahead at the end.
@@ -105,10 +106,11 @@ def log_times(a: Scored, b: Scored, score: str, end: Time = LAST) -> Paired:
     goals, lost = ranked(b, score, end), diverged(b, score, end)
     common = sorted((a.courses.keys() & b.courses.keys()) - lost)
     times = [
-        {pair: math.log(_first(runs, pair, score, goals[pair], end)) for pair in common}
-        for runs in (a, b)
+        {pair: _first(runs, pair, score, goals[pair], end) for pair in common} for runs in (a, b)
     ]
-    return Paired(times[0], times[1], higher_is_better=False, generates_data=a.generates_data)
+    later = [pair for pair in common if min(each[pair] for each in times) > 0]
+    logs = [{pair: math.log(each[pair]) for pair in later} for each in times]
+    return Paired(logs[0], logs[1], higher_is_better=False, generates_data=a.generates_data)
 
 
 def saved(ahead: Scored, behind: Scored, score: str, end: Time = LAST) -> Saved | None:

@@ -26,16 +26,19 @@ from f3ast_tff.analysis.compare.judge import (
 )
 from f3ast_tff.analysis.compare.leads import over_time
 from f3ast_tff.analysis.compare.methods import MAX_METHODS, said_at, saved_words
+from f3ast_tff.analysis.compare.paired_difference import LEVEL
 from f3ast_tff.analysis.compare.pairs import best_first, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.compare.seeds import seeds_for, seeds_needed
-from f3ast_tff.analysis.compare.table import Columns, refuse_unequal, runs_in
+from f3ast_tff.analysis.compare.table_columns import Columns
+from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
 from f3ast_tff.analysis.compare.times import Time
+from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
 _CLAIM = re.compile(
-    r"(?P<a>.+?)\s*(?P<sign>[<>]|\bbeats\b)\s*(?P<b>.+?)"
-    r"(?:\s+on\s+(?P<score>\S+))?(?:\s+at\s+(?P<at>\d+|final))?(?:\s+until\s+(?P<reach>\S+))?"
+    r"(?P<a>.+?)\s*(?P<sign>[<>](?!=)|\bbeats\b)\s*(?P<b>.+?)"
+    r"(?:\s+on\s+(?P<score>.+?))?(?:\s+at\s+(?P<at>\d+|final))?(?:\s+until\s+(?P<reach>\S+))?"
     r"(?:\s+within\s+(?P<within>.+))?"
 )
 _FORM = 'must be such as "mine > fedavg on accuracy at 100 within alpha"'
@@ -157,7 +160,7 @@ def every_pair(groups: Sequence[Kept], metric: str, baseline: str | None) -> lis
         _require_method("baseline", baseline, names)
         return [Asked(name, baseline) for name in names if name != baseline]
     if len(names) > MAX_METHODS:
-        allowed = f"must be given for {len(names)} methods: one of {', '.join(names)}"
+        allowed = f"must be given for {len(names)} methods: one of {listed(names)}"
         raise ParameterError("baseline", "", allowed)
     ranks = {
         name: float(np.mean([best_first(g, metric, Time()) for g in groups if g.algorithm == name]))
@@ -189,10 +192,13 @@ def judged(
     """
     found: list[tuple[Asked, str, Claim, tuple[Kept, Kept] | None, Time, Columns]] = []
     notes: dict[str, None] = {}
-    for each in asked:
-        columns = scores[each.score]
+    groups_of = {}
+    for name, columns in scores.items():
         refuse_unequal(table, columns, may_differ)
-        groups = runs_in(table, columns)
+        groups_of[name] = runs_in(table, columns)
+        notes.update(dict.fromkeys(without_score(table, columns)))
+    for each in asked:
+        columns, groups = scores[each.score], groups_of[each.score]
         names = list(dict.fromkeys(group.algorithm for group in groups))
         for name in (each.a, each.b):
             _require_method("claim", name, names)
@@ -314,9 +320,11 @@ def _more(
                 said.append(
                     f"Not paired: {extra} of {len(group.courses)} runs of {group.algorithm}."
                 )
-    needed = None if verdict.claim.found is None else seeds_for(verdict.claim.found)
-    if needed is not None and verdict.word in (CLOSE, NOT_JUDGED):
-        said.append(f"A difference as large would show with {needed} seeds.")
+    found = verdict.claim.found
+    if found is not None and verdict.word in (CLOSE, NOT_JUDGED):
+        needed = seeds_for(found, verdict.level or LEVEL)
+        if needed is not None and needed > found.num_units:
+            said.append(f"A difference as large would show with {needed} seeds.")
     return " ".join(filter(None, said))
 
 
@@ -376,4 +384,4 @@ def heading(columns: Columns, results: Sequence[Judged]) -> str:
 
 def _require_method(flag: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        raise ParameterError(flag, name, f"must be a method of the table: {', '.join(names)}")
+        raise ParameterError(flag, name, f"must be a method of the table: {listed(names)}")

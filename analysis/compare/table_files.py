@@ -1,44 +1,82 @@
-"""Reads a table of scores: CSV, TSV, parquet, JSON lines or JSON, by its ending or its content."""
+"""Reads a table of scores: CSV, parquet, JSON lines or JSON, by its ending, else as CSV."""
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.files.data_files import read_text
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, read_text
 from f3ast_tff.files.messages import one_line
-from f3ast_tff.files.table_files import read_csv, read_parquet
+from f3ast_tff.files.packed_files import form_of, read_packed
+from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
-_PACKED = (".gz", ".bz2", ".xz", ".zip")
+_SHEETS = (".xlsx", ".xls", ".ods")
+_DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """Returns the table of a file; its index names lines (rows from 1 in parquet and JSON arrays).
 
-    An empty cell is a score that was not measured, `nan` one of a run that diverged.
+    In CSV, commas, semicolons or tabs separate cells; without commas between cells, numbers may
+    have decimal commas. A column of percentages holds their numbers. An empty cell is a score that
+    was not measured, `nan` one of a run that diverged.
 
     Raises:
         RunsError: If the file cannot be read, or is no table.
     """
-    kind = (path.with_suffix("") if path.suffix.lower() in _PACKED else path).suffix.lower()
+    kind = form_of(path)
     try:
+        if kind in _SHEETS:
+            raise ValueError("save it as CSV")
         if kind == ".parquet":
             return _numbered(read_parquet(path), 1)
         if kind in _JSON:
             return _of_json(read_text(path))
-        separator = "\t" if kind == ".tsv" else None
-        options: dict[str, Any] = {"sep": separator, "engine": "python"} if kind != ".csv" else {}
-        # The first line holds the names.
-        return _numbered(read_csv(path, dtype=str, keep_default_na=False, **options), 2)
+        return _of_csv(read_packed(path, MAX_TEXT_BYTES))
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise RunsError(f"{path} is no table: {one_line(error)}") from error
+
+
+def _of_csv(content: bytes) -> pd.DataFrame:
+    """The cells as texts."""
+    content, skipped = content.removeprefix(codecs.BOM_UTF8), 0
+    while content.startswith((b"#", b"\n", b"\r\n")):
+        _, _, content = content.partition(b"\n")
+        skipped += 1
+    head = content.partition(b"\n")[0].decode(errors="replace")
+    separator = max(",;\t", key=head.count)
+    # Blank lines stay, so that rows are counted as lines.
+    table = csv_table(
+        content,
+        sep=separator,
+        dtype=str,
+        keep_default_na=False,
+        skipinitialspace=True,
+        skip_blank_lines=False,
+    )
+    # The first line holds the names.
+    table = _numbered(table.rename(columns=str.strip), 2 + skipped)
+    table = table.fillna("").apply(lambda column: column.str.strip())
+    table = table[(table != "").any(axis=1)].drop(columns="Unnamed: 0", errors="ignore")
+    return table.apply(_plain_numbers, decimal_comma=separator != ",")
+
+
+def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
+    """Percentages and decimal commas as Python's numbers, if a whole column has them."""
+    there = column[column != ""]
+    with_comma = there.str.fullmatch(_DECIMAL_COMMA)
+    if decimal_comma and with_comma.any() and not there[~with_comma].str.contains(",").any():
+        column = column.str.replace(",", ".")
+    if len(there) and there.str.fullmatch(r"[-+\d.,eE]+\s*%").all():
+        column = column.str.rstrip("% ")
+    return column
 
 
 def _of_json(text: str) -> pd.DataFrame:

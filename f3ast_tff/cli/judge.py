@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, names_in, require_ending
@@ -47,7 +46,7 @@ class Flags:
     method: str = parameter("", "column of the method; default: recognised by its name")
     score: str = parameter("", "column of the score; default: accuracies first, of tests")
     seed: str = parameter("", "column of the seed, by which runs are paired")
-    run: str = parameter("", "column of a run's id, in place of a seed: runs are not paired")
+    run: str = parameter("", "column of a run's id, in place of a seed")
     draw: str = parameter("", "column of the draw of the data, such as a fold")
     step: str = parameter("", "column of the round")
     higher: bool = parameter(False, "a higher score is better")
@@ -87,7 +86,7 @@ def main(flags: Flags) -> None:
         raise RunsError(f"{flags.scores}: {error}") from error
     for note in found.notes:
         say(note)
-    for where, results in groupby(found.results, key=lambda each: each.where):
+    for where, results in found.by_condition.items():
         show("\n".join(filter(None, [where, *(line for r in results for line in _lines(r))])))
     show(f"\n{textwrap.fill(found.heading, _WIDTH)}")
     if flags.out is not None:

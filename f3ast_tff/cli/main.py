@@ -27,6 +27,7 @@ COMMANDS = {
     "compare": "a table and a picture of a folder of runs",
     "judge": "verdicts on anybody's table of scores",
     "audit": "whom the model of your own server is of when clients come and go",
+    "verify": "plays kept runs again, and says whether they are equal",
     "example": "writes an example file into this folder, or lists them",
     "test": "a plug-in's components against what a run needs of them",
     "try": "a method of your own against others, from its file to a verdict",
@@ -38,10 +39,9 @@ COMMANDS = {
 }
 USAGE = f"""
 Federated learning when clients come and go.
-
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-Begin with `demo`; `run` is meant where no command is named; `COMMAND --help` lists its flags.
+Begin with `demo`; `f3ast-tff COMMAND --help` lists flags; given again, an ended command goes on.
 """
 
 
@@ -137,7 +137,8 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         return demo([program, *arguments], signals)
     if command == "compare" and arguments[:1] == ["--kept"]:
         command = "kept"
-    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
+    more = {"signals": signals} if command == "verify" else {}
+    return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments], **more)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ _TYPES = {
     "in_flight": _WHOLE,
 }
 # Padding of the arrays with a row per round; all others have a number per round.
-_PADDING = {
+PADDING = {
     "selected": -1,
     "delivered": False,
     "weights": 0,
@@ -167,8 +167,8 @@ class SelectionHistory:
         found = {}
         for name in (name for name in _TYPES if name not in left_out):
             values = [record[name] for record in self._rounds]
-            if name in _PADDING:
-                found[name] = _padded(values, _PADDING[name], _TYPES[name])
+            if name in PADDING:
+                found[name] = _padded(values, PADDING[name], _TYPES[name])
             else:
                 found[name] = np.array(values, _TYPES[name])
         return found
@@ -179,7 +179,7 @@ class SelectionHistory:
             record: dict[str, Any] = {}
             for name in _TYPES.keys() & arrays.keys():
                 value = arrays[name][t]
-                record[name] = value if name in _PADDING else value.item()
+                record[name] = value if name in PADDING else value.item()
             for name in ("selected", "delivered", "weights"):
                 record[name] = record[name][:size]
             if "in_flight" in record:

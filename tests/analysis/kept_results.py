@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.kept_pages import commands, refreshed
@@ -25,6 +23,7 @@ from f3ast_tff.campaigns.runs import PlannedRun, runs_where
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.run.verify import first_different_row
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.flags import UsageError
 
@@ -199,10 +198,10 @@ def wrong_scores(scores: Path) -> list[str]:
     for place in sorted({0, len(kept.runs) * 2 // 3}):
         run = kept.runs[place]
         rows = run_experiment(planned[kept.key(run)].configuration).rows
-        again = {row["round"]: row for row in rows}
-        for number, expected in run.scores.items():
-            for score, value in expected.items():
-                got = again[number][f"test_{score}"]
-                if got != pytest.approx(value, rel=TOLERANCE, abs=TOLERANCE, nan_ok=True):
-                    found.append(f"{kept.key(run)}, round {number}: {score} {got}, not {value}")
+        names = {score: f"test_{score}" for score in SCORES}
+        again = {int(row["round"]): {n: row[names[n]] for n in names} for row in rows}
+        different = first_different_row(run.scores, again, TOLERANCE)
+        if different is not None:
+            number, score, said = different
+            found.append(f"{kept.key(run)}, round {number}: {score} {said}")
     return found

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
@@ -100,6 +105,43 @@ def test_columns_are_recognised(
         (HEAD + MINE + THEIRS, "--within=none", "--within=none: must be a column: method, seed"),
         (HEAD + MINE + THEIRS, "--seed=none", "--seed=none: must be a column: method, seed"),
         ("", "", "is no table"),
+        (HEAD + MINE + THEIRS, "--claim=mine >= fedavg", "must be such as"),
+        (HEAD + MINE + ",0,.7\n", "", "column method is empty in row 6"),
+        (HEAD + MINE + "fedavg,,.7\n", "", "column seed is empty in row 6"),
+        (HEAD + MINE + "fedavg,0,0.7 ± 0.1\n", "", "column accuracy holds text in row 6: '0.7 ±"),
+        (HEAD + "a,0,\nb,0,\n", "--score=accuracy", "column accuracy is empty in every row"),
+        (
+            "seed,mine,fedavg\n0,.8,.7\n1,.81,.72\n",
+            "",
+            "if there is one per method, in pandas: table.melt(['seed'], var_name='method', ",
+        ),
+        (
+            "seed,alpha,mine,fedavg\n0,1,.8,.7\n1,1,.81,.72\n",
+            "",
+            "table.melt(['seed', 'alpha'], var_name='method', value_name='score')",
+        ),
+        (
+            "method,seed_0,seed_1\na,.8,.7\nb,.81,.72\n",
+            "",
+            "if there is one per seed, in pandas: table.melt(['method'], var_name='seed', ",
+        ),
+        (
+            "method,mean,std\na,.8,.1\nb,.7,.1\n",
+            "",
+            "means of runs are not judged, a row per run is",
+        ),
+        # Five values of alpha are five conditions, not five runs.
+        (
+            "method,alpha,accuracy\n"
+            + "".join(f"{m},{a},.{a}\n" for m in "ab" for a in range(1, 6)),
+            "",
+            "no column is known as the seed: --seed=alpha, --step=alpha or --within=alpha says",
+        ),
+        (
+            "method,lr2,net,seed,accuracy\na,1,x,0,.5\na,1,x,1,.6\nb,2,y,0,.5\nb,2,y,1,.6\n",
+            "",
+            "--may_differ=lr2,net if the methods may differ in that",
+        ),
     ],
 )
 def test_refused_in_a_line(
@@ -189,3 +231,137 @@ def test_a_loss_that_is_not_finite_is_a_run_that_diverged() -> None:
     text = (HEAD + MINE + THEIRS).replace("\n", ",1\n").replace("accuracy,1", "accuracy,loss")
     found = judge_table(table(text.replace("fedavg,0,.71,1", "fedavg,0,.71,nan")))
     assert "fedavg diverged in 1 of 4 runs" in found.results[0].sentence
+
+
+# Scores of two methods, by seed; the differences of the first are symmetric about their mean.
+SYMMETRIC = ((0.81, 0.83, 0.79, 0.82), (0.73, 0.71, 0.70, 0.71))
+OTHERS = ((0.5, 0.52, 0.51, 0.6, 0.57), (0.49, 0.55, 0.48))
+
+
+def of_seeds(a: Sequence[float], b: Sequence[float], first_of_b: int) -> pd.DataFrame:
+    rows = [("a", seed, value) for seed, value in enumerate(a)]
+    rows += [("b", first_of_b + seed, value) for seed, value in enumerate(b)]
+    return pd.DataFrame(rows, columns=["method", "seed", "f1"])
+
+
+@pytest.mark.parametrize(("a", "b"), [SYMMETRIC, SYMMETRIC[::-1], OTHERS])
+@pytest.mark.parametrize("paired", [True, False])
+def test_numbers_are_those_of_scipy(
+    a: tuple[float, ...], b: tuple[float, ...], paired: bool
+) -> None:
+    """Student's and Welch's t tests; a paired interval of skewed differences is stretched."""
+    both = list(zip(a, b))
+    found = judge_table(of_seeds(a, b, 0 if paired else 90)).frame().iloc[0]
+    sign = 1.0 if found["a"] == "a" else -1.0
+    if paired:
+        difference = np.subtract(*np.transpose(both))
+        theirs = stats.ttest_1samp(difference, 0.0)
+        mean, error, degrees = difference.mean(), stats.sem(difference), len(both) - 1
+    else:
+        theirs = stats.ttest_ind(a, b, equal_var=False)
+        parts = [float(np.var(each, ddof=1)) / len(each) for each in (a, b)]
+        mean, error = np.mean(a) - np.mean(b), sum(parts) ** 0.5
+        degrees = sum(parts) ** 2 / sum(p**2 / (len(e) - 1) for p, e in zip(parts, (a, b)))
+    low, high = (float(sign * mean + s * stats.t.ppf(0.975, degrees) * error) for s in (-1, 1))
+    assert found["difference"] == pytest.approx(float(sign * mean))
+    if paired and (a, b) == OTHERS:
+        assert found["low"] <= low + 1e-9 and found["high"] >= high - 1e-9
+        return
+    assert found["p"] == pytest.approx(float(theirs.pvalue))
+    assert (found["low"], found["high"]) == pytest.approx((low, high))
+
+
+def test_holm_by_hand() -> None:
+    """The smallest of three p values is taken three times, the next twice, never falling."""
+    means = {"a": 0.9, "b": 0.8, "c": 0.79}
+    noise = (0.01, -0.01, 0.02, -0.02)
+    rows = [
+        (method, seed, mean + each * (1 if method != "b" else -1))
+        for method, mean in means.items()
+        for seed, each in enumerate(noise)
+    ]
+    table_ = pd.DataFrame(rows, columns=["method", "seed", "f1"])
+    values = {m: table_.loc[table_.method == m, "f1"].to_numpy() for m in means}
+    found = judge_table(table_).frame()
+    plain = {}
+    for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
+        difference = values[a] - values[b]
+        spread = difference.std(ddof=1)
+        plain[a, b] = 0.0 if spread < 1e-12 else float(stats.ttest_1samp(difference, 0).pvalue)
+    largest, corrected = 0.0, {}
+    for rank, pair in enumerate(sorted(plain, key=lambda each: plain[each])):
+        largest = max(largest, plain[pair] * (3 - rank))
+        corrected[pair] = min(largest, 1.0)
+    got = {(a, b): p for a, b, p in zip(found["a"], found["b"], found["p"])}
+    assert got == {pair: pytest.approx(p, abs=1e-12) for pair, p in corrected.items()}
+
+
+def test_frames_of_other_libraries_and_of_any_index() -> None:
+    frame = table(HEAD + MINE + THEIRS)
+    same = [
+        SimpleNamespace(to_pandas=lambda: frame),
+        frame.astype({"method": "category"}),
+        frame.set_index(pd.Index([0] * len(frame))),
+        frame.set_index(["method", "seed"]),
+    ]
+    for each in same:
+        assert judge_table(each).results[0].sentence == LEAD
+    with pytest.raises(RunsError, match="the table must be a DataFrame, or a table with to_pandas"):
+        judge_table([1, 2])
+
+
+def test_a_step_without_any_score_is_no_evaluation() -> None:
+    """In a frame a gap is NaN; a run that alone has NaN at a round diverged."""
+    frame = table(curves())
+    gap = frame[frame["round"] == 40].assign(round=50, test_acc=float("nan"))
+    found = judge_table(pd.concat([frame, gap]))
+    assert "at round 40" in found.results[0].sentence
+    one = (frame["round"] == 40) & (frame["algorithm"] == "mine") & (frame["seed"] == 0)
+    lost = judge_table(frame.assign(test_acc=frame["test_acc"].mask(one)))
+    assert "mine diverged in 1 of 4 runs" in lost.results[0].sentence
+
+
+def test_conditions_stand_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three methods under two conditions: three verdicts below each condition."""
+    text = curves() + "\n" + "\n".join(
+        row.replace("fedavg", "other") for row in curves().split("\n") if "fedavg" in row
+    )  # fmt: skip
+    (tmp_path / "a.csv").write_text(text)
+    assert main(["f3ast-tff", "judge", str(tmp_path / "a.csv")]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert [line for line in lines if line.startswith("alpha 0.1")] == ["alpha 0.1"]
+    assert [line for line in lines if line.startswith("alpha 1.0")] == ["alpha 1.0"]
+
+
+def test_seeds_that_would_show_it_are_more_than_there_are() -> None:
+    """Differences 1, 3, 2 and 3 of 100: t is 4.70.
+
+    One claim over 4 seeds needs 3.18, one of 20 equal ones 9.46: the seeds that are named are
+    for the level of 20 claims.
+    """
+    rows = [("a", s, 0.5 + d / 100) for s, d in enumerate((1, 3, 2, 3))]
+    rows += [(f"b{n}", s, 0.5) for n in range(20) for s in range(4)]
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "f1"]), baseline="a")
+    one = judge_table(pd.DataFrame(rows[:8], columns=["method", "seed", "f1"])).results
+    assert "would show" not in one[0].more
+    assert all("would show with 8 seeds" in each.more for each in found.results)
+
+
+def test_rounds_from_0() -> None:
+    """A score that is there at round 0 took no rounds: none are saved."""
+    rows = [
+        (m, s, t, 0.5 + v + s / 100)
+        for m, v in (("a", 0.1), ("b", 0.0))
+        for s in range(4)
+        for t in range(3)
+    ]
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "epoch", "f1"])).results[0]
+    assert "at round 2 over 4 seeds" in found.sentence and "times as long" not in found.more
+
+
+def test_large_tables_of_many_methods_are_quick() -> None:
+    rows = [(f"m{n}", s, t, n + s + t / 7) for n in range(40) for s in range(5) for t in range(100)]
+    frame = pd.DataFrame(rows, columns=["method", "seed", "round", "reward"])
+    start = time.perf_counter()
+    assert len(judge_table(frame, baseline="m0").results) == 39
+    assert time.perf_counter() - start < 20

@@ -1,4 +1,4 @@
-"""Scores from anybody's table: a row per run, or per run and round, as runs to compare.
+"""Columns of anybody's table of scores: a row per run, or per run and round.
 
 Columns are given, or recognised by their names: the method, the score and its direction, the seed
 (or an id of the run), the draw of the data, the round. Columns of text in which a method has
@@ -8,22 +8,21 @@ several values are conditions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
-from f3ast_tff.analysis.compare.times import Course
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, is_text, rows_said
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
 # Names of columns, the likeliest first; compared in lower case, without a service's prefix.
 _NAMES = {
-    "method": "method algorithm algo strategy approach aggregator aggregation baseline optimizer "
-    "model",
+    "method": "method algorithm algo alg strategy approach aggregator aggregation baseline "
+    "framework optimizer model",
     "seed": "seed random_seed rng_seed trial repeat repetition rep replicate",
     "run": "run run_id run_name id",
     "draw": "data_seed draw fold split_seed",
@@ -42,7 +41,14 @@ _TIMES = ("time", "seconds", "rounds")
 _SPLITS = ("test", "eval", "evaluation", "val", "valid", "validation", "", "train", "training")
 # Numbers in which tuned methods may differ.
 _TUNED = re.compile(r"(^|_)(lr|learning_rate|momentum|mu|beta_?\d?|tau|weight_decay|param\w*)$")
-_SHOWN = 5
+# Columns by which W&B and MLflow keep runs; no conditions.
+_KEPT_BY = re.compile(
+    r"(name|state|notes|user|tags|created|updated|end time|runtime|hostname|sweep|id|status|"
+    r"artifact_uri|start_time|end_time|experiment_id|run_name|run_id|_\w+|tags\..+)"
+)
+_MEANS = re.compile(r"(^|_)(mean|avg|average|std|sd|stdev|stderr|ci)($|_)")
+# Values of a text that tells the runs of a method apart, not conditions.
+_MANY = 5
 # Most values of a number that is a condition.
 _FEW = 12
 
@@ -99,7 +105,11 @@ class Columns:
 
 
 def recognised(
-    table: pd.DataFrame, given: Mapping[str, str], higher: bool | None, within: Sequence[str] = ()
+    table: pd.DataFrame,
+    given: Mapping[str, str],
+    higher: bool | None,
+    within: Sequence[str] = (),
+    may_differ: Sequence[str] = (),
 ) -> Columns:
     """Finds the columns of a table.
 
@@ -108,6 +118,7 @@ def recognised(
         given: Columns by role: `method`, `score`, `seed`, `run`, `draw`, `step`.
         higher: Whether a higher score is better; `None` to tell by its name.
         within: Further conditions.
+        may_differ: Columns that are no conditions.
 
     Raises:
         ParameterError: If there is no such column.
@@ -117,7 +128,7 @@ def recognised(
     for role, name in given.items():
         if name not in table:
             raise ParameterError(role, name, f"must be a column: {all_}")
-    plain = {_PREFIX.sub("", str(name)).lower().replace(" ", "_"): str(name) for name in table}
+    plain = {_plain(str(name)): str(name) for name in table}
 
     def known_as(role: str) -> list[str]:
         return [plain[name] for name in _NAMES[role].split(" ") if name in plain]
@@ -128,25 +139,32 @@ def recognised(
 
     several = [name for name in known_as("method") if table[name].nunique() > 1]
     method = given.get("method") or next(iter(several), None)
+    roles_by_name = {n for role in _NAMES for n in known_as(role)}
     if method is None:
-        raise RunsError(f"no column is known as the method: --method= names one of {all_}")
+        hint = _of_columns(table, roles_by_name, "method")
+        raise RunsError(f"no column is known as the method: --method= names one of {all_}{hint}")
     score = given.get("score") or _score_in(table, [str(name) for name in table])
     if score is None:
-        raise RunsError(f"no column is known as the score: --score= names one of {all_}")
+        hint = _of_columns(table, {*roles_by_name, method}, "seed")
+        raise RunsError(f"no column is known as the score: --score= names one of {all_}{hint}")
     known = _direction(score)
     if higher is None and known is None:
         raise ParameterError("score", score, "give --higher or --lower, which is better")
-    table = table[table[score].map(_is_measured)]
-    texts = [row for row, value in zip(table.index, table[score]) if _as_number(value) is None]
-    if texts:
-        raise RunsError(
-            f"column {score} holds text in {_rows(texts)}: {table.loc[texts[0], score]!r}"
-        )
     step, seed, draw = first("step"), first("seed"), first("draw")
+    table = measured(table, score, step)
+    texts = [row for row, value in zip(table.index, table[score]) if as_number(value) is None]
+    if texts:
+        said = f"column {score} holds text in {rows_said(texts)}: {table.loc[texts[0], score]!r}"
+        raise RunsError(said)
+    if table.empty:
+        raise RunsError(f"column {score} is empty in every row")
     run = None if seed else first("run")
     if seed is None and run is None and draw is not None:
         # Folds alone are what methods share.
         seed, draw = draw, None
+    for name in (n for n in (method, seed, run, draw) if n):
+        if empty := [r for r, v in zip(table.index, table[name]) if not is_measured(v) or v != v]:
+            raise RunsError(f"column {name} is empty in {rows_said(empty)}")
     losses = [n for n in map(str, table) if n != score and _is_loss_beside(n, score)]
     roles = {method, score, step, seed, run, draw}
     found = Columns(
@@ -157,137 +175,58 @@ def recognised(
         seed=seed,
         run=run,
         draw=draw,
-        conditions=_conditions(table, roles, method, seed or run, within),
+        conditions=_conditions(table, {*roles, *may_differ}, method, seed or run, within),
         loss=next(iter(losses), None),
-        own=tuple(n for n, told in _of_methods(table, roles, method).items() if told == "tuned"),
+        own=tuple(n for n, told in differing(table, roles, method).items() if told == "tuned"),
     )
     if found.unit is None:
+        _refuse_unknown(table, found)
         return found
     return replace(found, conditions=(*found.conditions, *_numbers_apart(table, found)))
 
 
-def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[str]) -> None:
-    """Refuses methods that were run under unequal conditions.
+def measured(table: pd.DataFrame, score: str, step: str | None) -> pd.DataFrame:
+    """Returns the rows in which a score was measured.
 
-    Raises:
-        RunsError: Names the column, two methods with their values, and rows.
+    In a column of floats NaN stands for a gap too, as in the history of a service that logs the
+    score at some steps: a step at which no run has a finite score is no evaluation.
     """
-    roles = {columns.method, columns.score, columns.step, columns.seed, columns.run, columns.draw}
-    found = _of_methods(table, {*roles, *may_differ}, columns.method)
-    for name in (name for name, told in found.items() if told == "unequal"):
-        first = table.drop_duplicates(columns.method)
-        one = first.iloc[0]
-        other = first[first[name] != one[name]].iloc[0]
-        said = [
-            f"{row[columns.method]} has {name} {row[name]} "
-            f"({_rows(table.index[table[columns.method] == row[columns.method]])})"
-            for row in (one, other)
-        ]
-        cure = f"--may_differ={name} if it is the methods' own"
-        raise RunsError(f"unequal conditions: {', '.join(said)}; {cure}")
+    table = table[table[score].map(is_measured)]
+    if step is None or table[score].dtype.kind != "f":
+        return table
+    finite = pd.Series(np.isfinite(table[score]), index=table.index)
+    return table[finite.groupby(table[step]).transform("any")]
 
 
-def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
-    """Returns the runs by method and conditions, in the table's order.
-
-    Raises:
-        RunsError: If a run has two scores at one round; names the rows, and columns that differ.
-    """
-    table = table[table[columns.score].map(_is_measured)]
-    keys = [columns.method, *columns.conditions]
-    units = _units(table, columns)
-    steps = _steps(table, columns)
-    scores = table[columns.score].map(_as_number).to_numpy(float)
-    frame = table[keys].astype(str).assign(_draw=units[0], _unit=units[1], _step=steps)
-    measured = {columns.metric: scores}
-    if columns.loss is not None:
-        losses = [_as_number(v) if _is_measured(v) else 0.0 for v in table[columns.loss]]
-        measured["sample_loss"] = np.array(losses, float)
-    _refuse_twice(table, frame, columns)
-    found = []
-    for values, rows in _places(frame, keys):
-        courses: dict[Pair, Course] = {}
-        part = frame.iloc[rows]
-        for pair, places in _places(part, ["_draw", "_unit"]):
-            own = rows[places]
-            own = own[np.argsort(steps[own], kind="stable")]
-            course = {"round": steps[own], **{n: each[own] for n, each in measured.items()}}
-            courses[Pair(int(pair[0]), int(pair[1]))] = course
-        settings = {"algorithm": values[0], **dict(zip(columns.conditions, values[1:]))}
-        generated = columns.draw is not None and len({pair.draw for pair in courses}) > 1
-        found.append(Kept(settings, courses, columns.directions, generates_data=generated))
-    return found
+def _plain(name: str) -> str:
+    return _PREFIX.sub("", name).lower().replace(" ", "_")
 
 
-def _places(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Each combination of values, and the places of its rows, `int64 [n]`."""
-    found: Mapping[Any, Any] = frame.groupby(list(keys), sort=False).indices
-    for values, rows in found.items():
-        yield values if isinstance(values, tuple) else (values,), rows
+def _of_columns(table: pd.DataFrame, roles: set[str], role: str) -> str:
+    """How to read a table with a column per method or seed; `""` for another table."""
+    numbers = [str(n) for n in table if str(n) not in roles and not is_text(table[n])]
+    if any(_MEANS.search(_plain(name)) for name in numbers):
+        return "; means of runs are not judged, a row per run is needed"
+    # A number with repeated values, such as alpha, tells rows apart.
+    values = [name for name in numbers if 2 * table[name].nunique() > len(table)]
+    if len(values) < 2:
+        return ""
+    ids = [str(name) for name in table if str(name) not in values]
+    melted = f"table.melt({ids}, var_name={role!r}, value_name='score')"
+    return f"; if there is one per {role}, in pandas: {melted}"
 
 
-def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) -> None:
-    twice = frame[frame.duplicated(keep=False)]
-    if twice.empty:
+def _refuse_unknown(table: pd.DataFrame, found: Columns) -> None:
+    """Refuses rows that a number tells apart which may be a seed, a round or a condition."""
+    roles = (found.method, found.score, found.loss, found.step, found.draw, *found.conditions)
+    if found.step is not None:
+        # Rows of several runs at one round are refused as such.
         return
-    same = twice[(twice == twice.iloc[0]).all(axis=1)].index
-    row = table.loc[same[0]]
-    place = "" if columns.step is None else f" at {columns.step} {row[columns.step]}"
-    rows = _rows(same)
-    roles = {columns.score, columns.loss}
-    others = table.loc[list(same)].astype(str).nunique()
-    apart = [str(name) for name, number in others.items() if number > 1 and name not in roles]
-    if columns.unit is None:
-        cure = f"--seed= names the column of the seed, of {listed(apart)}" if apart else "no seed"
-        raise RunsError(f"{row[columns.method]} has several scores{place}: {rows}; {cure}")
-    cure = f"; they differ in {apart[0]}: --within={apart[0]} if it is a condition" if apart else ""
-    what = f"{columns.unit} {row[columns.unit]}"
-    raise RunsError(f"{what} is there twice for {row[columns.method]}{place}: {rows}{cure}")
-
-
-def _units(table: pd.DataFrame, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Draw and seed of each row, as integers; methods share a seed by its value."""
-    numbers = []
-    for name in (columns.draw, columns.unit):
-        if name is not None:
-            numbers.append(_integers(table[name]))
-        elif name is columns.unit and columns.step is None:
-            numbers.append(np.arange(len(table)))
-        else:
-            numbers.append(np.zeros(len(table), np.int64))
-    return numbers[0], numbers[1]
-
-
-def _steps(table: pd.DataFrame, columns: Columns) -> np.ndarray:
-    if columns.step is None:
-        return np.ones(len(table), np.int64)
-    found = [_as_number(value) for value in table[columns.step]]
-    wrong = [row for row, n in zip(table.index, found) if n is None or n != n or n % 1]
-    if wrong:
-        value = table[columns.step][wrong[0]]
-        raise RunsError(f"column {columns.step} is no whole number in {_rows(wrong)}: {value!r}")
-    return np.array(found, np.int64)
-
-
-def _integers(values: pd.Series[Any]) -> np.ndarray:
-    """The integers of a column, else the places of its values in their order."""
-    found = [_as_number(value) for value in values]
-    if all(n is not None and n == n and n % 1 == 0 for n in found):
-        return np.array(found, np.int64)
-    return pd.factorize(values.astype(str), sort=True)[0]
-
-
-def _is_measured(value: Any) -> bool:
-    """Whether a cell of a score is not empty."""
-    return not (isinstance(value, str) and not value.strip())
-
-
-def _as_number(value: Any) -> float | None:
-    """A number, NaN for a missing one; `None` for a text."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan") if value is None or value is pd.NA else None
+    for name in (str(n) for n in table if str(n) not in roles and not is_text(table[n])):
+        shared = table.groupby(name)[found.method].nunique()
+        if len(shared) > 1 and shared.min() > 1:
+            cures = f"--seed={name}, --step={name} or --within={name}"
+            raise RunsError(f"no column is known as the seed: {cures} says what {name} is")
 
 
 def _words(name: str) -> list[str]:
@@ -314,18 +253,18 @@ def _score_in(table: pd.DataFrame, names: Sequence[str]) -> str | None:
     found = []
     for place, name in enumerate(names):
         words = [word for word in _words(name) if word in order]
-        if words and table[name].map(_as_number).notna().any():
+        if words and table[name].map(_may_be_score).any():
             found.append((order.index(words[-1]) > 1, _split(name), order.index(words[-1]), place))
     return names[min(found)[-1]] if found else None
 
 
+def _may_be_score(value: object) -> bool:
+    """Whether a cell is a number or begins as one, such as `0.7 ± 0.1`, which is refused later."""
+    return as_number(value) is not None or re.match(r"[-+]?\.?\d", str(value)) is not None
+
+
 def _is_loss_beside(name: str, score: str) -> bool:
     return _words(name)[-1:] == ["loss"] and _split(name) == _split(score)
-
-
-def _is_text(values: pd.Series[Any]) -> bool:
-    there = [value for value in values if _is_measured(value)]
-    return any(_as_number(value) is None or isinstance(value, bool) for value in there)
 
 
 def _conditions(
@@ -344,8 +283,9 @@ def _conditions(
     for name in map(str, table):
         values = table[name].astype(str)
         # A name or a date of each run is no condition.
-        of_a_run = values.nunique() > runs.nunique() / 2 and values.nunique() > _SHOWN
-        if name in roles or name in within or of_a_run or not _is_text(table[name]):
+        of_a_run = values.nunique() > runs.nunique() / 2 and values.nunique() > _MANY
+        of_a_run |= _KEPT_BY.fullmatch(name.lower()) is not None
+        if name in roles or name in within or of_a_run or not is_text(table[name]):
             continue
         if values.groupby(table[method]).nunique().max() > 1:
             several.append(name)
@@ -369,8 +309,8 @@ def _numbers_apart(table: pd.DataFrame, found: Columns) -> tuple[str, ...]:
     return () if table.duplicated(keys).any() else tuple(apart)
 
 
-def _of_methods(table: pd.DataFrame, roles: set[str | None], method: str) -> dict[str, str]:
-    """Columns with one value per method that differs between methods: `tuned` or `unequal`."""
+def differing(table: pd.DataFrame, roles: set[str | None], method: str) -> dict[str, str]:
+    """Returns columns of one value per method that differs: `tuned` or `unequal`, by name."""
     found: dict[str, str] = {}
     groups = table.groupby(method, sort=False)
     if groups.size().min() < 2:
@@ -380,14 +320,6 @@ def _of_methods(table: pd.DataFrame, roles: set[str | None], method: str) -> dic
         if name in roles or table[name].astype(str).nunique() < 2:
             continue
         if groups[name].nunique(dropna=False).max() == 1:
-            plain = _PREFIX.sub("", name).lower()
-            tuned = _TUNED.search(plain) is not None
+            tuned = _TUNED.search(_plain(name)) is not None
             found[name] = "tuned" if tuned else "unequal"
     return found
-
-
-def _rows(labels: Sequence[Any] | pd.Index[Any]) -> str:
-    shown = [str(label) for label in list(labels)[:_SHOWN]]
-    more = len(labels) - len(shown)
-    words = "row" if len(labels) == 1 else "rows"
-    return f"{words} {', '.join(shown)}{f' and {more} more' if more else ''}"

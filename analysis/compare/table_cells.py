@@ -1,0 +1,41 @@
+"""Cells and rows of anybody's table: numbers, gaps, and rows in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+# Texts that stand for a value that was not measured.
+_GAPS = frozenset({"", "NA", "null", "None"})
+_SHOWN = 5
+
+
+def is_measured(value: Any) -> bool:
+    """Returns whether a cell holds a value: it is not empty, `None`, `NA` or `null`."""
+    if isinstance(value, str):
+        return value.strip() not in _GAPS
+    return value is not None and value is not pd.NA
+
+
+def as_number(value: Any) -> float | None:
+    """Returns a cell as a number, NaN for a missing one; `None` for a text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan") if value is None or value is pd.NA else None
+
+
+def is_text(values: pd.Series[Any]) -> bool:
+    """Returns whether a column holds a text or a truth value."""
+    there = [value for value in values if is_measured(value)]
+    return any(as_number(value) is None or isinstance(value, bool) for value in there)
+
+
+def rows_said(labels: Sequence[Any] | pd.Index[Any]) -> str:
+    """Returns rows in words, such as `rows 2, 3 and 7 more`."""
+    shown = [str(label) for label in list(labels)[:_SHOWN]]
+    more = len(labels) - len(shown)
+    words = "row" if len(labels) == 1 else "rows"
+    return f"{words} {', '.join(shown)}{f' and {more} more' if more else ''}"

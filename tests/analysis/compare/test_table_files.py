@@ -1,0 +1,72 @@
+"""Files of scores: their forms, and what is no table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.compare.judge_table import judge_table
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_files import read_table
+from tests.analysis.compare.test_judge_table import HEAD, LEAD, MINE, THEIRS
+
+ROWS = HEAD + MINE + THEIRS
+# The same scores as percentages: a hundred times the lead.
+POINTS = "mine is better than fedavg by 10.000 [8.701, 11.299] over 4 seeds."
+
+
+def with_decimal_commas(text: str) -> str:
+    return text.replace(",", ";").replace(".", "0,")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", ROWS.encode("utf-8-sig"), LEAD),
+        ("a.csv", ROWS.replace(",", ";").encode(), LEAD),
+        ("a.csv", with_decimal_commas(ROWS).encode(), LEAD),
+        ("a.txt", ROWS.replace(",", "\t").encode(), LEAD),
+        ("a.csv", ROWS.replace(",", " , ").encode(), LEAD),
+        ("a.csv", ROWS.replace("\n", "\r\n").encode(), LEAD),
+        ("a.csv", ("# of May\n" + ROWS + "\n\n").encode(), LEAD),
+        ("a.csv", ROWS.replace(",.7", ",7").replace(",.8", ",8").replace("\n", "%\n")
+            .replace("accuracy%", "accuracy").encode(), POINTS),
+    ],
+)  # fmt: skip
+def test_forms(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert judge_table(read_table(tmp_path / name)).frame()["sentence"].tolist() == [said]
+
+
+def test_parquet_and_json(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(ROWS)
+    frame = pd.read_csv(tmp_path / "a.csv")
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.json", orient="records")
+    for name in ("a.parquet", "a.json"):
+        assert judge_table(read_table(tmp_path / name)).results[0].sentence == LEAD
+
+
+def test_rows_are_named_by_their_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("# a\n" + HEAD + MINE + "\n" + "fedavg,0,bad\n")
+    with pytest.raises(RunsError, match="holds text in row 8: 'bad'"):
+        judge_table(read_table(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.xlsx", b"PK\3\4", "save it as CSV"),
+        ("a.csv", "m\xf6\n1\n".encode("latin-1"), "codec can't decode"),
+        ("a.json", b'{"a": [1]', "is no table"),
+        ("a.json", b"[1, 2]", "an object per row"),
+        ("a.csv", b"a,b\n", "it has no rows"),
+        ("a.csv", b"a,b\n1,2,3\n1,2,3\n", "its rows have more values"),
+    ],
+)
+def test_no_tables(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(RunsError, match=said):
+        read_table(tmp_path / name)
