@@ -25,6 +25,8 @@ from f3ast_tff.audit.world import Schedule
 _CHECK = "weights"
 # Distances from the objective above which weights are wrong, in errors and as such.
 _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
+# Part of the distance of a mean of those present that counts as nearer to all clients.
+_NEARER = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 
 
@@ -108,6 +110,7 @@ def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
     """Judges a rule for all clients: its weights must be nearer to p than those of the present."""
     rows = [(apart(w.omega, w.p), apart(w.present, w.p), w) for w in named]
     far = [row for row in rows if row[0] > row[1] + max(_EXACT, _ERRORS * row[2].distance_error)]
+    far += [row for row in rows if row[2].schedule == "independent" and row[0] > _NEARER * row[1]]
     own, other, worst = max(far or rows, key=lambda row: row[0])
     about = f"the mean of {said}: {own:.2f} of the weight is elsewhere, of a mean of those present "
     about += f"{other:.2f} ({worst.schedule}, the worst)"

@@ -50,5 +50,8 @@ def method_target(name: str, arguments: Mapping[str, Any]) -> Target:
         return AvailabilityStrategy(method, num_clients, k, evaluate_every=0)
 
     found = flower_target(name, maker, maker())
+    # A baseline corrects nothing: it is the mean of the clients that it finds.
+    if found.objective == "all" and not config.corrects:
+        found = replace(found, objective="present")
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
     return replace(found, kind=f"method{f' ({shown})' if shown else ''} behind the Flower adapter")

@@ -83,3 +83,8 @@ def test_the_fixture_names_what_is_wrong() -> None:
     with pytest.raises(AssertionError, match="states 10% of the clients; 100% train"):
         require(f"{FILE}:AllForATenth", rounds=100, fail_on=["liveness"])
     require(f"{FILE}:AllForATenth", rounds=100, fail_on=["weights"])
+
+
+def test_a_mean_of_those_present_is_not_one_of_all() -> None:
+    found = audit(f"{FILE}:aggregate", objective="all", rounds=100)
+    assert "not the mean of all clients by their examples" in said(found, "weights")
