@@ -11,6 +11,8 @@ from f3ast_tff.settings import builtin_registry
 PLAIN_MEAN = "Plain mean"
 # Settings whose value alone says which form of a method it is: `FedAvg, without replacement`.
 FORMS = ("baseline_sampling",)
+# What the rules of an aggregation are called, if it joins another method's selection.
+_RULES = {"scaffold": "controls"}
 # Place of a component that is unknown here.
 _LAST = 1000
 
@@ -51,16 +53,26 @@ def algorithm_label(settings: Mapping[str, Any]) -> str:
     return PLAIN_MEAN if plain else display_of("algorithm", settings["algorithm"])
 
 
+def name_with_rules(name: str, settings: Mapping[str, Any]) -> str | None:
+    """Returns `F3AST + SCAFFOLD's controls` if the aggregation is another method's; else `None`."""
+    rules = str(settings.get("aggregation"))
+    if name == PLAIN_MEAN or rules not in builtin_registry().components["algorithm"]:
+        return None
+    return f"{name} + {display_of('aggregation', rules)}'s {_RULES.get(rules, 'rules')}"
+
+
 def method_label(name: str, settings: Mapping[str, Any]) -> str:
     """Returns a method in few words: its name, then settings that tell it apart.
 
-    A text needs no setting's name: `FedAvg, without replacement`, `F3AST, Mean`.
+    A text needs no setting's name: `FedAvg, without replacement`, `F3AST, Mean`. The rules of
+    another method are joined: `F3AST + SCAFFOLD's controls`.
     """
-    parts = [name]
+    joined = name_with_rules(name, settings)
+    parts = [joined or name]
     for setting, value in settings.items():
         word = str(value).replace("_", " ")
         if setting == "aggregation":
-            parts += [] if name == PLAIN_MEAN else [display_of("aggregation", str(value))]
+            parts += [] if joined or name == PLAIN_MEAN else [display_of("aggregation", str(value))]
         elif setting == "clients_per_round":
             parts.append(f"K = {word}")
         else:

@@ -24,6 +24,7 @@ from f3ast_tff.analysis.method_names import (
     PLAIN_MEAN,
     display_of,
     is_plain_mean,
+    name_with_rules,
     without_own_aggregation,
 )
 from f3ast_tff.analysis.report.readings import readings
@@ -278,6 +279,11 @@ def label(names: Sequence[str], key: Key) -> str:
     if is_plain_mean(values):
         del values["aggregation"]
         values["algorithm"] = PLAIN_MEAN
+    if "algorithm" in values:
+        joined = name_with_rules(display_of("algorithm", values["algorithm"]), values)
+        if joined is not None:
+            del values["aggregation"]
+            values["algorithm"] = joined
     return ", ".join(_in_words(name, value) for name, value in values.items()) or NOTHING
 
 

@@ -52,7 +52,8 @@ def sides(
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
     connect(LOCAL, 2 * sum(ACTORS))
-    from f3ast_tff.engines.jax.engine import FusedEngine, fused_engine
+    from f3ast_tff.engines.jax.choosing import fused_engine
+    from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.jax.trainer import FusedTrainer
 
     parts = engine_parts(

@@ -6,7 +6,8 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,23 @@ def main(argv: Sequence[str]) -> int:
         if not components:
             allowed = f"registers no component that is tested: {', '.join(_kinds())}"
             raise ParameterError("plugin", words[0], allowed)
-        failed = [_tested(each, registry, given) for each in components]
+        with _without_warnings():
+            failed = [_tested(each, registry, given) for each in components]
     except (ComponentError, DataError, ParameterError, RunFolderError, UsageError) as error:
         return fail(error, BAD_INPUT)
     return FAILED if any(failed) else 0
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Runs of eight rounds warn that they have not learnt much."""
+    log = logging.getLogger("f3ast_tff")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _kinds() -> tuple[str, ...]:
@@ -72,8 +86,6 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
     from f3ast_tff.conformance.case import Case
     from f3ast_tff.conformance.table import findings
 
-    # Its runs say what a run on eight rounds says: that it has not learnt much.
-    logging.getLogger("f3ast_tff").setLevel(logging.ERROR)
     begun, failed, total = time.monotonic(), 0, 0
     show(f"{component.kind} {component.name}")
     with tempfile.TemporaryDirectory() as folder:

@@ -130,7 +130,7 @@ class FusedConfig(BuiltinEngineConfig):
         environment["XLA_FLAGS"] = with_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
     def build(self, parts: EngineParts) -> FusedEngine:
-        from f3ast_tff.engines.jax.engine import fused_engine
+        from f3ast_tff.engines.jax.choosing import fused_engine
         from f3ast_tff.engines.jax.trainer import FusedTrainer
 
         precision = self.matmul_precision

@@ -22,7 +22,7 @@ def test_words_need_no_name_of_their_setting() -> None:
         "baseline_sampling": "without_replacement",
         "rate_beta": 0.01,
     }
-    assert method_label("X", told) == "X, SCAFFOLD, without replacement, rate_beta 0.01"
+    assert method_label("X", told) == "X + SCAFFOLD's controls, without replacement, rate_beta 0.01"
 
 
 def test_a_method_that_is_named_goes_by_its_name(make_run: MakeRun, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ F3AST = {"algorithm": "f3ast", "aggregation": "sum"}
         ({"algorithm": "f3ast"}, "F3AST"),
         (
             {"algorithm": "f3ast", "aggregation": "scaffold", "cohort_weights": "sum"},
-            "F3AST, SCAFFOLD",
+            "F3AST + SCAFFOLD's controls",
         ),
         ({"algorithm": "fedvarp", "aggregation": "fedvarp", "cohort_weights": "mean"}, "FedVARP"),
         ({"algorithm": "fedawe", "fedawe_clip": "0.5"}, "FedAWE, fedawe_clip 0.5"),

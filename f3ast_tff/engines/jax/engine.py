@@ -38,7 +38,6 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 # Imported where it is needed: most runs have no memory.
 if TYPE_CHECKING:
-    from f3ast_tff.engines.distributed.ray_workers import RayWorkers
     from f3ast_tff.engines.jax.client_tables import ClientTables
 
 # For each place in a cohort its client, or slot if updates may be late; the place of each lane.
@@ -342,28 +341,3 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
         )
     if parts.scoring is not None:
         jax.eval_shape(sums_of(parts.scoring), found, labels)
-
-
-def fused_engine(
-    parts: EngineParts, *, workers: RayWorkers | None = None, **options: Any
-) -> FusedEngine:
-    """Returns which of the fused engines executes these parts.
-
-    Args:
-        parts: Parts of the engine.
-        workers: Workers that train the clients instead of this process, if any.
-        **options: Options of `FusedEngine`.
-    """
-    if workers is not None:
-        from f3ast_tff.engines.jax.split_engine import SplitFusedEngine
-
-        return SplitFusedEngine(parts, workers=workers, **options)
-    if parts.late:
-        from f3ast_tff.engines.jax.late_engine import LateFusedEngine
-
-        return LateFusedEngine(parts, **options)
-    if parts.aggregation.stacks:
-        from f3ast_tff.engines.jax.stacked_engine import StackedFusedEngine
-
-        return StackedFusedEngine(parts, **options)
-    return FusedEngine(parts, **options)

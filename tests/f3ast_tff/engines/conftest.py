@@ -34,7 +34,7 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
         elif name == "host":
             engines.append(HostEngine(engine_parts(*common, **given)))
         else:
-            from f3ast_tff.engines.jax.engine import fused_engine
+            from f3ast_tff.engines.jax.choosing import fused_engine
 
             lanes = {"fused": 1, "fused_lanes": 2}[name]
             parts = engine_parts(*common, **given)

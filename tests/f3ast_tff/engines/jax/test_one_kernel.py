@@ -16,7 +16,8 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.engines.jax import one_kernel
-from f3ast_tff.engines.jax.engine import FusedEngine, fused_engine
+from f3ast_tff.engines.jax.choosing import fused_engine
+from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.engines.jax.local_sgd import LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.methods.parts.aggregation import Aggregation
