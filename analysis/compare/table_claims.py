@@ -17,6 +17,7 @@ from f3ast_tff.analysis.compare.judge import (
     BETTER,
     CLOSE,
     ERROR,
+    FEWEST_PAIRS,
     NOT_JUDGED,
     WORSE,
     Claim,
@@ -312,8 +313,10 @@ def _at(a: Kept, b: Kept, asked: Asked, columns: Columns) -> tuple[Kept, Kept, T
 
 
 def _matched(a: Kept, b: Kept) -> tuple[Kept, Kept]:
-    """Both methods, paired by seed if they share two seeds or more."""
-    if len(a.courses.keys() & b.courses.keys()) > 1:
+    """Both methods, paired by seed if half of the fewer runs, and enough for a verdict, share it."""
+    common = len(a.courses.keys() & b.courses.keys())
+    fewer = min(len(a.courses), len(b.courses))
+    if common > 1 and 2 * common >= fewer and common >= min(fewer, FEWEST_PAIRS):
         return a, b
     return replace(a, independent=True), replace(b, independent=True)
 

@@ -205,11 +205,22 @@ def test_claims_on_several_scores_name_them(tmp_path: Path) -> None:
     draw_verdicts(found.results, tmp_path / "a.svg")
 
 
-def test_runs_are_paired_by_seed_where_seeds_are_shared() -> None:
-    shifted = THEIRS.replace("fedavg,", "fedavg,9")
-    for text, said in ((MINE + THEIRS, "4 seeds"), (MINE + shifted, "4 and 4 runs, not paired")):
-        found = judge_table(table(HEAD + text)).frame()
-        assert f"over {said}" in found["sentence"][0]
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (0, "over 4 seeds."),
+        (1, "over 3 seeds."),
+        (2, "over 4 and 4 runs, not paired"),
+        (90, "over 4 and 4 runs, not paired"),
+    ],
+)
+def test_runs_are_paired_if_methods_share_half_of_the_seeds(first: int, said: str) -> None:
+    """Of 4 seeds 3 are needed, since 2 pairs allow no verdict."""
+    frame = table(HEAD + MINE + THEIRS)
+    frame["seed"] += first * (frame["method"] == "fedavg")
+    found = judge_table(frame).results[0]
+    assert said in found.sentence
+    assert ("Not paired: 1 of 4 runs of fedavg." in found.more) == (first == 1)
 
 
 def test_missing_and_diverged_runs_are_said() -> None:
