@@ -313,7 +313,7 @@ def _at(a: Kept, b: Kept, asked: Asked, columns: Columns) -> tuple[Kept, Kept, T
 
 
 def _matched(a: Kept, b: Kept) -> tuple[Kept, Kept]:
-    """Both methods, paired by seed if half of the fewer runs, and enough for a verdict, share it."""
+    """Both methods, paired by seed if half of the runs share it, and enough for a verdict."""
     common = len(a.courses.keys() & b.courses.keys())
     fewer = min(len(a.courses), len(b.courses))
     if common > 1 and 2 * common >= fewer and common >= min(fewer, FEWEST_PAIRS):
