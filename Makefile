@@ -181,8 +181,8 @@ lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
 	  pyproject.toml --extra tff --extra fused --extra parquet --extra ray --extra trial requirements/lock.in \
 	  -o requirements/lock.txt
-	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
+	  --generate-hashes --no-emit-index-url --no-emit-package packaging --custom-compile-command "make lock" \
 	  requirements/docs.in -o requirements/docs.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --constraint requirements/lock.txt \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \

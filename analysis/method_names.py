@@ -9,6 +9,8 @@ from f3ast_tff.settings import builtin_registry
 
 # Name of the algorithm fedavg_all with the aggregation mean.
 PLAIN_MEAN = "Plain mean"
+# Settings whose value alone says which form of a method it is: `FedAvg, without replacement`.
+FORMS = ("baseline_sampling",)
 # Place of a component that is unknown here.
 _LAST = 1000
 

@@ -20,7 +20,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
-from f3ast_tff.analysis.line_styles import literal
+from f3ast_tff.analysis.line_styles import literal, on_dark
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.records.outputs import masks_there, read_client_scores
@@ -33,11 +33,10 @@ EARLY = 0.2
 _SIZE = (7.4, 3.2)
 _COLOURS = {"light": "#24292f", "dark": "#e6edf3"}
 _GRID = {"light": "#d0d7de", "dark": "#3d444d"}
-# Okabe and Ito's, which the colour-blind can distinguish, light enough for dark pages.
-_LINES = {
-    "light": ("#D55E00", "#0072B2", "#6E7781", "#009E73"),
-    "dark": ("#FF8A3D", "#56B4E9", "#A9B1BA", "#2DC79B"),
-}
+# The colours of F3AST, FedAvg and the plain mean in `line_styles`, then a further one.
+_LINES = ("#D55E00", "#0072B2", "#6E7781", "#009E73")
+# Title of the picture.
+WAITS = "Who waits longest for an accurate model?"
 _MARKERS = ("^", "o", "s", "D")
 _LEVEL = 0.95
 
@@ -170,6 +169,13 @@ def _of_run(folder: Path, by_seconds: bool) -> ByPresence:
     )
 
 
+def presence_figure(
+    methods: Mapping[str, ByPresence], title: str, colours: Sequence[str]
+) -> Figure:
+    """Returns the picture for light pages, see `draw_presence`; a colour per method."""
+    return _figure(methods, title, colours, "light")
+
+
 def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> list[Path]:
     """Draws the rarest clients over the rounds, and all groups early and at the end.
 
@@ -188,18 +194,21 @@ def draw_presence(methods: Mapping[str, ByPresence], title: str, path: Path) -> 
     for ground, ending in (("light", ""), ("dark", "_dark")):
         to = path.with_name(f"{path.stem}{ending}{path.suffix}")
         with rc_context({"savefig.transparent": True}):
-            save(_figure(methods, title, ground), to)
+            save(_figure(methods, title, _LINES, ground), to)
         written.append(to)
     return written
 
 
-def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figure:
+def _figure(
+    methods: Mapping[str, ByPresence], title: str, colours: Sequence[str], ground: str
+) -> Figure:
     figure = Figure(figsize=_SIZE, layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     names, text = list(methods), _COLOURS[ground]
+    lines = [on_dark(each) if ground == "dark" else each for each in colours]
     # The first is drawn last, above the others.
     for number, name in reversed([*enumerate(names)]):
-        found, colour = methods[name], _LINES[ground][number]
+        found, colour = methods[name], lines[number]
         width = 2.4 if number == 0 else 1.6
         mean, half = found.rarest.mean(axis=0), margin(found.rarest)
         left.plot(found.rounds, mean, color=colour, linewidth=width, label=literal(name))
@@ -224,7 +233,7 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
             )
     first = methods[names[0]]
     early = int(np.abs(first.rounds - EARLY * first.rounds[-1]).argmin())
-    _meetings(left, methods, ground)
+    _meetings(left, methods, lines, text)
     left.set_title("the fifth that is there least", fontsize=9, loc="left", color=text)
     left.set_xlabel("round")
     left.set_ylabel("accuracy on their data")
@@ -259,7 +268,9 @@ def _figure(methods: Mapping[str, ByPresence], title: str, ground: str) -> Figur
     return figure
 
 
-def _meetings(panel: Axes, methods: Mapping[str, ByPresence], ground: str) -> None:
+def _meetings(
+    panel: Axes, methods: Mapping[str, ByPresence], lines: Sequence[str], text: str
+) -> None:
     """Marks the rounds from which the first method's lead is no longer shown."""
     first, *others = methods.values()
     for number, other in enumerate(others, start=1):
@@ -267,10 +278,10 @@ def _meetings(panel: Axes, methods: Mapping[str, ByPresence], ground: str) -> No
         if at is not None:
             place = int(np.flatnonzero(other.rounds == at)[0])
             height = float(other.rarest[:, place].mean())
-            panel.plot([at], [height], marker="o", color=_LINES[ground][number], markersize=9,
+            panel.plot([at], [height], marker="o", color=lines[number], markersize=9,
                        fillstyle="none")  # fmt: skip
             panel.annotate(f"meet at {at}", (at, height), xytext=(0, -14), fontsize=8, ha="center",
-                           textcoords="offset points", color=_COLOURS[ground])  # fmt: skip
+                           textcoords="offset points", color=text)  # fmt: skip
 
 
 def _plain(panel: Axes, ground: str) -> None:

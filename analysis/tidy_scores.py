@@ -20,6 +20,7 @@ from f3ast_tff.analysis.compare.pairs import ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, scores_named, varying
 from f3ast_tff.analysis.compare.times import FINAL, Course
 from f3ast_tff.analysis.method_names import (
+    FORMS,
     PLAIN_MEAN,
     display_of,
     is_plain_mean,
@@ -277,8 +278,13 @@ def label(names: Sequence[str], key: Key) -> str:
     if is_plain_mean(values):
         del values["aggregation"]
         values["algorithm"] = PLAIN_MEAN
-    parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
-    return ", ".join(parts) or NOTHING
+    return ", ".join(_in_words(name, value) for name, value in values.items()) or NOTHING
+
+
+def _in_words(name: str, value: str) -> str:
+    if name in KINDS:
+        return display_of(name, value)
+    return value.replace("_", " ") if name in FORMS else f"{name} {value}"
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:

@@ -12,7 +12,16 @@ from f3ast_tff.analysis.compare.render import grounds
 from f3ast_tff.analysis.compare.scored import RunsError, varying
 from f3ast_tff.analysis.report import figures, layout, selection_figures
 from f3ast_tff.analysis.report.claims import FilledTable, claim_text, comparison_grid, fill
-from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
+from f3ast_tff.analysis.report.document import (
+    Block,
+    Document,
+    Grid,
+    Listing,
+    Picture,
+    Section,
+    Text,
+)
+from f3ast_tff.analysis.report.opening import date_of, title_of, who_waits
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.report.readings import switched, varied
@@ -84,8 +93,11 @@ def build(
         compared = Section(compared.title, [*compared.blocks, Text(said)])
     if compared.blocks and (users := users_scored(collected.groups, if_not_all=True)):
         compared = Section(compared.title, [*compared.blocks, Text(users)])
+    waits, more_damaged = _who_waits(collected.groups)
+    damaged += more_damaged
     document_sections = [
         compared,
+        Section("Which clients wait?", waits),
         summary(collected, named if of_papers else [], damaged),
         *(section for section in sections if section.blocks),
         Section("Not run", [Listing("Without runs here", empty, folded=False)] if empty else []),
@@ -100,8 +112,8 @@ def build(
         ran = {name: part for name, part in filled.items() if any(each.cells for each in part)}
         tables.update({name: layout.table_frame(part) for name, part in ran.items()})
     kept = [section for section in document_sections if section.blocks]
-    title = "Report: runs beside the papers' numbers" if of_papers else "Report"
-    return Document(title, kept, tables)
+    title = title_of(collected.groups, of_papers)
+    return Document(title, kept, tables, date_of(collected.groups))
 
 
 def _name_of_claims(table: str, number: int) -> str:
@@ -140,6 +152,13 @@ def _selection_section(found: Mapping[RunGroup, Selections]) -> Section:
         blocks.append(selection_figures.picked(file_stem(f"picked_{task}"), display, of_task))
         blocks += selection_figures.rates(file_stem(f"rates_{task}"), display, of_task)
     return Section("Who was picked how often, and the rates r", blocks)
+
+
+def _who_waits(groups: Sequence[RunGroup]) -> tuple[list[Picture], list[str]]:
+    try:
+        return who_waits(groups), []
+    except RunsError as error:
+        return [], [str(error)]
 
 
 def _selections(groups: Sequence[RunGroup]) -> tuple[dict[RunGroup, Selections], list[str]]:

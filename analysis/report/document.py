@@ -79,13 +79,19 @@ class Panel:
 class Picture:
     """A figure with its caption and the panels that show values.
 
-    `name` is the name of the files, without `.svg`.
+    Attributes:
+        name: Name of the files, without `.svg`.
+        caption: Caption.
+        figure: The figure.
+        panels: Panels whose values the page shows.
+        wide: Whether it takes the width of the page.
     """
 
     name: str
     caption: str
     figure: Figure
     panels: tuple[Panel, ...] = ()
+    wide: bool = False
 
 
 Block = Text | Listing | Grid | Picture
@@ -104,12 +110,13 @@ class Document:
     """The report.
 
     The first section stands above the table of contents. `tables` are CSV files to write beside it,
-    by name without `.csv`.
+    by name without `.csv`; `date` stands under the title.
     """
 
     title: str
     sections: Sequence[Section]
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    date: str = ""
 
     @property
     def pictures(self) -> list[Picture]:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def _short(values: Iterable[float]) -> list[float | None]:
 def to_markdown(document: Document, formats: Sequence[str] = ("svg",)) -> str:
     """Returns the report as Markdown (GitHub's tables), with figures of the first format."""
     kind = next((kind for kind in formats if kind != "pdf"), "pdf")
-    parts = [f"# {markdown_text(document.title)}"]
+    parts = [f"# {markdown_text(document.title)}", *filter(None, [document.date])]
     for section in document.sections:
         parts.append(f"## {markdown_text(section.title)}")
         parts += [_block(block, kind) for block in section.blocks]
@@ -208,6 +209,10 @@ _SIGNS = {
 }
 
 
+# A sign before a number, not in a word, a name or a range.
+_SIGN = re.compile(r"(?<![\w.)$-])[-+](?=\.?\d)")
+
+
 def to_latex(grid: Grid) -> str:
     r"""Returns a `table` environment, to be read by a document with `\usepackage{booktabs}`.
 
@@ -234,7 +239,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return "".join(_SIGNS.get(c, c) for c in text)
+    return _SIGN.sub(lambda sign: f"${sign[0]}$", "".join(_SIGNS.get(c, c) for c in text))
 
 
 # SHA-256 by name of every file of the last report.

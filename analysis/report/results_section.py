@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,8 @@ from f3ast_tff.analysis.texts import NOTHING, file_stem, of_spread, over, p_valu
 # Number of rows above which lists and tables are folded; a picture shows at most as many.
 _MAX_ROWS = 40
 _ROW_HEIGHT = 0.42
+# Shared settings that a caption names.
+_NAMED = ("clients_per_round", "constraint", "rounds")
 # Characters of a name in its usual size, and in its smallest.
 _CHARACTERS, _MOST_CHARACTERS = 58, 112
 _NO_WHERE = "None of the settings below"
@@ -153,6 +155,8 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
             textcoords="offset points",
             fontsize=9 * min(1.0, _CHARACTERS / len(text)),
             fontweight=weight,
+            # The line at 0 and the grid stop at a name.
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
 
     for where, part in shown.groupby("where", sort=False):
@@ -202,9 +206,18 @@ def results_sections(
         many = max(lines.values()) > MAX_LINES
         drawn = [group for group in members if group in pure or not many]
         blocks: list[Block] = [_runs_grid(file_stem(f"runs_{task}"), members, period)]
+        if same := _shared(members, lambda name: name not in _NAMED):
+            blocks.append(Text(f"The same in all: {same}."))
         blocks += curve_figures(task, drawn, free) if drawn else []
         sections.append(Section(f"Runs: {members[0].first.display('task')}", blocks))
     return sections
+
+
+def _shared(groups: Sequence[RunGroup], wanted: Callable[[str], bool]) -> str:
+    """The settings of the condition, except task and availability, that all groups share."""
+    apart = ("task", "availability", *varying(groups, CONDITION))
+    shared = [name for name in CONDITION if name not in apart and wanted(name)]
+    return describe(groups[0].condition(shared), shared)
 
 
 def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
@@ -224,9 +237,7 @@ def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
         headings.append(group.first.display("availability"))
     metrics = [metric.replace("_", " ") for metric in shown]
     head = ("algorithm", "over", *metrics, *(["no better than a guess"] if lost else []))
-    apart = ("task", "availability", *varying(groups, CONDITION))
-    shared = [name for name in CONDITION if name not in apart]
-    condition = describe(groups[0].condition(shared), shared)
+    condition = _shared(groups, lambda name: name in _NAMED)
     networks = {network_of(group) for group in groups}
     network = networks.pop() if len(networks) == 1 else ""
     parts = [groups[0].first.display("task"), *filter(None, [network, condition])]

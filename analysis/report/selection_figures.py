@@ -14,7 +14,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.curves import Trace, plain
-from f3ast_tff.analysis.line_styles import labelled, literal, styles_of
+from f3ast_tff.analysis.line_styles import labelled, literal, looks_of
 from f3ast_tff.analysis.report.document import Block, Picture, Text
 from f3ast_tff.analysis.report.figures import new_figure, to_show
 from f3ast_tff.analysis.report.variants import told_apart
@@ -111,7 +111,7 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
     figure, panels = new_figure(
         rows, columns=_COLUMNS, panel=(1.25, 1.35), legend_rows=0, sharey=True, title_lines=lines
     )
-    styles = styles_of(group.algorithm for group in groups)
+    looks = looks_of(groups, told)
     # Thousands of separate markers would make a large file.
     many = sum(len(found[g].picked) for g in groups) > _MAX_POINTS
     for panel in panels.flat[len(groups) :]:
@@ -119,10 +119,10 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
     for panel, group in zip(panels.flat, groups):
         plain(panel)
         panel.set_title(literal(titles[group]), fontsize="x-small", y=1.0)
-        color, _, marker = styles[group.algorithm]
+        look = looks[group]
         p, share = found[group].shares, found[group].picked
         x, y = (np.arange(len(p)) + 1, np.sort(share)) if equal else (p, share)
-        style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
+        style = {"marker": look.marker, "markersize": 3, "color": look.color, "rasterized": many}
         panel.plot(x, y, linestyle="none", **style)
         if not equal:
             # Clients without training data cannot be on a log scale.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f3ast_tff.analysis.compare.scored import varying
+from f3ast_tff.analysis.method_names import FORMS
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying_within
 from f3ast_tff.analysis.runs import METHOD_NAME
@@ -61,8 +62,6 @@ def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
 
 _CELL = ("algorithm", "task", "availability")
 _RATES = ("client_lr", "server_lr")
-# Readings that name a method's form wherever they are not the preset's: which FedAvg it is.
-_FORMS = ("baseline_sampling",)
 
 
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
@@ -83,7 +82,8 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
             shown = [n for n in names if group.has(n) and n not in left_out]
             if "aggregation" not in shown and group.first.has_other_aggregation:
                 shown.append("aggregation")
-            shown += [n for n in _FORMS if n in switched(group) and n not in shown]
+            # Which FedAvg it is, wherever that is not the preset's.
+            shown += [n for n in FORMS if n in switched(group) and n not in shown]
             found[group] = {name: group.setting(name) for name in shown}
         for name in {g.first.settings.get(METHOD_NAME) for g in members} - {None}:
             named = [g for g in members if g.first.settings.get(METHOD_NAME) == name]

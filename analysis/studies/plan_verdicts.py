@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.compare.judge import (
     BETTER,
     CLOSE,
@@ -41,6 +41,7 @@ from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired
 from f3ast_tff.analysis.compare.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
+from f3ast_tff.analysis.studies.plan_picture import draw_verdicts
 from f3ast_tff.analysis.studies.score_tables import EACH
 from f3ast_tff.analysis.texts import markdown_table, p_value_text, write_csv
 from f3ast_tff.analysis.tidy_scores import (
@@ -72,6 +73,9 @@ class Flags:
     out: str | None = parameter(
         None, "CSV file to write or replace, a row per claim, in place of tables", is_path=True
     )
+    picture: str | None = parameter(
+        None, "picture of the first family to draw in place of tables: .svg or .png", is_path=True
+    )
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ class PlannedClaim:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the verdicts, or writes them with `--out`."""
+    if flags.picture is not None:
+        require_ending("picture", flags.picture, ".svg", ".png")
     path = Path(flags.scores)
     plan = [each for each in read_plan(flags.plan) if each.scores == name_of(path)]
     if not plan:
@@ -109,6 +115,10 @@ def main(flags: Flags) -> None:
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
         raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
+    if flags.picture is not None:
+        draw_verdicts(shown[shown["family"] == shown["family"].iloc[0]], Path(flags.picture))
+        show(f"written: {flags.picture}")
+        return
     show("\n\n".join(_tables(shown, flags.counts)))
 
 

@@ -28,7 +28,8 @@ from f3ast_tff.analysis.compare.times import FINAL, Time
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import directions, read_run
 from f3ast_tff.analysis.study_runs import SCORES_OF
-from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json

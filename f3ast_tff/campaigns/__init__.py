@@ -20,8 +20,8 @@ class Options:
     list: bool = parameter(False, "list the runs and their states, and run none")
     estimate: bool = parameter(
         False,
-        "print hours, memory and disk of the runs that are left, and run none; measures some "
-        "rounds of each line in a temporary folder",
+        "print core-hours, wall time, memory and disk of the runs that are left, and run none; "
+        "measures some rounds of each line in a temporary folder",
     )
     minutes: float | None = parameter(
         None, "stop after this time, each run with a checkpoint; the same command goes on", above=0
@@ -35,4 +35,9 @@ class Options:
     where: str | None = parameter(
         None,
         "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
+    )
+    shard: str | None = parameter(
+        None,
+        "run one of several disjoint parts, such as 3/20, beside the jobs that run the others in "
+        "the same folder",
     )

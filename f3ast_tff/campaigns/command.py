@@ -13,9 +13,10 @@ from typing import Any
 from f3ast_tff.campaigns import Options
 from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.estimate import print_estimate
-from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
+from f3ast_tff.campaigns.planned import Campaign, lock, shard_in
 from f3ast_tff.campaigns.pool import Workers, execute_all
 from f3ast_tff.campaigns.processes import LocalProcesses, default_processes
 from f3ast_tff.campaigns.progress import NAME as MANIFEST
@@ -30,7 +31,7 @@ from f3ast_tff.files.progress import duration, say, warnings_said
 from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.records.outputs import lacks_outputs, not_added
 from f3ast_tff.records.provenance import provenance
-from f3ast_tff.records.run_folder import RunFolder, lock_folder, read_config
+from f3ast_tff.records.run_folder import RunFolder, read_config
 from f3ast_tff.run.run_experiment import add_outputs
 from f3ast_tff.settings import Registry
 
@@ -75,6 +76,7 @@ def _run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop
 ) -> int:
     _check(options)
+    shard = None if options.shard is None else shard_in(options.shard)
     ray_address = given.get("ray_address")
     campaign = plan(
         find_grid_file(options.campaign or ""),
@@ -82,6 +84,8 @@ def _run_campaign(
         where=options.where,
         registry=registry,
     )
+    if shard is not None:
+        campaign = campaign.part(shard)
     if options.list:
         _list(campaign)
         return 0
@@ -103,17 +107,17 @@ def _check(options: Options) -> None:
 
 @contextmanager
 def _locked(campaign: Campaign) -> Iterator[None]:
-    lock = lock_folder(campaign.folder, kind="campaign")
+    held = lock(campaign.folder, campaign.shard)
     with ExitStack() as stack:
-        stack.callback(lock.release)
+        stack.callback(held.release)
         stack.callback(_remove_compiled, campaign)
         _remove_compiled(campaign)
-        remove_temporaries(campaign.folder)
+        remove_temporaries(campaign.own_folder)
         yield
 
 
 def _remove_compiled(campaign: Campaign) -> None:
-    shutil.rmtree(campaign.folder / COMPILED, ignore_errors=True)
+    shutil.rmtree(campaign.own_folder / COMPILED, ignore_errors=True)
 
 
 def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: Stop) -> int:
@@ -125,10 +129,10 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
     waiting = [run for run in campaign.runs if manifest.state(run) != FINISHED]
     before = len(campaign.runs) - len(waiting)
     rounds_before, fetching = sum(map(rounds_done, waiting)), 0.0
-    _add_outputs(campaign.name, [r for r in campaign.runs if manifest.state(r) == FINISHED])
+    _add_outputs(campaign.said, [r for r in campaign.runs if manifest.state(r) == FINISHED])
     if waiting:
         with ExitStack() as stack:
-            workers = _workers(options, processes, ray_address, campaign.folder, origin, stack)
+            workers = _workers(options, processes, ray_address, campaign.own_folder, origin, stack)
             ready = time.monotonic()
             check_data(waiting)
             fetching = max(0.0, time.monotonic() - ready - _OPENING_S)
@@ -192,13 +196,13 @@ def _estimate(campaign: Campaign, options: Options, ray_address: str | None, sto
         raise ParameterError("ray_address", ray_address, allowed)
     left = [run for run in campaign.runs if not is_finished(run)]
     if not left:
-        show(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")
+        show(f"{_place(campaign)}: all {len(campaign.runs)} runs have finished")
         return
     print_estimate(left, _processes(campaign, options), campaign.folder, stop)
 
 
 def _list(campaign: Campaign) -> None:
-    show(f"{campaign.name}: {' '.join(campaign.about.split())}")
+    show(f"{campaign.said}: {' '.join(campaign.about.split())}")
     for run in campaign.runs:
         done = rounds_done(run)
         state = "finished" if is_finished(run) else f"round {done}" if done else "new"
@@ -214,10 +218,15 @@ def _report(
     # Each failed run was named with its error when it failed.
     named = " (named above)" if failed else ""
     show(
-        f"{campaign.folder}: {finished} of {len(campaign.runs)} runs finished "
+        f"{_place(campaign)}: {finished} of {len(campaign.runs)} runs finished "
         f"({before} of them before), {failed} failed{named}, in {duration(seconds)}; "
-        f"{_still(left)}{campaign.folder / MANIFEST}"
+        f"{_still(left)}{campaign.own_folder / MANIFEST}"
     )
+
+
+def _place(campaign: Campaign) -> str:
+    shard = "" if campaign.shard is None else f", shard {campaign.shard}"
+    return f"{campaign.folder}{shard}"
 
 
 def _still(left: Sequence[PlannedRun]) -> str:

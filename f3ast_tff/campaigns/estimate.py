@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import multiprocessing
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from f3ast_tff.campaigns.isolated_run import load_framework, resolve_order
+from f3ast_tff.campaigns.planned import Shard, deal
 from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.processes import guard, uses_gpu, visible_gpus
 from f3ast_tff.campaigns.runs import PlannedRun, missing_files, rounds_done, tasks_without_data
@@ -29,7 +29,6 @@ from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.checkpoint import KEPT_WHILE_RUNNING
 from f3ast_tff.records.provenance import cores
 from f3ast_tff.run.run_experiment import run_experiment
-from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
 
@@ -38,10 +37,10 @@ _ROUNDS, _LONG_S = 40, 10.0
 # Seconds of work for each process, from which the lines that are left are not measured.
 _ALL_S = 30.0
 _POLL_S, _MIB = 0.5, 2**20
-# Settings in which the runs of a line may differ, besides the fractions (rates) of these kinds.
-_OF_RUN = {"seed", "data_seed", "rounds", "eval_every", "client_lr_decay"}
-_OF_RUN |= {"output_dir", "run_name", "keep_checkpoints"}
-_WITH_RATES = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
+# Numbers of shards whose time is shown.
+_SHARDS = (5, 10, 20, 50, 100)
+# Ratio from which the time beside other programs is shown.
+_SLOWER = 1.1
 
 
 class MeasurementError(RuntimeError):
@@ -61,6 +60,7 @@ class Cost:
         memory_mib: Peak memory of the process.
         bytes: Bytes of a checkpoint and of all other files, after two rounds.
         growth: Bytes that each further round adds to them.
+        cores: Number of cores that a run keeps busy.
     """
 
     first: float
@@ -71,6 +71,7 @@ class Cost:
     memory_mib: float
     bytes: tuple[float, float]
     growth: tuple[float, float] = (0.0, 0.0)
+    cores: float = 1.0
 
     def seconds(self, run: PlannedRun) -> float:
         """Returns the seconds of a run's remaining rounds; the last round is always evaluated."""
@@ -129,14 +130,17 @@ def _short_run(
     times: dict[str, list[float]] = {}
     for part, wall, work in clock.parts:
         times.setdefault(part, []).append(wall if outside else max(min(wall, work), share * work))
+    seconds = sum(map(sum, times.values()))
     return Cost(
-        first=sum(map(sum, times.values())),
+        first=seconds,
         start=times["start"][0] + times["end"][0],
         round=(sum(times["round"]) + sum(times["checkpoint"])) / rounds,
         evaluation=fmean(times["evaluation"]),
         process=process,
         memory_mib=peak_memory_mib(),
         bytes=(checkpoint, sum(sizes.values()) - checkpoint),
+        # Work of other processes is not known: a run then takes its part of the machine.
+        cores=1 / share if outside else sum(work for _, _, work in clock.parts) / seconds,
     )
 
 
@@ -175,14 +179,6 @@ def _begin() -> None:
     guard()
     # A run of few rounds is no better than a guess.
     logging.disable(logging.WARNING)
-
-
-def line_of(run: PlannedRun) -> str:
-    """Returns a text that is equal for runs that differ only in draw, rates and rounds."""
-    configs = (run.configuration.configs[kind] for kind in _WITH_RATES)
-    rates = {p.name for c in configs for p in parameters_of(type(c)) if p.kind is float}
-    kept = {n: v for n, v in run.settings.items() if n not in _OF_RUN and n not in rates}
-    return json.dumps(kept, sort_keys=True)
 
 
 def _method(run: PlannedRun) -> str:
@@ -249,16 +245,28 @@ def _in_processes(
 
 def campaign_seconds(
     runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int
-) -> float:
-    """Returns the duration of all runs, given costs by line; free processes take the next."""
+) -> list[float]:
+    """Returns the seconds of each process, given costs by line; free ones take the next run."""
     ends, known = [0.0] * processes, [set[Any]() for _ in range(processes)]
     for run in by_environment(runs):
-        line, i = line_of(run), ends.index(min(ends))
-        ends[i] += costs[line].seconds(run)
-        ends[i] += 0.0 if line in known[i] else costs[line].first
-        ends[i] += 0.0 if run.environment in known[i] else costs[line].process
-        known[i] |= {line, run.environment}
-    return max(ends)
+        i = ends.index(min(ends))
+        ends[i] += costs[run.line].seconds(run)
+        ends[i] += 0.0 if run.line in known[i] else costs[run.line].first
+        ends[i] += 0.0 if run.environment in known[i] else costs[run.line].process
+        known[i] |= {run.line, run.environment}
+    return ends
+
+
+def shard_seconds(
+    runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int
+) -> dict[int, float]:
+    """Returns the seconds of the longest shard by number of shards, each with these processes."""
+    numbers = [n for n in _SHARDS if n * processes <= len(runs)]
+    parts = {n: [deal(runs, Shard(i + 1, n)) for i in range(n)] for n in numbers}
+    return {
+        n: max(max(campaign_seconds(part, costs, processes)) for part in of_n)
+        for n, of_n in parts.items()
+    }
 
 
 def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
@@ -271,11 +279,12 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
     lacking = tasks_without_data(runs)
     there = [run for run in runs if run.settings["task"] not in lacking]
     if there:
-        firsts = {line_of(run): run for run in reversed(there)}
+        firsts = {run.line: run for run in reversed(there)}
         say(f"running some rounds of {len(firsts)} lines, for {_ALL_S:g} s of work per process ...")
+        load = os.getloadavg()[0]
         with stop.hold():
             costs = _measured(firsts, processes, stop)
-        _print_costs(there, costs, processes, folder)
+        _print_costs(there, costs, processes, folder, load)
     if lacking:
         show(f"not estimated: {len(runs) - len(there)} runs of {', '.join(lacking)}. Data that is")
         show("missing is fetched when the campaign starts, or put there by you:")
@@ -285,11 +294,11 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
 
 
 def _print_costs(
-    runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int, folder: Path
+    runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int, folder: Path, load: float
 ) -> None:
     by_method: dict[str, list[tuple[PlannedRun, Cost]]] = {}
     for run in runs:
-        by_method.setdefault(_method(run), []).append((run, costs[line_of(run)]))
+        by_method.setdefault(_method(run), []).append((run, costs[run.line]))
     width, disk = max(map(len, by_method)), 0.0
     show(f"{'':<{width}}  runs round, s scoring, s   hours    MiB disk MiB")
     for name, of_it in by_method.items():
@@ -300,14 +309,45 @@ def _print_costs(
         disk += kept
         numbers = f"{each:>8.3g} {scoring:>10.3g} {hours:>7.3g} {memory:>6.0f} {kept:>8.3g}"
         show(f"{name:<{width}} {len(of_it):>5} {numbers}")
-    seconds, at_a_time = campaign_seconds(runs, costs, processes), min(processes, len(runs))
+    ends, at_a_time = campaign_seconds(runs, costs, processes), min(processes, len(runs))
     memory = at_a_time * max(cost.memory_mib for cost in costs.values())
-    running = max(costs[line_of(run)].disk(run, KEPT_WHILE_RUNNING) for run in runs)
+    running = max(costs[run.line].disk(run, KEPT_WHILE_RUNNING) for run in runs)
     disk += at_a_time * running / _MIB
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     available, free = available_memory_bytes() / _MIB, shutil.disk_usage(there).free / _MIB
     rounds = sum(run.rounds - rounds_done(run) for run in runs)
-    took = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
-    show(f"{len(runs)} runs left, {at_a_time} at a time: {took}; {rounds} rounds")
+    show(f"{len(runs)} runs left, {rounds} rounds: {_work(runs, costs, ends)}")
+    for line in _wall(runs, max(ends), at_a_time, load):
+        show(line)
+    by_shards = shard_seconds(runs, costs, processes)
+    if by_shards:
+        told = ", ".join(f"{n} in {duration(seconds)}" for n, seconds in by_shards.items())
+        show(f"in shards, each with {processes} at a time: {told}")
     show(f"memory {memory:.0f} MiB, {available:.0f} available; ", end="")
     show(f"disk {disk:.3g} MiB, {free:.0f} free")
+
+
+def _work(runs: Sequence[PlannedRun], costs: Mapping[str, Cost], ends: Sequence[float]) -> str:
+    """Core-hours of all runs, with what processes start and compile; or hours of GPUs."""
+    if _on_gpu(runs):
+        return f"{_hours(sum(ends))} GPU-hours"
+    seconds = [costs[run.line].seconds(run) for run in runs]
+    busy = sum(s * costs[run.line].cores for s, run in zip(seconds, runs)) / sum(seconds)
+    return f"{_hours(sum(ends) * busy)} core-hours"
+
+
+def _wall(runs: Sequence[PlannedRun], seconds: float, at_a_time: int, load: float) -> Iterator[str]:
+    """Time until the last run ends: on an idle machine, and at a load of other programs."""
+    yield f"{at_a_time} at a time: {duration(seconds)} if nothing else runs on {cores()} cores"
+    slower = max(1.0, (at_a_time + load) / cores()) / max(1.0, at_a_time / cores())
+    if slower >= _SLOWER and not _on_gpu(runs):
+        took = duration(seconds * slower)
+        yield f"  {took} beside other programs as busy as now (load {load:.1f})"
+
+
+def _on_gpu(runs: Sequence[PlannedRun]) -> bool:
+    return any(uses_gpu(run.environment) for run in runs) and bool(visible_gpus(os.environ))
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.3g}"

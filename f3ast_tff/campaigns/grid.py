@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.campaigns.runs import DRAW, PlannedRun, runs_where, with_own_draw
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.begun import as_begun
@@ -95,16 +96,6 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
     if len({repr(value) for value in values}) < len(values):
         raise ValueRefused("names a value twice")
     return values
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """A planned campaign; runs are in the order of the file's `value`, then of its grid."""
-
-    name: str
-    about: str
-    folder: Path
-    runs: tuple[PlannedRun, ...]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
+from f3ast_tff.campaigns.planned import Campaign, shard_folders
 from f3ast_tff.campaigns.runs import (
     FAILED,
     FINISHED,
@@ -25,7 +26,7 @@ from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of, read_json
 from f3ast_tff.files.messages import printable
-from f3ast_tff.files.progress import duration, say, terminal_bar
+from f3ast_tff.files.progress import LINE_EVERY_S, duration, say, terminal_bar
 from f3ast_tff.files.signals import Stop
 from f3ast_tff.records.results import SEALED, SUMMARY
 from f3ast_tff.records.run_folder import read_config
@@ -50,7 +51,7 @@ class Manifest:
     """
 
     def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
-        """Reads the runs' folders and the earlier manifest, if any.
+        """Reads the runs' folders and the earlier manifests, if any, also those of shards.
 
         Entries of runs that are no longer in the campaign stay, at the end.
 
@@ -58,29 +59,24 @@ class Manifest:
             CampaignError: If the manifest is damaged.
             RunFolderError: If a folder holds another run, or a damaged `config.json`.
         """
-        self._path = campaign.folder / NAME
-        before = self._before()
+        self._path = campaign.own_folder / NAME
+        own = _entries(self._path)
+        folders = [campaign.folder, *shard_folders(campaign.folder)]
+        before = _latest([own, *(_entries(folder / NAME) for folder in folders)])
         self._head = {
             "campaign": campaign.name,
             "about": campaign.about,
+            "shard": None if campaign.shard is None else str(campaign.shard),
             "last_start": now(),
             **provenance,
         }
         self._entries = {run.name: _entry(run, before.get(run.name, {})) for run in campaign.runs}
         # Runs that this start leaves out, as with `--where`.
-        self._others = [_ended(each) for name, each in before.items() if name not in self._entries]
+        kept = before if campaign.shard is None else own
+        self._others = [_ended(each) for name, each in kept.items() if name not in self._entries]
         self._due = 0.0
         self._changed = True
         self.save()
-
-    def _before(self) -> dict[str, dict[str, Any]]:
-        if not self._path.exists():
-            return {}
-        try:
-            content = read_json(self._path)
-            return {entry["name"]: entry for entry in content["runs"]}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CampaignError(f"{self._path} is damaged ({error!r}); remove it") from error
 
     def state(self, run: PlannedRun) -> str:
         """Returns a run's state."""
@@ -132,6 +128,26 @@ class Manifest:
         self._due = ended + max(_SAVE_EVERY_S, _SAVE_EVERY_COSTS * (ended - started))
 
 
+def _entries(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries of a manifest, by run; empty if there is none."""
+    if not path.exists():
+        return {}
+    try:
+        return {entry["name"]: entry for entry in read_json(path)["runs"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CampaignError(f"{path} is damaged ({error!r}); remove it") from error
+
+
+def _latest(manifests: Iterable[Mapping[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """The entry of each run that ended last."""
+    found: dict[str, dict[str, Any]] = {}
+    for entries in manifests:
+        for name, entry in entries.items():
+            if str(entry.get("ended") or "") >= str(found.get(name, {}).get("ended") or ""):
+                found[name] = entry
+    return found
+
+
 def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": run.name,
@@ -173,7 +189,6 @@ def _of_folder(run: PlannedRun) -> dict[str, Any]:
     }
 
 
-_LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2
 
 
@@ -197,7 +212,7 @@ class CampaignProgress:
     def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
         """Shows counts of runs and rounds done, but seldom unless `now`."""
         clock = time.monotonic()
-        every = _LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
+        every = LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
         if not now and clock - self._shown < every:
             return
         self._shown = clock
@@ -245,7 +260,7 @@ class Watch:
         }
         total = sum(run.rounds for run in campaign.runs)
         self._progress = CampaignProgress(
-            campaign.name,
+            campaign.said,
             num_runs=len(campaign.runs),
             rounds=total,
             done_before=sum(self._rounds.values()),

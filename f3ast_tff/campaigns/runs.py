@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,10 @@ FAILED = "failed"
 LOST = "lost"
 _ADVICE = "Give another output_dir, or remove the campaign's folder"
 _ROUND = re.compile("[0-9]{1,18}")
+# Settings in which the runs of a line may differ, besides the fractions (rates) of these kinds.
+_OF_RUN = {"seed", "data_seed", "rounds", "eval_every", "client_lr_decay"}
+_OF_RUN |= {"output_dir", "run_name", "keep_checkpoints"}
+_WITH_RATES = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,14 @@ class PlannedRun:
     def environment(self) -> tuple[str, str]:
         """Engine and device; a process only executes runs of one environment."""
         return self.settings.engine, self.settings.get("device") or ""
+
+    @cached_property
+    def line(self) -> str:
+        """Text that is equal for runs that differ only in draw, rates and rounds: of equal cost."""
+        configs = (self.configuration.configs[kind] for kind in _WITH_RATES)
+        rates = {p.name for c in configs for p in parameters_of(type(c)) if p.kind is float}
+        kept = {n: v for n, v in self.settings.items() if n not in _OF_RUN and n not in rates}
+        return json.dumps(kept, sort_keys=True)
 
     @property
     def order(self) -> dict[str, Any]:

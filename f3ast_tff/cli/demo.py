@@ -17,7 +17,7 @@ from f3ast_tff.settings import builtin_registry, parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
 
 if TYPE_CHECKING:
-    from f3ast_tff.campaigns.grid import Campaign
+    from f3ast_tff.campaigns.planned import Campaign
 
 _USAGE = """
 F3AST, FedAvg without replacement, and a plain mean, on generated data: which is better, when, and
@@ -141,10 +141,9 @@ def _say_verdicts(campaign: Campaign) -> None:
 
 
 def _draw(campaign: Campaign, folder: Path) -> list[Path]:
-    from f3ast_tff.analysis.presence import by_presence, draw_presence
+    from f3ast_tff.analysis.presence import WAITS, by_presence, draw_presence
 
     runs = _by_name(campaign)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {name: by_presence(runs[name]) for name in _DRAWN}
-    title = "Who waits longest for an accurate model?"
-    return draw_presence(drawn, title, folder / "presence.svg")
+    return draw_presence(drawn, WAITS, folder / "presence.svg")

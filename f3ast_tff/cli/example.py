@@ -18,6 +18,7 @@ from f3ast_tff.settings.flags import UsageError, wants_help
 
 _FOLDER = Path(__file__).resolve().parents[1] / "examples"
 _USAGE = "Writes an example into the current folder: f3ast-tff example NAME"
+_COMMANDS = ("f3ast-tff ", "python ", "pip ", "sbatch ")
 # Tables cannot say themselves what they are and how they are used.
 _TABLES = {
     "online.csv": (
@@ -34,7 +35,7 @@ _TABLES = {
 
 def examples() -> dict[str, Path]:
     """Returns the files by name, plug-ins last."""
-    kinds = ("*.toml", "*.csv", "*.py", "plugins/*.py")
+    kinds = ("*.toml", "*.sh", "*.csv", "*.py", "plugins/*.py")
     return {path.name: path for kind in kinds for path in sorted(_FOLDER.glob(kind))}
 
 
@@ -44,11 +45,13 @@ def said_of(path: Path) -> tuple[str, list[str]]:
         about, command = _TABLES[path.name]
         return about, [command]
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".toml":
-        head = [line.lstrip("# ") for line in text.splitlines() if line.startswith("#")]
+    if path.suffix in (".toml", ".sh"):
+        head = [line.lstrip("# ") for line in text.splitlines() if line.startswith("# ")]
     else:
         head = (ast.get_docstring(ast.parse(text)) or "").splitlines()
-    commands = [line for line in head if line.startswith(("f3ast-tff ", "python ", "pip "))]
+    commands = [
+        line for line in head if line.startswith(("f3ast-tff ", "python ", "pip ", "sbatch "))
+    ]
     return head[0], commands
 
 

@@ -40,6 +40,7 @@ Runs a grid, or goes on with it. `f3ast-tff campaign` alone lists the built-in o
 
 f3ast-tff campaign table3_synthetic --draw=0-4
 f3ast-tff campaign mine.toml --estimate
+f3ast-tff campaign mine.toml --shard=3/20  # of 20 jobs; `f3ast-tff example slurm.sh` is an array
 
 It writes <output_dir>/<campaign>/: manifest.json and runs/<run>/ for each run.
 """

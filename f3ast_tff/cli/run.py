@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Container, Mapping, Sequence
@@ -36,7 +35,14 @@ from f3ast_tff.core.errors import (
 )
 from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail, fail_of_machine
 from f3ast_tff.files.messages import show
-from f3ast_tff.files.progress import duration, say, terminal_bar, warnings_said
+from f3ast_tff.files.progress import (
+    LINE_EVERY_S,
+    duration,
+    owns_terminal,
+    say,
+    terminal_bar,
+    warnings_said,
+)
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.flags import UsageError, help_topic, wants_help
@@ -242,14 +248,14 @@ def _cost(summary: Mapping[str, Any]) -> str:
     return f"{shown} s per round (median, without scoring), at most {memory}"
 
 
-_LINE_EVERY_S = 30.0
 _WINDOW_S = 10.0
 
 
 class ProgressBar:
     """Round, seconds per round, time left and accuracy (loss, if labels are values).
 
-    Without a terminal it prints a line per evaluation, and every 30 s if rounds are slow.
+    Without a terminal of its own it prints a line per percent that has an evaluation, and every
+    half minute if rounds are slow.
     """
 
     def __init__(self, name: str, rounds: int) -> None:
@@ -261,6 +267,7 @@ class ProgressBar:
         self._done = 0
         self._first = True
         self._shown = 0.0
+        self._percent = 0
         # Pairs of a time and the number of rounds done at that time.
         self._past: deque[tuple[float, int]] = deque()
 
@@ -270,7 +277,7 @@ class ProgressBar:
         self._past.append((self._shown, self._done))
         if first_round > 1:
             say(f"{self._name}: resuming from round {first_round}")
-        elif sys.stderr.isatty():
+        elif owns_terminal():
             say(self._name)
         self._bar = terminal_bar(
             total=self._rounds,
@@ -296,9 +303,12 @@ class ProgressBar:
             if self._bar is not None:
                 self._bar.set_description_str(told, refresh=False)
                 self._bar.update(rounds)
-            elif row is not None or now - self._shown > _LINE_EVERY_S:
+                return
+            percent = 100 * self._done // self._rounds
+            further = row is not None and percent > self._percent
+            if further or now - self._shown > LINE_EVERY_S:
                 say(f"{self._name}: round {self._done}/{self._rounds}, {told}")
-                self._shown = now
+                self._shown, self._percent = now, percent
 
     def _seconds_per_round(self, now: float) -> float:
         """Mean over the last seconds; leaves out the first block, which compiles, if possible."""

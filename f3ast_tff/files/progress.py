@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,14 +11,28 @@ from typing import Any
 
 from f3ast_tff.files.messages import one_line, printable
 
+# Least time between two lines of a progress without a bar.
+LINE_EVERY_S = 30.0
+
+
+def owns_terminal() -> bool:
+    """Whether stderr is a terminal that this process may draw on: a job behind others may not."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
+    except OSError:
+        # Not the terminal of this session, so that no shell has put it behind others.
+        return True
+
 
 def terminal_bar(**options: Any) -> Any | None:
-    """Returns a new bar; `None` if stderr is no terminal.
+    """Returns a new bar; `None` if this process owns no terminal.
 
     Args:
         **options: Options of `tqdm.tqdm`.
     """
-    if not sys.stderr.isatty():
+    if not owns_terminal():
         return None
     # Imported here, so that importing this module needs no package.
     from tqdm import tqdm
@@ -48,7 +63,10 @@ def say(line: str) -> None:
 
 
 class _Said(logging.Handler):
-    """Prints each message once, even if many runs or rounds repeat it."""
+    """Prints each message once, even if many runs or rounds repeat it.
+
+    Records with the same `once` are one message, such as a warning that names its round.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -57,8 +75,9 @@ class _Said(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         # The first line only: Python's warnings add a line of code.
         line = one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0])
-        if line not in self._lines:
-            self._lines.add(line)
+        key = record.__dict__.get("once", line)
+        if key not in self._lines:
+            self._lines.add(key)
             say(line)
 
 
@@ -77,7 +96,7 @@ def warnings_said() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, total: int, unit: str) -> Iterator[Any]:
-    """Shows a bar in a terminal; prints one line at the start elsewhere.
+    """Shows a bar in a terminal; elsewhere prints a line at the start, then every half minute.
 
     Args:
         what: Name of the work.
@@ -89,9 +108,18 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
     """
     from tqdm import tqdm
 
-    shown, what = sys.stderr.isatty(), printable(what)
-    if not shown:
-        say(f"{what} ...")
-    in_bytes = unit == "B"
-    with tqdm(desc=what, total=total, unit=unit, unit_scale=in_bytes, disable=not shown) as bar:
+    class Lines(tqdm):  # type: ignore[misc]
+        """A bar as lines."""
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            if msg is None:
+                share = f"{self.n / self.total:.0%}" if self.n and self.total else "..."
+                say(f"{self.desc} {share}")
+
+    options: dict[str, Any] = {"desc": printable(what), "total": total, "unit": unit}
+    if owns_terminal():
+        bar = tqdm(**options, unit_scale=unit == "B")
+    else:
+        bar = Lines(**options, leave=False, mininterval=LINE_EVERY_S, maxinterval=LINE_EVERY_S)
+    with bar:
         yield bar

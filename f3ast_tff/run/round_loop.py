@@ -207,7 +207,8 @@ class _Run:
         for kind, what in troubles.items():
             if kind not in self._warned:
                 self._warned.add(kind)
-                _LOG.warning("round %d: %s (said once; the summary counts them)", t, what)
+                said = "round %d: %s (said once; the summary counts them)"
+                _LOG.warning(said, t, what, extra={"once": kind})
 
     def _execute(self, first_round: int, block: Sequence[RoundDelivery]) -> list[RoundOutcome]:
         cohorts = [delivered_round.cohort for delivered_round in block]

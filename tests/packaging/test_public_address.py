@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.docs_site.notebooks import page
-from tools.public_address import name_address
+from tools.public_address import RELATIVE, name_address, name_in_readme
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "https://github.com/someone/f3ast-tff"
@@ -36,6 +36,21 @@ def test_what_is_published_has_the_address(tree: Path) -> None:
     for path in (tree / "examples").glob("*.ipynb"):
         before = json.loads((ROOT / "examples" / path.name).read_text())["cells"]
         assert json.loads(path.read_text())["cells"][1:] == before[1:]
+
+
+def test_the_front_page_of_the_index_has_no_relative_link(tree: Path) -> None:
+    """Each of them leads to a file of the repository; the release makes them absolute."""
+    text = (ROOT / "README.md").read_text()
+    paths = {found[2].partition("#")[0] for found in RELATIVE.finditer(text)}
+    assert len(paths) > 10 and all((ROOT / path).exists() for path in paths)
+    shutil.copy(ROOT / "README.md", tree)
+    name_in_readme(ADDRESS, tree)
+    named = (tree / "README.md").read_text()
+    assert RELATIVE.search(named) is None
+    raw = "https://raw.githubusercontent.com/someone/f3ast-tff/main/docs/pictures/presence.svg"
+    assert f'src="{raw}"' in named and f"]({ADDRESS}/blob/main/docs/methods.md)" in named
+    assert f"`pip install .` in a clone of {ADDRESS}:" in named
+    assert all(f"/main/{path}" in named for path in paths)
 
 
 def test_it_is_named_once_and_a_repository(tree: Path) -> None:

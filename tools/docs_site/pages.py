@@ -25,7 +25,7 @@ from f3ast_tff.analysis.studies import kept_pages, page_numbers
 from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
 from tools import reference_lists
-from tools.docs_site import availability_pictures, components, notebooks
+from tools.docs_site import availability_pictures, components, glossary, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages from outside docs/: file or folder of the repository, then its page or folder of the site.
@@ -41,6 +41,8 @@ _LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)]*)?\)")
 _PARAMETERS = re.compile(r"<!-- parameters: (\w+) ([\w ]+) -->")
 _PICTURES = "<!-- pictures of all availability processes -->"
 _THUMBNAILS = "<!-- thumbnails of all availability processes -->"
+# A page of wide tables has no list of its headings at the right.
+_WIDE = "---\nhide:\n  - toc\n---\n\n"
 # A picture with a form for dark pages, as GitHub takes it.
 _TWO_FORMS = re.compile(
     r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">'
@@ -64,10 +66,12 @@ def write(folder: Path) -> None:
     Args:
         folder: Folder for Markdown files and pictures; made if missing.
     """
+    terms = glossary.read((ROOT / "docs/symbols.md").read_text())
     for uri, content in _files():
         path = folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_page(uri, content).encode() if isinstance(content, str) else content)
+        page = _page(uri, content, terms).encode() if isinstance(content, str) else content
+        path.write_bytes(page)
 
 
 def _files() -> Iterator[tuple[str, str | bytes]]:
@@ -120,7 +124,7 @@ def _drawn(words: list[str], place: int) -> bytes:
         return path.read_bytes()
 
 
-def _page(uri: str, markdown: str) -> str:
+def _page(uri: str, markdown: str, terms: glossary.Glossary) -> str:
     """Fills in tables, pictures and equations; turns links to files into links to pages."""
     markdown = reference_lists.BLOCK.sub("", page_numbers.without_marks(markdown))
     markdown = _PARAMETERS.sub(lambda found: _table(found[1], found[2].split()), markdown)
@@ -129,7 +133,9 @@ def _page(uri: str, markdown: str) -> str:
     if _THUMBNAILS in markdown:
         markdown = markdown.replace(_THUMBNAILS, availability_pictures.thumbnails())
     markdown = _DOORS.sub(lambda found: _cards(found[1]), markdown)
-    markdown = _SYMBOL.sub(_set, markdown)
+    markdown = glossary.explained(markdown, uri, terms)
+    meanings = dict(terms.symbols)
+    markdown = _SYMBOL.sub(lambda found: _set(found, meanings), markdown)
     markdown = _BLOCK.sub(lambda found: _mathml(found[1]), markdown)
     here = posixpath.dirname(_file_of(uri))
 
@@ -138,7 +144,8 @@ def _page(uri: str, markdown: str) -> str:
         return f"]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{found[2] or ''})"
 
     markdown = _TWO_FORMS.sub(r"![\3](\2#only-light) ![\3](\1#only-dark)", markdown)
-    return _LINK.sub(link, markdown)
+    markdown = _LINK.sub(link, markdown)
+    return _WIDE + markdown if uri.startswith("kept/") else markdown
 
 
 def _cards(rows: str) -> str:
@@ -150,14 +157,16 @@ def _cards(rows: str) -> str:
     return '<div class="grid cards" markdown>\n\n' + "\n".join(cards) + "\n</div>\n"
 
 
-def _set(found: re.Match[str]) -> str:
-    """A symbol with its index as a subscript."""
+def _set(found: re.Match[str], meanings: dict[str, str]) -> str:
+    """A symbol with its index as a subscript; takes its meaning out, as the first use shows it."""
     if found["kept"] is not None:
         return found["kept"]
     letter = found["letter"]
     letter = html.unescape(f"&{letter};") if len(letter) > 1 else letter
     star = "<sup>*</sup>" if found["star"] else ""
-    return f"<var>{letter}{star}<sub>{found['index']}</sub></var>"
+    meaning = "" if star else meanings.pop(f"{found['letter']}_{found['index']}", "")
+    title = f' title="{html.escape(meaning)}"' if meaning else ""
+    return f"<var{title}>{letter}{star}<sub>{found['index']}</sub></var>"
 
 
 def _mathml(source: str) -> str:

@@ -6,7 +6,7 @@ from f3ast_tff.analysis.report.render import to_latex
 
 def test_a_table() -> None:
     """Lines of a cell become rows, a group's heading spans the table, and signs are escaped."""
-    rows = (("A_1", "0.5 ± 0.1\npaper 40%"), ("B", "−"), ("C", "x"))
+    rows = (("A_1", "0.5 ± 0.1\npaper 40%"), ("B", "−"), ("C-1", "-0.5 [-.1, +2]"))
     grid = Grid("t1", "A & B", ("method", "K = 5"), rows, groups=("one", "one", "two"))
     assert to_latex(grid).splitlines() == [
         r"\begin{table}",
@@ -23,7 +23,7 @@ def test_a_table() -> None:
         r"B & $-$ \\",
         r"\midrule",
         r"\multicolumn{2}{l}{\emph{two}} \\",
-        r"C & x \\",
+        r"C-1 & $-$0.5 [$-$.1, $+$2] \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",

@@ -133,3 +133,14 @@ def test_counts_of_cells(files: tuple[str, Path], capsys: pytest.CaptureFixture[
     assert said.startswith("Of 2 directions 2 are also shown by sign tests")
     assert row.startswith("| F3AST − FedAvg | sample accuracy | round 10 | +0.051 |")
     assert row.endswith("| better | 1 | 1 | 0 |")
+
+
+def test_the_picture(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    plan, scores = files
+    out = scores.with_name("verdicts.svg")
+    flags = [f"--plan={plan}", f"--scores={scores}", f"--picture={out}"]
+    assert main(["plan_verdicts", *flags]) == 0
+    drawn = out.read_text()
+    assert all(f"<!-- {text} -->" in drawn for text in ("sample accuracy, round 10", "difference"))
+    assert main(["plan_verdicts", *flags[:2], "--picture=x.pdf"]) == 2
+    assert "--picture=x.pdf: must end in .svg or .png" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 
 from f3ast_tff.advice import own_method
 from f3ast_tff.advice.own_method import Comparison, comparison
-from f3ast_tff.campaigns.grid import Campaign
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
 

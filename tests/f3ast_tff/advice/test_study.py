@@ -19,6 +19,9 @@ def test_regret_by_hand() -> None:
     study = Study(scores, pd.DataFrame(index=["a", "b"]))
     assert study.best == "a"
     assert study.regrets().to_dict() == pytest.approx({"x": 0.6, "y": 0.1})
+    # Of high scores on one kind alone is not the best, nor where it has no score on another.
+    others = pd.DataFrame({"x": [None, 0.95], "y": [0.99, 0.0]}, index=["c", "d"], dtype=float)
+    assert Study(pd.concat([scores, others]), study.settings).best == "a"
     assert study.regrets("b").to_dict() == pytest.approx({"x": 0.6, "y": 0.0})
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import f3ast_tff.analysis
-from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.campaigns.runs import PlannedRun
 
 DRAWS = 12

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.campaigns import estimate
-from f3ast_tff.campaigns.estimate import Cost, campaign_seconds, line_of, measure
+from f3ast_tff.campaigns.estimate import Cost, campaign_seconds, measure, shard_seconds
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
 from f3ast_tff.files.signals import NeverStop
@@ -40,22 +40,30 @@ def test_a_run_costs_its_rounds_and_evaluations(tmp_path: Path) -> None:
 
 def test_processes_share_the_runs_and_start_once(tmp_path: Path) -> None:
     runs = planned(tmp_path, *"abc")
-    costs = {line_of(run): COST for run in runs}
+    costs = {run.line: COST for run in runs}
     one = 3 + (5 + 11) + (1 + 11) + (1 + 11)
-    assert campaign_seconds(runs, costs, 1) == one
-    assert campaign_seconds(runs, costs, 2) == 3 + (5 + 11) + (1 + 11)
-    assert campaign_seconds(runs, costs, 5) == 3 + 5 + 11
+    assert campaign_seconds(runs, costs, 1) == [one]
+    assert campaign_seconds(runs, costs, 2) == [3 + (5 + 11) + (1 + 11), 3 + (5 + 11)]
+    assert campaign_seconds(runs, costs, 5) == [3 + 5 + 11] * 3 + [0, 0]
     begun = tmp_path / "a" / "checkpoints"
     begun.mkdir(parents=True)
     (begun / "round_00000008.npz").touch()
     # The first run has two rounds and one evaluation left.
-    assert campaign_seconds(runs, costs, 1) == one - 8 * 0.5 - 2 * 2
+    assert campaign_seconds(runs, costs, 1) == [one - 8 * 0.5 - 2 * 2]
 
 
 def test_another_line_starts_anew(tmp_path: Path) -> None:
     runs = [*planned(tmp_path, "a"), *planned(tmp_path, "b", batch_size=5)]
-    costs = {line_of(run): COST for run in runs}
-    assert campaign_seconds(runs, costs, 1) == 3 + 2 * (5 + 11)
+    costs = {run.line: COST for run in runs}
+    assert campaign_seconds(runs, costs, 1) == [3 + 2 * (5 + 11)]
+
+
+def test_the_longest_shard_is_said_where_each_process_has_a_run(tmp_path: Path) -> None:
+    """Of 10 runs, 5 shards have 2 each, one per process; 10 shards of 2 processes are too many."""
+    runs = planned(tmp_path, *"abcdefghij")
+    assert shard_seconds(runs, {runs[0].line: COST}, 2) == {5: 3 + 5 + 11}
+    # Processes one by one: 2 runs in each of 5 shards, 1 in each of 10.
+    assert shard_seconds(runs, {runs[0].line: COST}, 1) == {5: 3 + 5 + 11 + 12, 10: 3 + 5 + 11}
 
 
 @pytest.mark.long
@@ -86,7 +94,7 @@ def test_an_estimate_leaves_out_and_names_what_has_no_data(
     given = [f"--campaign={write_grid(grid)}", f"--output_dir={tmp_path}", f"--data_dir={place}"]
     assert main(["f3ast-tff", *given, "--estimate"]) == 0
     out = capsys.readouterr().out
-    assert "1 runs left, 1 at a time: " in out
+    assert "1 runs left, " in out
     assert "not estimated: 2 runs of cifar100, mnist." in out
     for name in ("cifar-100-python.tar.gz (161 MiB)", "t10k-labels-idx1-ubyte.gz"):
         assert f"  {name} into {place}" in out
@@ -107,13 +115,21 @@ def test_an_estimate_measures_each_line_once(
         return dict.fromkeys(orders, COST)
 
     monkeypatch.setattr(estimate, "_in_processes", in_processes)
+    monkeypatch.setattr(estimate, "cores", lambda: 2)
+    monkeypatch.setattr(estimate.os, "getloadavg", lambda: (2.0, 0.0, 0.0))
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     assert main(["f3ast-tff", *arguments, "--estimate"]) == 0
     (once,) = asked
     assert sorted(once) == ["f3ast-seed0", "fedavg-seed0"]
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 100 for line in lines)
-    assert any(line.startswith("4 runs left, 2 at a time: ") for line in lines)
+    # Each process has a run of either line: 3 + 2 * (4 + 1 + 12 * 0.5 + 3 * 2) s; beside two other
+    # programs on two cores twice that.
+    assert lines[-4:-1] == [
+        f"4 runs left, 48 rounds: {2 * 37 / 3600:.3g} core-hours",
+        "2 at a time: 37 s if nothing else runs on 2 cores",
+        "  1 min 14 s beside other programs as busy as now (load 2.0)",
+    ]
     assert [line.split()[:4] for line in lines if line.startswith("synthetic")] == [
         ["synthetic", "softmax_regression", name, "2"] for name in ("fedavg", "f3ast")
     ]
@@ -126,7 +142,7 @@ def test_what_is_not_measured_in_time_costs_what_a_like_line_does(
     """One line of each method comes first."""
     given = [("fedavg", 20), ("fedavg", 5), ("f3ast", 20), ("f3ast", 5)]
     runs = [planned(tmp_path, f"{a}{b}", algorithm=a, batch_size=b)[0] for a, b in given]
-    firsts = {line_of(run): run for run in runs}
+    firsts = {run.line: run for run in runs}
 
     def in_processes(orders: Mapping[str, Any], *_: Any) -> dict[str, Cost]:
         first, second, *_rest = orders
@@ -134,7 +150,7 @@ def test_what_is_not_measured_in_time_costs_what_a_like_line_does(
 
     monkeypatch.setattr(estimate, "_in_processes", in_processes)
     found = estimate._measured(firsts, 2, NeverStop())
-    assert [found[line_of(run)].round for run in runs] == [0.5, 0.5, 7.0, 7.0]
+    assert [found[run.line].round for run in runs] == [0.5, 0.5, 7.0, 7.0]
 
 
 @pytest.mark.slow
@@ -166,4 +182,4 @@ def test_what_is_measured_is_what_steps_take(
     """Processes are real."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     assert main(["f3ast-tff", *arguments, "--seed=0", "--estimate"]) == 0
-    assert "2 runs left, 2 at a time: " in capsys.readouterr().out
+    assert "2 at a time: " in capsys.readouterr().out

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.estimate import line_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.settings.resolve import resolve
 
 
 def key(**given: Any) -> str:
-    return line_of(PlannedRun("x", resolve(given)))
+    return PlannedRun("x", resolve(given)).line
 
 
 SAME = (

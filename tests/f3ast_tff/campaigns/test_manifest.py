@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
+from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.campaigns.progress import Manifest
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.core.errors import RunFolderError

@@ -20,7 +20,7 @@ def kept() -> dict[str, Path]:
         path
         for folder in ("examples", "examples/plugins")
         for path in (ROOT / folder).iterdir()
-        if path.suffix in (".toml", ".csv", ".py")
+        if path.suffix in (".toml", ".sh", ".csv", ".py")
     ]
     return {path.name: path for path in found}
 
@@ -46,7 +46,7 @@ def test_one_is_written_with_commands_that_use_it_here(
     commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
     assert any(name in line for line in commands)
     for words in map(shlex.split, commands):
-        assert words[0] in ("python", "pip") or words[1] in COMMANDS
+        assert words[0] in ("python", "pip", "sbatch") or words[1] in COMMANDS
 
 
 def test_a_pipe_of_the_name_is_not_read(

@@ -21,14 +21,50 @@ def test_another_file_or_none_is_refused(tmp_path: Path) -> None:
         phones.Flash300(trace_file=str(tmp_path / "other.json")).build(np.ones(2) / 2, 0)
 
 
+def written(path: Path, devices: object) -> str:
+    """Writes traces; returns their SHA-256."""
+    path.write_text(json.dumps(devices))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_run_begins_on_day_28_and_repeats_after_a_week(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A phone watched from day 27 for three days, ready in the first hour, is so every third."""
+    day, path = 86_400, tmp_path / "ready.json"
+    phone = {"isSuccess": True, "trace_start": 27 * day, "trace_end": 30 * day}
+    phone["ready_time"] = [[27 * day, 27 * day + 3600]]
+    monkeypatch.setattr(phones.FlashReady, "sha256", written(path, {"0": phone}))
+    process = phones.FlashReady(trace_file=str(path)).build(np.ones(1), 0)
+    first = [t for t in range(1, 10 * 144 + 1) if process.mask(t)[0] and (t - 1) % 144 == 0]
+    assert [(t - 1) // 144 for t in first] == [2, 5, 9]
+
+
+def test_fedscales_first_round_and_end_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Phone 0 is on in the first 228 s alone, phone 1 in round 2, phone 2 after 720 rounds."""
+    on, off = "AVL_TRAIN", "UN_AVL"
+    spells = {"0": (0, 228), "1": (456, 684), "2": (228 * 721, 228 * 730)}
+    devices = {
+        name: [[0, on if first == 0 else off], *([[first, on]] if first else []), [last, off]]
+        for name, (first, last) in spells.items()
+    }
+    path = tmp_path / "fedscale.json"
+    monkeypatch.setattr(phones.FedScale300, "sha256", written(path, {"devices": devices}))
+    process = phones.FedScale300(trace_file=str(path)).build(np.ones(3), 0)
+    there = np.array([process.mask(t) for t in range(1, 723)])
+    rounds = [(np.flatnonzero(column) + 1).tolist() for column in there.T]
+    assert sorted(rounds) == [[], [], [2, 722]]  # Devices are drawn for the clients.
+
+
 def test_a_window_of_observation_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A phone watched on day 28 alone, ready in its first hour, is so on each day of the run."""
     start, day = 28 * 86_400, 86_400
     phone = {"isSuccess": True, "trace_start": start, "trace_end": start + day}
     path = tmp_path / "ready.json"
-    path.write_text(json.dumps({"0": {**phone, "ready_time": [[start, start + 3600]]}}))
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(phones.FlashReady, "sha256", digest)
+    ready_phone = {**phone, "ready_time": [[start, start + 3600]]}
+    monkeypatch.setattr(phones.FlashReady, "sha256", written(path, {"0": ready_phone}))
     process = phones.FlashReady(trace_file=str(path)).build(np.ones(1), 0)
     ready = [t for t in range(1, 7 * 144 + 1) if process.mask(t)[0]]
     assert ready == [144 * d + t for d in range(7) for t in range(1, 7)]
