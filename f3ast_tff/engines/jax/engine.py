@@ -34,7 +34,6 @@ from f3ast_tff.engines.jax.server_step import (
     evaluated_weights,
 )
 from f3ast_tff.engines.jax.trainer import ClientsOnDevice, sums_of
-from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 
 # Imported where it is needed: most runs have no memory.
@@ -122,6 +121,8 @@ class FusedEngine:
         memory, p = self._parts.aggregation.memory, self._parts.p
         if memory is None or p is None:
             return None, {}
+        from f3ast_tff.methods.parts.memory import initial_server
+
         model = np.concatenate([np.ravel(weight) for weight in initial])
         tables = None
         if memory.by_client:

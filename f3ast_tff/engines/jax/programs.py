@@ -17,10 +17,10 @@ from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
-from f3ast_tff.methods.parts.memory import Values
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.jax.late import Arrived, LateUpdates
+    from f3ast_tff.methods.parts.memory import Values
 
 
 class StackPrograms(NamedTuple):

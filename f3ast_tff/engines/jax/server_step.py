@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +14,10 @@ from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.engines.jax.local_sgd import with_leaves
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import (
-    CohortSums,
-    Memory,
-    RoundContext,
-    Values,
-    clipped,
-    renewed,
-)
+
+# Imported where it is needed: most runs have no memory.
+if TYPE_CHECKING:
+    from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values
 
 _map = jax.tree_util.tree_map
 
@@ -113,6 +109,8 @@ class ServerStep:
         self, state: ServerState, learning_rate: Any, memory_inputs: MemoryInputs
     ) -> RoundContext:
         """Returns the values common to all clients of a round with a memory."""
+        from f3ast_tff.methods.parts.memory import RoundContext
+
         return RoundContext(
             xp=jnp,
             round_number=memory_inputs.round_number,
@@ -155,6 +153,8 @@ class ServerStep:
         if memory is None or memory_inputs is None:
             state, outcome = self._plain(state, totals, num_clients, step, combined)
             return state, outcome, None
+        from f3ast_tff.methods.parts.memory import CohortSums, clipped
+
         now = self.context(state, learning_rate, memory_inputs)
         now = now._replace(cohort=CohortSums(totals.weight, totals.steps))
         weights, unravel = ravel_pytree(state.weights)
@@ -267,6 +267,8 @@ def with_average(
         after: Vectors that replace them, of the same shape.
         changed: Lanes with a changed vector, `bool [..., lanes]`.
     """
+    from f3ast_tff.methods.parts.memory import renewed
+
     share, changed = share.ravel(), changed.ravel()
     before, after = (values.reshape(len(share), -1) for values in (before, after))
     names = (f"average_{name}", f"average_{name}_error")

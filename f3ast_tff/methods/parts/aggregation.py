@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
@@ -14,6 +13,8 @@ from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from f3ast_tff.methods.parts.memory import Memory
 
 # Weights for a sum over the cohort, p_k over a rate, and for a sum over all clients, p_k.
 OVER_RATE, SHARE = "p over a rate", "p"
