@@ -20,6 +20,7 @@ Style = tuple[str, Any, str]
 _STYLES: dict[str, Style] = {
     "fedavg": ("#0072B2", "--", "o"),
     "fedavg/without_replacement": ("#0072B2", "--", "o"),
+    "fedavg/with_replacement": ("#CC79A7", "-.", "*"),
     "fedadam": ("#56B4E9", ":", "s"),
     "f3ast": ("#D55E00", "-", "^"),
     "f3ast_adam": ("#E69F00", "-.", "D"),
@@ -29,14 +30,18 @@ _STYLES: dict[str, Style] = {
 # Lighter forms, for dark pages.
 _ON_DARK = {"#0072B2": "#56B4E9", "#D55E00": "#FF8A3D", "#6E7781": "#A9B1BA", "#009E73": "#2DC79B"}
 # All other methods have, in turn, the first colour that the picture leaves free.
-_COLOURS = (
-    "#CC79A7",
-    "#000000",
-    "#882255",
-    "#44AA99",
-    "#332288",
-    "#999933",
-    *dict.fromkeys(colour for colour, _, _ in _STYLES.values()),
+_COLOURS = tuple(
+    dict.fromkeys(
+        (
+            "#CC79A7",
+            "#000000",
+            "#882255",
+            "#44AA99",
+            "#332288",
+            "#999933",
+            *(colour for colour, _, _ in _STYLES.values()),
+        )
+    )
 )
 _DASHES = ((0, (8, 2)), (0, (2, 1)), (0, (6, 2, 2, 2)), (0, (3, 3)), (0, (9, 1, 4, 1)))
 _OTHER_MARKERS = ("p", "h", "X", "P", "*", "d", "<", ">", "8", "x", "+")

@@ -109,7 +109,7 @@ def judge_table(
         for each in asked
     ]
     results, notes = judged(table, scores, asked, may_differ)
-    return Verdicts(results, heading(first, results), notes)
+    return Verdicts(results, heading(list(scores.values()), results), notes)
 
 
 def _plain(table: Any) -> pd.DataFrame:

@@ -11,7 +11,8 @@ from f3ast_tff.analysis.compare.paired_difference import LEVEL, PairedDifference
 
 # Probability of a verdict if the difference is as large as it seems.
 POWER = 0.8
-_MOST = 10_000
+# Largest answer.
+MOST_SEEDS = 10_000
 
 
 def seeds_needed(
@@ -29,7 +30,7 @@ def seeds_needed(
         The number, from `FEWEST_PAIRS` up to 10,000.
     """
     size = abs(difference) / spread if spread else math.inf
-    low, high = FEWEST_PAIRS, _MOST
+    low, high = FEWEST_PAIRS, MOST_SEEDS
     while low < high:
         n = (low + high) // 2
         degrees = n - 1 if paired else 2 * n - 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from f3ast_tff.analysis.compare.judge import (
     BETTER,
     CLOSE,
     ERROR,
+    FEWEST_PAIRS,
     NOT_JUDGED,
     WORSE,
     Claim,
@@ -29,7 +29,8 @@ from f3ast_tff.analysis.compare.methods import MAX_METHODS, said_at, saved_words
 from f3ast_tff.analysis.compare.paired_difference import LEVEL
 from f3ast_tff.analysis.compare.pairs import best_first, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
-from f3ast_tff.analysis.compare.seeds import seeds_for, seeds_needed
+from f3ast_tff.analysis.compare.seeds import MOST_SEEDS, seeds_for
+from f3ast_tff.analysis.compare.single_runs import why_not_judged
 from f3ast_tff.analysis.compare.table_columns import Columns
 from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
 from f3ast_tff.analysis.compare.times import Time
@@ -42,8 +43,6 @@ _CLAIM = re.compile(
     r"(?:\s+within\s+(?P<within>.+))?"
 )
 _FORM = 'must be such as "mine > fedavg on accuracy at 100 within alpha"'
-# Evaluations of a curve from which the noise of a single run can be told.
-_FEWEST_EVALUATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Asked:
     @property
     def said(self) -> str:
         """The claim without its time."""
-        return f"{self.a} {self.sign} {self.b}"
+        return f"{self.a} {self.sign} {self.b}{f' on {self.score}' if self.score else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,7 @@ class Judged:
 
     Attributes:
         asked: The claim.
+        score: Column of the score.
         where: The condition in words; `""` without one.
         verdict: The verdict.
         sentence: The verdict in words.
@@ -87,6 +87,7 @@ class Judged:
     """
 
     asked: Asked
+    score: str
     where: str
     verdict: Verdict
     sentence: str
@@ -108,6 +109,7 @@ class Judged:
         """The verdict by the columns of `compare.methods.differences`, and the claim."""
         return {
             "where": self.where,
+            "score": self.score,
             "a": self.asked.a,
             "b": self.asked.b,
             **render.row(self.verdict),
@@ -207,13 +209,25 @@ def judged(
         found += [(each, *part, columns) for part in parts]
     claims = [claim for _, _, claim, _, _, _ in found]
     if not any(claim.found is not None for claim in claims):
-        raise RunsError(_one_run(found[0]))
+        one, where, claim, pair, _, columns = found[0]
+        assert claim.paired is not None
+        reason = why_not_judged(one.a, one.b, where, claim.paired, pair, columns.metric)
+        raise RunsError(reason)
     results = []
     for (each, where, _, pair, time, columns), verdict in zip(found, judge(claims)):
         at = "" if columns.step is None or pair is None else said_at(time, pair)
         sentence = render.sentence(verdict, each.a, each.b, at)
         more = _more(verdict, pair, time, columns, each)
-        results.append(Judged(each, where, verdict, sentence, more))
+        results.append(
+            Judged(
+                each,
+                score=columns.score,
+                where=where,
+                verdict=verdict,
+                sentence=sentence,
+                more=more,
+            )
+        )
     return results, list(notes)
 
 
@@ -248,6 +262,9 @@ def _parts(
         parts = [paired(a, b, columns.metric, time) for (a, b), time in pairs]
         (one, other), time = pairs[0]
         claim = Claim(mean_over(parts))
+        if len(pairs) > 1:
+            over = [name for name in columns.conditions if name not in split]
+            where = ", ".join(filter(None, [where, f"mean over {', '.join(over)}"]))
         found.append((where, claim, (one, other) if len(pairs) == 1 else None, time))
     if not found:
         raise RunsError(f"{asked.a} and {asked.b} have no condition in common: {', '.join(split)}")
@@ -296,8 +313,10 @@ def _at(a: Kept, b: Kept, asked: Asked, columns: Columns) -> tuple[Kept, Kept, T
 
 
 def _matched(a: Kept, b: Kept) -> tuple[Kept, Kept]:
-    """Both methods, paired by seed if they share two seeds or more."""
-    if len(a.courses.keys() & b.courses.keys()) > 1:
+    """Both methods, paired by seed if half of the runs share it, and enough for a verdict."""
+    common = len(a.courses.keys() & b.courses.keys())
+    fewer = min(len(a.courses), len(b.courses))
+    if common > 1 and 2 * common >= fewer and common >= min(fewer, FEWEST_PAIRS):
         return a, b
     return replace(a, independent=True), replace(b, independent=True)
 
@@ -324,54 +343,18 @@ def _more(
     if found is not None and verdict.word in (CLOSE, NOT_JUDGED):
         needed = seeds_for(found, verdict.level or LEVEL)
         if needed is not None and needed > found.num_units:
-            said.append(f"A difference as large would show with {needed} seeds.")
+            number = f"{needed} seeds" + " or more" * (needed == MOST_SEEDS)
+            said.append(f"A difference as large would show with {number}.")
     return " ".join(filter(None, said))
 
 
-def _one_run(found: tuple[Asked, str, Claim, tuple[Kept, Kept] | None, Time, Columns]) -> str:
-    """Why single runs are not judged, and how many seeds would be needed."""
-    asked, where, claim, pair, time, columns = found
-    both = claim.paired
-    assert both is not None
-    sizes = (len(both.a), len(both.b))
-    counted = "1 run each" if sizes == (1, 1) else f"{sizes[0]} and {sizes[1]} runs"
-    runs = f"{asked.a} and {asked.b} have {counted}"
-    runs += f" ({where})" if where else ""
-    effect = both.mean
-    if not math.isfinite(effect) or effect == 0:
-        return f"{runs}: a verdict needs 3 seeds each or more"
-    size = f"a difference of {render.signed(effect)} needs"
-    noise = None if pair is None else _noise(*pair, columns.metric)
-    if noise:
-        number = seeds_needed(effect, noise)
-        spread = f"if seeds spread no more than the curves waver ({render.short(noise)})"
-        return f"{runs}, which show nothing: {size} {number} seeds each {spread}"
-    equal, double = (seeds_needed(effect, times * abs(effect)) for times in (1, 2))
-    return (
-        f"{runs}, which show nothing: {size} {equal} seeds each if differences between seeds "
-        f"spread as much as that, {double} if twice as much"
-    )
-
-
-def _noise(a: Kept, b: Kept, metric: str) -> float | None:
-    """Standard deviation of A - B about a line, over the second half of two curves."""
-    one, other = (next(iter(each.courses.values())) for each in (a, b))
-    common = np.intersect1d(one["round"], other["round"])
-    common = common[len(common) // 2 :]
-    if len(common) < _FEWEST_EVALUATIONS:
-        return None
-    values = [c[metric][np.searchsorted(c["round"], common)] for c in (one, other)]
-    difference = values[0] - values[1]
-    if not np.isfinite(difference).all():
-        return None
-    line = np.polyval(np.polyfit(common, difference, 1), common)
-    return float(np.std(difference - line, ddof=2))
-
-
-def heading(columns: Columns, results: Sequence[Judged]) -> str:
+def heading(scored: Sequence[Columns], results: Sequence[Judged]) -> str:
     """Describes how a table was read, and its intervals."""
-    way = "higher" if columns.higher else "lower"
-    said = [f"method {columns.method}", f"score {columns.score} ({way} is better)"]
+    scores = ", ".join(
+        f"{each.score} ({'higher' if each.higher else 'lower'} is better)" for each in scored
+    )
+    columns = scored[0]
+    said = [f"method {columns.method}", f"score {scores}"]
     for role, name in (("seed", columns.seed), ("run", columns.run), ("draw", columns.draw)):
         said += [f"{role} {name}"] if name else []
     said += [f"round {columns.step}"] if columns.step else []

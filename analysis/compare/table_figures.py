@@ -35,7 +35,8 @@ def draw_verdicts(results: Sequence[Judged], path: Path) -> None:
         if not math.isnan(found.low):
             axes.plot([found.low, found.high], [y, y], color=found.colour, linewidth=1.8)
         axes.plot(found.mean, y, "o", color=found.colour)
-    labels = [literal(_label(each)) for each in results]
+    with_score = len({each.score for each in results}) > 1
+    labels = [literal(_label(each, with_score)) for each in results]
     axes.set_yticks(range(len(results)), labels, fontsize=8)
     axes.set_ylim(len(results) - 0.4, -0.6)
     axes.axvline(0, color="#444444", linewidth=0.8)
@@ -49,17 +50,17 @@ def draw_verdicts(results: Sequence[Judged], path: Path) -> None:
 
 def latex_table(results: Sequence[Judged]) -> str:
     """Returns a LaTeX table (`booktabs`), a row per verdict."""
-    lines = [r"\begin{tabular}{llrl}", r"\toprule"]
-    lines += [r"A $-$ B & where & difference & verdict \\", r"\midrule"]
+    lines = [r"\begin{tabular}{lllrl}", r"\toprule"]
+    lines += [r"A $-$ B & where & score & difference & verdict \\", r"\midrule"]
     for each in results:
         p = p_value_text(each.verdict.p).replace("<", "$<$").replace("–", "--")
-        cells = [f"{each.asked.a} - {each.asked.b}", each.where or "all"]
+        cells = [f"{each.asked.a} - {each.asked.b}", each.where or "all", each.score]
         shown = ["".join(_SPECIAL.get(c, c) for c in cell) for cell in cells]
         verdict = f"{each.verdict.word} ($p$ {p})"
         lines.append(" & ".join([*shown, latex(each.verdict), verdict]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _label(each: Judged) -> str:
+def _label(each: Judged, with_score: bool) -> str:
     pair = f"{each.asked.a} − {each.asked.b}"
-    return f"{pair}, {each.where}" if each.where else pair
+    return ", ".join(filter(None, [pair, each.where, each.score if with_score else ""]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".xlsx", ".xls", ".ods")
+_ROWS = "it must hold an object per row, in an array or one per line"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
@@ -30,6 +32,9 @@ def read_table(path: Path) -> pd.DataFrame:
         RunsError: If the file cannot be read, or is no table.
     """
     kind = form_of(path)
+    if path.is_dir():
+        other = "f3ast-tff compare reads folders of runs, docs/judge.md says how to read others"
+        raise RunsError(f"{path} is a folder, not a table; {other}")
     try:
         if kind in _SHEETS:
             raise ValueError("save it as CSV")
@@ -84,12 +89,18 @@ def _of_json(text: str) -> pd.DataFrame:
     if text.lstrip().startswith("["):
         rows = json.loads(text, parse_constant=str)
     else:
-        lines = filter(str.strip, text.splitlines())
-        rows = [json.loads(line, parse_constant=str) for line in lines]
+        rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("it must hold an object per row, in an array or one per line")
+        raise ValueError(_ROWS)
     table = pd.json_normalize(rows).astype(object)
     return _numbered(table.where(table.notna(), ""), 1)
+
+
+def _object(number: int, line: str) -> Any:
+    try:
+        return json.loads(line, parse_constant=str)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}; {_ROWS}") from error
 
 
 def _numbered(table: pd.DataFrame, first: int) -> pd.DataFrame:

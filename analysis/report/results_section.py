@@ -18,6 +18,7 @@ from f3ast_tff.analysis.compare.scored import varying
 from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import Trace, has_clock, plain
 from f3ast_tff.analysis.line_styles import labelled, literal
+from f3ast_tff.analysis.method_names import FORMS
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import (
     MAX_LINES,
@@ -208,6 +209,8 @@ def results_sections(
         blocks: list[Block] = [_runs_grid(file_stem(f"runs_{task}"), members, period)]
         if same := _shared(members, lambda name: name not in _NAMED):
             blocks.append(Text(f"The same in all: {same}."))
+        if forms := _forms_said(members):
+            blocks.append(Text(forms))
         blocks += curve_figures(task, drawn, free) if drawn else []
         sections.append(Section(f"Runs: {members[0].first.display('task')}", blocks))
     return sections
@@ -218,6 +221,17 @@ def _shared(groups: Sequence[RunGroup], wanted: Callable[[str], bool]) -> str:
     apart = ("task", "availability", *varying(groups, CONDITION))
     shared = [name for name in CONDITION if name not in apart and wanted(name)]
     return describe(groups[0].condition(shared), shared)
+
+
+def _forms_said(groups: Sequence[RunGroup]) -> str:
+    """Which form of a method runs have whose name does not say it: FedAvg with replacement."""
+    told = told_apart(groups)
+    found: dict[str, dict[str, None]] = {}
+    for group in groups:
+        for name in FORMS:
+            if name not in told[group] and (value := group.setting(name)) is not None:
+                found.setdefault(str(value).replace("_", " "), {})[group.display] = None
+    return " ".join(f"{', '.join(names)}: {form}." for form, names in found.items())
 
 
 def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:

@@ -24,7 +24,7 @@ from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept
 from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import add_legend, plain, save
-from f3ast_tff.analysis.line_styles import Look, literal
+from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
@@ -43,8 +43,6 @@ from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 
 _PANEL_WIDTH, _HEIGHT, _DPI = 4.5, 3.3, 100
-# Okabe and Ito's: F3AST, then baselines.
-_STYLES = (("#D55E00", "-"), ("#0072B2", "--"), ("#56B4E9", "-."), ("#009E73", ":"))
 
 
 @dataclass(frozen=True)
@@ -200,11 +198,9 @@ def draw_course(parts: Parts, rows: Sequence[str], score: str) -> Figure:
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, len(parts), squeeze=False, sharey=True)[0]
     keys = list(dict.fromkeys(key for methods in parts.values() for key in methods))
-    order = sorted(keys, key=lambda key: key[0] != "f3ast")
-    looks = {
-        key: Look(*_STYLES[place % len(_STYLES)], "", _name(rows, key))
-        for place, key in enumerate(order)
-    }
+    names = {key: "/".join(filter(None, key)) for key in keys}
+    styles = styles_of(names.values())
+    looks = {key: Look(*styles[names[key]], _name(rows, key)) for key in keys}
     for panel, (title, methods) in zip(panels, parts.items()):
         for key, group in methods.items():
             columns = [pd.Series(c[score], index=c["round"]) for c in group.courses.values()]

@@ -16,6 +16,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_figures import draw_verdicts, latex_table
 from f3ast_tff.analysis.compare.table_files import read_table
 from f3ast_tff.cli.main import main
 
@@ -177,10 +178,11 @@ def test_claims_of_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     picture = f"--out={tmp_path / 'a.svg'}"
     assert main(["f3ast-tff", "judge", str(path), f"--claim={said}", *outs, picture]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("mine > fedavg: holds. mine is better than fedavg by .100") == 2
+    holds = "mine > fedavg on test_acc: holds. mine is better than fedavg by .100"
+    assert printed.count(holds) == 2
     assert printed.count("fedavg beats mine: does not hold.") == 2
     assert printed.count("mine is better than fedavg by 20.000 [20.000, 20.000] (rounds") == 2
-    assert "Holm's rule corrects for 6 claims" in printed
+    assert "Holm's rule corrects for 6 claims" in " ".join(printed.split())
     rows = pd.read_csv(tmp_path / "csv")
     assert rows["holds"].tolist() == [True, True, False, False, True, True]
     assert rows["where"].tolist() == ["alpha 0.1", "alpha 1.0"] * 3
@@ -188,11 +190,37 @@ def test_claims_of_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "a.svg").stat().st_size > 1000
 
 
-def test_runs_are_paired_by_seed_where_seeds_are_shared() -> None:
-    shifted = THEIRS.replace("fedavg,", "fedavg,9")
-    for text, said in ((MINE + THEIRS, "4 seeds"), (MINE + shifted, "4 and 4 runs, not paired")):
-        found = judge_table(table(HEAD + text)).frame()
-        assert f"over {said}" in found["sentence"][0]
+def test_claims_on_several_scores_name_them(tmp_path: Path) -> None:
+    """Conditions that a claim does not name are averaged: .1 in both, and so is their mean."""
+    frame = table(curves()).assign(test_loss=lambda each: 1 - each["test_acc"])
+    said = "mine beats fedavg on test_loss within alpha; mine > fedavg on test_acc within seed"
+    found = judge_table(frame.assign(seed=0, trial=frame["seed"]), said, columns={"seed": "trial"})
+    assert "test_loss (lower is better), test_acc (higher is better)" in found.heading
+    rows = found.frame()
+    assert rows["where"].tolist() == ["alpha 0.1", "alpha 1.0", "seed 0, mean over alpha"]
+    assert rows["score"].tolist() == ["test_loss", "test_loss", "test_acc"]
+    assert rows["difference"].tolist() == pytest.approx([-0.1, -0.1, 0.1])
+    assert (rows["holds"] == "true").all()
+    assert latex_table(found.results).count(r"& test\_loss &") == 2
+    draw_verdicts(found.results, tmp_path / "a.svg")
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (0, "over 4 seeds."),
+        (1, "over 3 seeds."),
+        (2, "over 4 and 4 runs, not paired"),
+        (90, "over 4 and 4 runs, not paired"),
+    ],
+)
+def test_runs_are_paired_if_methods_share_half_of_the_seeds(first: int, said: str) -> None:
+    """Of 4 seeds 3 are needed, since 2 pairs allow no verdict."""
+    frame = table(HEAD + MINE + THEIRS)
+    frame["seed"] += first * (frame["method"] == "fedavg")
+    found = judge_table(frame).results[0]
+    assert said in found.sentence
+    assert ("Not paired: 1 of 4 runs of fedavg." in found.more) == (first == 1)
 
 
 def test_missing_and_diverged_runs_are_said() -> None:

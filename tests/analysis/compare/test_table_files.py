@@ -62,6 +62,7 @@ def test_rows_are_named_by_their_line(tmp_path: Path) -> None:
         ("a.csv", "m\xf6\n1\n".encode("latin-1"), "codec can't decode"),
         ("a.json", b'{"a": [1]', "is no table"),
         ("a.json", b"[1, 2]", "an object per row"),
+        ("a.json", b'{\n"rows": [{"a": 1}]\n}', "line 1: .* an object per row"),
         ("a.csv", b"a,b\n", "it has no rows"),
         ("a.csv", b"a,b\n1,2,3\n1,2,3\n", "its rows have more values"),
     ],
@@ -70,3 +71,8 @@ def test_no_tables(name: str, content: bytes, said: str, tmp_path: Path) -> None
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RunsError, match=said):
         read_table(tmp_path / name)
+
+
+def test_a_folder_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(RunsError, match="is a folder, not a table; f3ast-tff compare reads"):
+        read_table(tmp_path)

@@ -61,6 +61,8 @@ def test_one_colour_per_method(make_run: MakeRun, tmp_path: Path) -> None:
     look = looks_of([alone], told_apart([alone]))[alone]
     assert (look.color, look.label) == ("#0072B2", "FedAvg, without replacement")
     assert on_dark(look.color) == "#56B4E9"
+    make_run("c", algorithm="fedadam", baseline_sampling="with_replacement")
+    assert "FedAdam: with replacement." in to_markdown(build(collect(tmp_path / "runs"), "final"))
     make_run("b", algorithm="fedavg", baseline_sampling="with_replacement")
     groups = collect(tmp_path / "runs").groups
     looks = {look.label: look.color for look in looks_of(groups, told_apart(groups)).values()}

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from f3ast_tff import FederatedData, simulate
+from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.files.signals import NeverStop
 from f3ast_tff.records.checkpoint import CheckpointStore
 from f3ast_tff.records.results import read_summary, seal, without_seal
@@ -190,6 +191,22 @@ def test_a_damaged_result_is_no_difference(run: Path) -> None:
     path.write_text(path.read_text().replace("2,", "3,", 1))
     assert played(run).verdict == CANNOT
     assert "another SHA-256" in played(run).said
+
+
+def test_an_unfinished_run(run: Path) -> None:
+    for name in ("summary.json", "selection.npz"):
+        (run / name).unlink()
+    (run / "checkpoints" / "round_00000006.npz").unlink()
+    assert played(run).verdict == EQUAL
+
+
+def test_a_request_to_stop_ends_it(run: Path) -> None:
+    class Now(NeverStop):
+        def requested(self) -> bool:
+            return True
+
+    with pytest.raises(Interrupted):
+        verify(run, 1, None, Now())
 
 
 def test_rounds_without_a_record(run: Path) -> None:
