@@ -175,6 +175,7 @@ def test_the_commands_of_the_front_page_run(
         "demo",
         "report",
         "example",
+        "test",
         "try",
         "example",
         "advise",

@@ -9,7 +9,7 @@ Examples:
     ...     "accuracy": [0.81, 0.83, 0.80, 0.82, 0.71, 0.74, 0.70, 0.71],
     ... })
     >>> print(judge_table(table).frame()["sentence"][0])
-    mine is better than fedavg by .100 [.085, .115] over 4 seeds.
+    mine is better than fedavg by .100 [.087, .113] over 4 seeds.
 """
 
 from __future__ import annotations

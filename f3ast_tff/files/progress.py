@@ -112,6 +112,7 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
         """A bar as lines."""
 
         def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            """Says the share done, in place of drawing the bar."""
             if msg is None:
                 share = f"{self.n / self.total:.0%}" if self.n and self.total else "..."
                 say(f"{self.desc} {share}")

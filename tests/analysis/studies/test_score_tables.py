@@ -372,9 +372,9 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
     assert [row[0] for row in rows[1:]] == [
         "| FedAvg",
         "| F3AST",
-        "| F3AST, FedVARP",
+        "| F3AST + FedVARP's rules",
         "| F3AST − FedAvg",
-        "| F3AST, FedVARP − FedAvg",
+        "| F3AST + FedVARP's rules − FedAvg",
     ]
     assert [row[1][:6] for row in rows[4:]] == ["+0.300", "+0.200"]
     assert "must be rows of" in refused(capsys, scores, "--minus=each:poc", flags[0])
