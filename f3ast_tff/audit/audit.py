@@ -20,9 +20,10 @@ from f3ast_tff.audit.check_server import (
 )
 from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weights
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
+from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import NoStepError, step
 from f3ast_tff.audit.schedules import schedules
-from f3ast_tff.audit.targets import Target, target_of
+from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES
 
@@ -40,7 +41,7 @@ def audit(
     """Returns the audit of a server.
 
     Args:
-        target: Function, class, object, Flower strategy, or a text; see `targets.target_of`.
+        target: Function, class, object, Flower strategy, or a text; see `given_targets.target_of`.
         arguments: Arguments of a class.
         objective: Objective that the target states, of `targets.OBJECTIVES`.
         log: Masks of the user's log, `bool [T, N]`; `None` for none.

@@ -24,8 +24,9 @@ from f3ast_tff.analysis.command_line import command, names_in, require_ending
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.audit.audit import ROUNDS, audit
 from f3ast_tff.audit.findings import CHECKS
+from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.report import json_of, junit_of, text_of
-from f3ast_tff.audit.targets import OBJECTIVES, target_of
+from f3ast_tff.audit.targets import OBJECTIVES
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.exit_codes import FAILED, written

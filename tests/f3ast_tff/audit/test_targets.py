@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.audit.audit import audit
-from f3ast_tff.audit.targets import target_of
+from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.core.errors import ParameterError
 from tests.f3ast_tff.audit import servers
 

@@ -9,8 +9,8 @@ import pytest
 
 from f3ast_tff import F3AST, Round, RoundConstraint
 from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.schedules import schedules
-from f3ast_tff.audit.targets import target_of
 from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES, PRESENCE, Schedule
 from f3ast_tff.run.selecting import select_clients, weigh_updates

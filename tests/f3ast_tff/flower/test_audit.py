@@ -12,7 +12,7 @@ from flwr.serverapp.strategy import FedAvg, FedAvgM
 
 from f3ast_tff.audit.audit import audit
 from f3ast_tff.audit.findings import Audit
-from f3ast_tff.audit.targets import target_of
+from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, ROBUST, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES, Schedule
 from f3ast_tff.core.errors import ParameterError
