@@ -1,0 +1,146 @@
+"""The target of a text or an object: a function, an object, a Flower strategy, a method's name."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.audit.functions import function_target
+from f3ast_tff.audit.targets import FOREIGN, OBJECTIVES, Target, is_aggregation, required
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.messages import one_line_of
+
+
+def target_of(
+    given: Any, arguments: Mapping[str, Any] | None = None, objective: str | None = None
+) -> Target:
+    """Returns the target of an object or of a text.
+
+    Args:
+        given: `module:name`, `file.py:name` or `file.py`: a function, class, object or file with
+            `aggregate`, or a Flower strategy; the name of a method of this package; or the object.
+        arguments: Arguments of a class or of a function that makes a server. A text
+            `module:name` among them stands for that object, of a class an instance.
+        objective: Objective that it states, of `OBJECTIVES`; by default that of its kind.
+
+    Raises:
+        ParameterError: If it cannot be imported, or needs arguments; names them.
+    """
+    if objective is not None and objective not in OBJECTIVES:
+        raise ParameterError("objective", objective, f"must be one of {', '.join(OBJECTIVES)}")
+    named = {key: _value(value) for key, value in (arguments or {}).items()}
+    if isinstance(given, str) and ":" not in given and not given.endswith(".py"):
+        from f3ast_tff.audit.methods import method_target
+
+        found = method_target(given, named)
+    else:
+        found = _target(given, named)
+    return found if objective is None else replace(found, objective=objective)
+
+
+def _target(given: Any, arguments: Mapping[str, Any]) -> Target:
+    text = given if isinstance(given, str) else ""
+    name = text.rpartition(":")[2] or getattr(given, "__name__", type(given).__name__)
+    found = imported(text) if text else given
+    if text and (inspect.ismodule(found) or inspect.isfunction(found) and is_aggregation(found)):
+        if arguments:
+            raise ParameterError("args", ", ".join(arguments), f"{name} takes none: it is no class")
+        # Globals of the file are the state of its functions: a new server has them anew.
+        return function_target(name, lambda: imported(text, anew=True), found)
+    maker = _maker(found, arguments, name)
+    example = maker()
+    if _is_of(example, "flwr."):
+        from f3ast_tff.audit.flower import flower_target
+
+        return flower_target(name, maker, example)
+    return function_target(name, maker, example)
+
+
+def imported(text: str, *, anew: bool = False) -> Any:
+    """Returns the object `module:name`, `file.py:name`, or the file's module.
+
+    Args:
+        text: The place.
+        anew: Whether to execute the module again, beside the one that is imported.
+
+    Raises:
+        ParameterError: If there is none; says why.
+    """
+    place, _, name = text.rpartition(":") if ":" in text else (text, "", "")
+    try:
+        module = _of_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+        if anew and not place.endswith(".py"):
+            module = _executed(module.__spec__)
+    except FOREIGN as error:
+        said = f"cannot be imported: {one_line_of(error)}"
+        raise ParameterError("target", text, said) from error
+    found = module
+    for part in filter(None, name.split(".")):
+        if not hasattr(found, part):
+            there = [each for each in vars(module) if not each.startswith("_")]
+            names = ", ".join(each for each in there if callable(getattr(module, each)))
+            raise ParameterError("target", text, f"has no {part}; there are {names or 'none'}")
+        found = getattr(found, part)
+    return found
+
+
+def _of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    # Imports beside the file work as in a script.
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        return _executed(importlib.util.spec_from_file_location(path.stem, path))
+    finally:
+        sys.path.remove(str(path.parent.resolve()))
+
+
+def _executed(spec: Any) -> Any:
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    # Dataclasses look for their module by its name.
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+        if before is not None:
+            sys.modules[spec.name] = before
+    return module
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, str) or ":" not in value:
+        return value
+    found = imported(value)
+    return found() if inspect.isclass(found) else found
+
+
+def _maker(given: Any, arguments: Mapping[str, Any], name: str) -> Callable[[], Any]:
+    """A function that makes the server's object anew."""
+    if not callable(given) or (not inspect.isclass(given) and is_aggregation(given)):
+        if arguments:
+            raise ParameterError("args", ", ".join(arguments), f"{name} takes none: it is no class")
+        # An object is copied while it is new.
+        return lambda: copy.deepcopy(given) if hasattr(given, "__dict__") else given
+    missing = [each for each in required(given) if each not in arguments]
+    if missing:
+        allowed = f"needs arguments: --args={','.join(f'{each}=...' for each in missing)}"
+        raise ParameterError("target", name, allowed)
+    try:
+        given(**copy.deepcopy(dict(arguments)))
+    except FOREIGN as error:
+        said = f"cannot be made: {one_line_of(error)}"
+        raise ParameterError("target", name, said) from error
+    return lambda: given(**copy.deepcopy(dict(arguments)))
+
+
+def _is_of(example: Any, package: str) -> bool:
+    return any(each.__module__.startswith(package) for each in type(example).__mro__)
