@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.audit.check_local import check_local
 from f3ast_tff.audit.check_replies import check_broken, check_empty
 from f3ast_tff.audit.check_rounds import check_course, course_of
 from f3ast_tff.audit.check_server import (
@@ -119,6 +120,7 @@ def _findings(
     if not replaced:
         yield from check_weights(target, rule, weights, EXAMPLES)
         yield from check_presence(weights)
+        yield from check_local(target, rule, EXAMPLES, rounds)
         yield from check_axes(target, independent, rule, EXAMPLES, rounds)
         yield from check_course(target, rule, course_of(target, rule, EXAMPLES))
         yield from check_empty(target, EXAMPLES)

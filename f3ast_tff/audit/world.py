@@ -218,17 +218,19 @@ class Clients:
     Attributes:
         optima: b_k, `float [N, d]`.
         examples: `num-examples` of each, `float [N]`.
-        rate: a, share of the way to the optimum in a local step, in (0, 1].
+        rate: a, share of the way to the optimum that the client goes, in (0, 1]: a number, or one
+            per client, `float [N]`.
     """
 
     optima: np.ndarray
     examples: np.ndarray
-    rate: float = 0.1
+    rate: float | np.ndarray = 0.1
 
     def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
         """Returns the reply of client k to a model."""
         start = model[WEIGHTS]
-        found = {WEIGHTS: (start + self.rate * (self.optima[k] - start)).astype(start.dtype)}
+        rate = np.broadcast_to(self.rate, len(self.optima))[k]
+        found = {WEIGHTS: (start + rate * (self.optima[k] - start)).astype(start.dtype)}
         if VARIANCE in model:
             found[VARIANCE] = np.array([1.0 + 0.1 * k], model[VARIANCE].dtype)
         return [Reply(k, model, found, float(self.examples[k]))]

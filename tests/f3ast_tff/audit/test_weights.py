@@ -9,6 +9,7 @@ import pytest
 
 from f3ast_tff import F3AST, Round, RoundConstraint
 from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.check_local import gradient_weights
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
@@ -94,3 +95,17 @@ def test_a_log_is_one_more_schedule() -> None:
     assert last.schedule == "log" and not found.wrong()
     np.testing.assert_allclose(last.omega, [0.75, 0.25], atol=0.02)
     assert "have half (" in found.sentence
+
+
+def test_gradients_at_rest_are_weighed_by_the_local_work() -> None:
+    """The mean of the replies is at rest where sum_k p_k s_k (b_k - w) = 0: g_k ~ p_k s_k / c_k."""
+    found = gradient_weights(target_of(aggregate), EXAMPLES, 300)
+    assert found is not None
+    weights, steps, curvatures = found
+    expected = EXAMPLES * (1 - (1 - 0.05 * curvatures) ** steps) / curvatures
+    assert weights == pytest.approx(expected / expected.sum(), rel=1e-3)
+    (said,) = [
+        each for each in audit(aggregate, rounds=300).findings if "local steps" in each.found
+    ]
+    ratio = weights / EXAMPLES
+    assert said.value == pytest.approx(ratio[steps == 8].mean() / ratio[steps == 1].mean())
