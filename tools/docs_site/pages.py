@@ -46,7 +46,7 @@ _WIDE = "---\nhide:\n  - toc\n---\n\n"
 # A picture with a form for dark pages, as GitHub takes it.
 _TWO_FORMS = re.compile(
     r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">'
-    r'\s*<img src="([^"]+)" width="[0-9]+" alt="([^"]*)">\s*</picture>'
+    r'\s*<img src="([^"]+)"\s+width="[0-9]+"\s+alt="([^"]*)">\s*</picture>'
 )
 # The table of questions on the home page.
 _DOORS = re.compile(r"^\| your question \| command \| read on \|\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
