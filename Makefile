@@ -29,7 +29,7 @@ RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
   tests/f3ast_tff/cli/test_comma_lists.py \
-  $(addprefix tests/analysis/compare/test_,leads.py paired_difference.py)
+  $(addprefix tests/analysis/compare/test_,judge.py paired_difference.py)
 QUICK = -q -x -m "not long and not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) \
   --dist loadfile --no-loadscope-reorder $(QUICK_TESTS)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
