@@ -288,8 +288,9 @@ def test_clients_that_would_become_one(tmp_path: Path) -> None:
     assert read_log(tmp_path / "x.jsonl").clients == ("2", str(2**53), str(2**53 + 1))
     with pytest.raises(DataError, match="floating-point number: above 2.53 it stands for several"):
         log_of_frame(pd.DataFrame({"device": [2.0**53 + 2, 2.0], **spans}))
+    halves = pd.Series(["a\ud800", "a\ud801"], dtype=object)
     with pytest.raises(DataError, match="holds half of a surrogate pair"):
-        log_of_frame(pd.DataFrame({"device": ["a\ud800", "a\ud801"], **spans}))
+        log_of_frame(pd.DataFrame({"device": halves, **spans}))
     (tmp_path / "x.jsonl").write_text('{"device": 1, "device": 2, "start": 0, "end": 9}\n')
     with pytest.raises(DataError, match="line 1: it names 'device' twice"):
         read_log(tmp_path / "x.jsonl")

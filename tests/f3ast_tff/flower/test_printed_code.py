@@ -11,8 +11,8 @@ import pytest
 from f3ast_tff import advise
 from f3ast_tff.advice.deploy import snippets, write_files
 from f3ast_tff.advice.trial import Trial, candidates_of
-from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.availability import Table
+from tests.f3ast_tff.advice.test_trial import kept
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
 from tests.f3ast_tff.flower.test_availability_strategy import app_of, run, unit
 
@@ -25,10 +25,8 @@ def test_the_printed_code_starts_a_federation(method: str, tmp_path: Any) -> Non
     masks = np.random.default_rng(0).random((50, 4)) < [0.3, 0.5, 0.7, 0.9]
     masks[2] = False
     candidates = candidates_of([method, "scaffold"])
-    scores = {
-        each.name: {Pair(d, d): float(each.text == method) for d in range(5)} for each in candidates
-    }
-    trial = Trial(candidates, {"a": scores}, "test_user_accuracy", 2, 4, 9)
+    scores = {each.name: kept([float(each.text == method)] * 5) for each in candidates}
+    trial = Trial(candidates, {"a": scores}, "user_accuracy", 2, 4, 9)
     advice = replace(advise(masks, ks=[2]), trial=trial)
     write_files(advice, tmp_path, "")
     found = snippets(advice, tmp_path)
