@@ -135,7 +135,7 @@ def _are_lengths(
         return named and not _repeats_end(table, reading, began, lengths)
     if reaches_back(place, began, lengths):
         return False
-    return named or known.all() and reaches_forward(place, began, lengths, often=True)
+    return named or bool(known.all()) and reaches_forward(place, began, lengths, often=True)
 
 
 def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: np.ndarray) -> bool:
