@@ -78,7 +78,7 @@ def test_fadas_of_the_paper_caps_its_rate_by_the_delay() -> None:
     world = replace(small_world(), server_lr=0.1)
     strategy: Any = FadasConfig(fadas_delayed_rate="capped").build(world)
     assert [strategy.factor(longest) for longest in (1, 5, 10, 20)] == [1.0, 1.0, 1.0, 0.5]
-    with pytest.raises(ParameterError, match="fadas_delayed_rate: capped: must be divided"):
+    with pytest.raises(ParameterError, match="fadas_delayed_rate = capped: must be divided"):
         FadasConfig(fadas_delayed_rate="capped").build(replace(world, server_lr=None))
 
 
