@@ -19,7 +19,7 @@ from f3ast_tff.analysis.tidy_scores import read_scores
 
 ROUNDS = np.arange(100, 1001, 100)
 STUDIES = Path("analysis/studies")
-NAMES_A_TIME = re.compile(r"round \d+|\d s\b|up to \d+")
+NAMES_A_TIME = re.compile(r"round \d+|\d s\b|\d rounds")
 
 
 def runs_with(lead: float) -> Kept:
