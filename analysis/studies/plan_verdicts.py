@@ -42,7 +42,7 @@ from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over
 from f3ast_tff.analysis.compare.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
-from f3ast_tff.analysis.compare.times import PERIODS, Time
+from f3ast_tff.analysis.compare.times import FINAL, Time
 from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
 from f3ast_tff.analysis.studies.plan_picture import draw_verdicts
 from f3ast_tff.analysis.studies.score_tables import EACH
@@ -254,7 +254,7 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
 def _said(time: Time, groups: Sequence[Kept]) -> str:
     """A time in words, a period with the rounds that it is of."""
     lengths = {int(course["round"][-1]) for group in groups for course in group.courses.values()}
-    if time.period in PERIODS or len(lengths) > 1:
+    if time.period == FINAL or len(lengths) > 1:
         return time.said
     return f"{time.said} of {lengths.pop()} rounds"
 
