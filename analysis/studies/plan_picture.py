@@ -18,7 +18,7 @@ from f3ast_tff.analysis.line_styles import literal
 # Sizes in inches.
 _NAMES, _PANEL, _ROW, _EDGES = 3.1, 3.2, 0.27, 1.15
 _MARK, _LINE, _LETTERS = 0.13, 0.17, 46
-_CELLS = ("#0072B2", "#D55E00", "#009E73", "#6E7781", "#E69F00", "#CC79A7")
+_CELLS = ("#0072B2", "#D55E00", "#009E73", "#6E7781", "#CC79A7", "#E69F00")
 
 
 def draw_verdicts(rows: pd.DataFrame, path: Path) -> None:
