@@ -1,0 +1,1 @@
+"""Which reading moves the result; see `page.md`."""
