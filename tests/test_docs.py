@@ -179,6 +179,8 @@ def test_the_commands_of_the_front_page_run(
         "try",
         "example",
         "advise",
+        "example",
+        "audit",
         "compare",
     ]
     said = []
