@@ -48,16 +48,17 @@ def check_empty(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         said += "" if nan else "; the caller keeps the model"
         yield Finding("scale", WRONG if nan else NOTE, said, _GUARD)
     steps = np.abs(np.diff(trace.flat(), axis=0, prepend=1.0)).sum(axis=1)
-    usual = float(np.median(steps[[t for t in range(5, 10) if t not in empty]]))
     if not empty or failed:
         return
+    # Momentum rises at first: the step just before.
+    usual = float(steps[[t for t in range(10) if t not in empty]][-1])
     moved = float(np.max(steps[empty]) / usual) if np.isfinite(steps).all() else np.inf
     after = steps[[t + 1 for t in empty if t + 1 < len(steps) and t + 1 not in empty]]
-    found = f"in rounds without replies the model moves {moved:.2f} of a usual step, "
+    found = f"in rounds without replies the model moves {moved:.2f} of the step before, "
     found += f"in the round after {float(after.max() / usual):.2f}"
     if moved <= 0.01:
         yield Finding("scale", RIGHT, found, value=moved)
-    elif moved <= 1 and steps[empty[1]] < 0.97 * steps[empty[0]]:
+    elif moved <= 1 and steps[empty[1]] < 0.999 * steps[empty[0]]:
         yield Finding("scale", NOTE, f"{found}: momentum goes on", value=moved)
     else:
         verdict = RIGHT if target.objective == "latest" and moved <= 1.05 else WRONG

@@ -109,6 +109,7 @@ def function_target(name: str, maker: Callable[[], Any], example: Any) -> Target
         make=lambda: FunctionServer(maker()),
         fraction=next((each for each in fractions if isinstance(each, float)), None),
         knows_clients=server.knows_clients,
+        versions=dict(getattr(example, "versions", {})),
     )
 
 
