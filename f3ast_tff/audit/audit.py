@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.audit.check_influence import check_influence, influences_of
 from f3ast_tff.audit.check_local import check_local
 from f3ast_tff.audit.check_replies import check_broken, check_empty
 from f3ast_tff.audit.check_rounds import check_course, course_of
@@ -22,6 +23,7 @@ from f3ast_tff.audit.check_server import (
 from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weights
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
+from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.plays import NoStepError, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
@@ -64,19 +66,23 @@ def audit(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         rule = rule_of(found, EXAMPLES)
-        weights, findings = [], [*_kind(found, rule)]
+        weights: list[Weights] = []
+        influence: list[Influence] = []
+        findings = [*_kind(found, rule)]
+        replaced = any(each.verdict == WRONG for each in findings)
         if rule.kind == UNKNOWN:
             findings += check_fraction(found)
         else:
             weights = _weights(found, rule, log, rounds)
-            replaced = any(each.verdict == WRONG for each in findings)
             findings += _findings(found, rule, weights, rounds, replaced)
+        # A model that is replaced in each round has no weights.
+        if rule.kind == ROBUST and not replaced:
+            influence, why = influences_of(found, EXAMPLES)
+            findings += check_influence(influence, why)
     order = list(CHECKS)
     findings.sort(key=lambda each: order.index(each.check))
-    named = (
-        [] if rule.kind == ROBUST or any("replaced" in each.found for each in findings) else weights
-    )
-    return Audit(found, rule, named, findings, time.perf_counter() - begun)
+    named = [] if rule.kind == ROBUST or replaced else weights
+    return Audit(found, rule, named, influence, findings, time.perf_counter() - begun)
 
 
 def _weights(target: Target, rule: Rule, log: np.ndarray | None, rounds: int) -> list[Weights]:
@@ -116,10 +122,11 @@ def _findings(
     target: Target, rule: Rule, weights: list[Weights], rounds: int, replaced: bool
 ) -> Iterator[Finding]:
     independent = schedules(rounds)[1]
-    # A model that is replaced in each round has no weights, and its steps say nothing.
+    # The steps of a model that is replaced in each round say nothing.
     if not replaced:
-        yield from check_weights(target, rule, weights, EXAMPLES)
-        yield from check_presence(weights)
+        if rule.kind != ROBUST:
+            yield from check_weights(target, rule, weights)
+            yield from check_presence(weights)
         yield from check_local(target, rule, EXAMPLES, rounds)
         yield from check_axes(target, independent, rule, EXAMPLES, rounds)
         yield from check_course(target, rule, course_of(target, rule, EXAMPLES))

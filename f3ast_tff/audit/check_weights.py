@@ -7,19 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
-from f3ast_tff.audit.plays import NoStepError
 from f3ast_tff.audit.targets import OBJECTIVES, Target
-from f3ast_tff.audit.weights import (
-    ADAPTIVE,
-    CLIPS,
-    LINEAR,
-    ROBUST,
-    Rule,
-    Weights,
-    apart,
-    influence,
-    weights_in,
-)
+from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, Rule, Weights, apart, weights_in
 from f3ast_tff.audit.world import Schedule
 
 _CHECK = "weights"
@@ -30,13 +19,8 @@ _NEARER = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 
 
-def check_weights(
-    target: Target, rule: Rule, found: Sequence[Weights], examples: np.ndarray
-) -> Iterator[Finding]:
-    """Judges the weights in all schedules; says so where a rule has none."""
-    if rule.kind == ROBUST:
-        yield from _influence(target, examples)
-        return
+def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Iterator[Finding]:
+    """Judges the weights in all schedules."""
     named = [each for each in found if each.named]
     unnamed = [each.schedule for each in found if not each.named]
     if unnamed:
@@ -118,22 +102,6 @@ def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
         advice = "Divide each weight by the client's rate of participation, and do not normalise."
         return Finding(_CHECK, WRONG, f"not {about}", advice, own, worst.distance_error)
     return Finding(_CHECK, RIGHT, f"nearer to {about}", value=own, error=worst.distance_error)
-
-
-def _influence(target: Target, examples: np.ndarray) -> Iterator[Finding]:
-    try:
-        mean, error, own = influence(target, examples)
-    except NoStepError as failed:
-        yield Finding(_CHECK, OPEN, f"no linear weights, and no influence: {failed}")
-        return
-    low, high = int(mean.argmin()), int(mean.argmax())
-    about = (
-        f"no linear weights; a client's influence on a step, with noise that rises by client, "
-        f"goes from {mean[low]:.2f} (client {low}) to {mean[high]:.2f} (client {high})"
-    )
-    if own.max() > 0.02:
-        about += f"; {own.sum():.0%} of the steps are one client's own"
-    yield Finding(_CHECK, NOTE, about, value=float(mean[high]), error=float(error[high]))
 
 
 def _by_presence(each: Weights) -> np.ndarray:

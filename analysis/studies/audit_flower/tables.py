@@ -10,14 +10,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.curves import literal, plain, save
+from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.audit.findings import CHECKS
+from f3ast_tff.audit.page import by_presence
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -62,19 +64,15 @@ def _cells(row: pd.Series) -> list[str]:
 
 def drawn(kept: pd.DataFrame) -> Figure:
     """Returns the picture."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
+    lines = {}
     for name in _DRAWN:
         for _, row in kept[kept["target"] == name].iterrows():
-            x, y = ([float(row[f"{what}_{k}"]) for k in _CLIENTS] for what in ("there", "weight"))
-            axes.plot(x, y, marker="o", label=literal(name))
-    axes.axhline(1, color="#444444", linewidth=0.8)
-    axes.set_xlabel("share of the rounds in which the client is there")
-    axes.set_ylabel("weight / share of the examples")
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    plain(axes)
-    return figure
+            there, share = (
+                np.array([float(row[f"{what}_{k}"]) for k in _CLIENTS])
+                for what in ("there", "weight")
+            )
+            lines[name] = (there, share, None)
+    return by_presence(lines)
 
 
 if __name__ == "__main__":
