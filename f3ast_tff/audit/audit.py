@@ -28,9 +28,9 @@ from f3ast_tff.audit.plays import NoStepError, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES
+from f3ast_tff.audit.world import EXAMPLES, examples_for
 
-ROUNDS = 300
+ROUNDS, _FEWEST = 300, 100
 
 
 def audit(
@@ -65,19 +65,22 @@ def audit(
     found = target if isinstance(target, Target) else target_of(target, arguments, objective)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        rule = rule_of(found, EXAMPLES)
+        examples = examples_for(found.least or 0)
+        # Many clients take fewer rounds in the same time.
+        rounds = max(rounds * len(EXAMPLES) // len(examples), min(rounds, _FEWEST))
+        rule = rule_of(found, examples)
         weights: list[Weights] = []
         influence: list[Influence] = []
-        findings = [*_kind(found, rule)]
+        findings = [*_kind(found, rule, examples)]
         replaced = any(each.verdict == WRONG for each in findings)
         if rule.kind == UNKNOWN:
             findings += check_fraction(found)
         else:
-            weights = _weights(found, rule, log, rounds)
-            findings += _findings(found, rule, weights, rounds, replaced)
+            weights = _weights(found, rule, examples, rounds, log)
+            findings += _findings(found, rule, examples, weights, rounds, replaced)
         # A model that is replaced in each round has no weights.
         if rule.kind == ROBUST and not replaced:
-            influence, why = influences_of(found, EXAMPLES)
+            influence, why = influences_of(found, examples)
             findings += check_influence(influence, why)
     order = list(CHECKS)
     findings.sort(key=lambda each: order.index(each.check))
@@ -85,27 +88,29 @@ def audit(
     return Audit(found, rule, named, influence, findings, time.perf_counter() - begun)
 
 
-def _weights(target: Target, rule: Rule, log: np.ndarray | None, rounds: int) -> list[Weights]:
+def _weights(
+    target: Target, rule: Rule, examples: np.ndarray, rounds: int, log: np.ndarray | None
+) -> list[Weights]:
     scale = 0.1 * rule.clip if np.isfinite(rule.clip) else 1.0
     found = []
-    for schedule in schedules(rounds, log=log):
+    for schedule in schedules(rounds, len(examples), log=log):
         n = schedule.masks.shape[1]
-        examples = EXAMPLES if n == len(EXAMPLES) else np.full(n, 20.0)
-        found.append(weights_in(target, schedule, examples, rounds, scale=scale))
+        sizes = examples if n == len(examples) else np.full(n, 20.0)
+        found.append(weights_in(target, schedule, sizes, rounds, scale=scale))
     return found
 
 
-def _kind(target: Target, rule: Rule) -> Iterator[Finding]:
+def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
     if rule.kind == UNKNOWN:
-        about = f"a first round with all {len(EXAMPLES)} clients fails: {rule.error}"
-        fewer = f"The audit has {len(EXAMPLES)} clients: give least numbers of clients below that."
-        waits = (target.least or 0) > len(EXAMPLES)
+        about = f"a first round with all {len(examples)} clients fails: {rule.error}"
+        fewer = f"The audit has {len(examples)} clients: give least numbers of clients below that."
+        waits = (target.least or 0) > len(examples)
         yield Finding("liveness", WRONG, about, fewer if waits else "")
         return
-    n = len(EXAMPLES)
+    n = len(examples)
     updates = np.random.default_rng(0).standard_normal((n, 4 * n))
     try:
-        low, high = (step(target, updates, EXAMPLES, start=start) for start in (0.0, 8.0))
+        low, high = (step(target, updates, examples, start=start) for start in (0.0, 8.0))
     except NoStepError as error:
         yield Finding("scale", OPEN, f"a step is not seen: {error}")
         return
@@ -119,21 +124,26 @@ def _kind(target: Target, rule: Rule) -> Iterator[Finding]:
 
 
 def _findings(
-    target: Target, rule: Rule, weights: list[Weights], rounds: int, replaced: bool
+    target: Target,
+    rule: Rule,
+    examples: np.ndarray,
+    weights: list[Weights],
+    rounds: int,
+    replaced: bool,
 ) -> Iterator[Finding]:
-    independent = schedules(rounds)[1]
+    independent = schedules(rounds, len(examples))[1]
     # The steps of a model that is replaced in each round say nothing.
     if not replaced:
         if rule.kind != ROBUST:
             yield from check_weights(target, rule, weights)
             yield from check_presence(weights)
-        yield from check_local(target, rule, EXAMPLES, rounds)
-        yield from check_axes(target, independent, rule, EXAMPLES, rounds)
-        yield from check_course(target, rule, course_of(target, rule, EXAMPLES))
-        yield from check_empty(target, EXAMPLES)
-        yield from check_broken(target, rule, EXAMPLES)
-    yield from check_liveness(target, weights, EXAMPLES)
+        yield from check_local(target, rule, examples, rounds)
+        yield from check_axes(target, independent, rule, examples, rounds)
+        yield from check_course(target, rule, course_of(target, rule, examples))
+        yield from check_empty(target, examples)
+        yield from check_broken(target, rule, examples)
+    yield from check_liveness(target, weights, examples)
     yield from check_fraction(target)
-    yield from check_memory(target, EXAMPLES)
-    yield from check_restart(target, EXAMPLES)
-    yield from check_determinism(target, independent, EXAMPLES, rule)
+    yield from check_memory(target, examples)
+    yield from check_restart(target, examples)
+    yield from check_determinism(target, independent, examples, rule)

@@ -47,6 +47,7 @@ def flower_target(name: str, maker: Callable[[], Any], example: Any) -> Target:
         objective=_objective(example),
         fraction=_first(inner, "fraction_train", "fraction_fit"),
         least=max(getattr(inner, name, 0) or 0 for name in _LEAST),
+        proximal=_first(inner, "proximal_mu"),
         messages=True,
         versions={"flwr": metadata.version("flwr")},
     )

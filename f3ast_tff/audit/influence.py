@@ -23,7 +23,7 @@ import numpy as np
 from f3ast_tff.audit.plays import NoStepError, step
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import DENSE
-from f3ast_tff.audit.world import PRESENCE
+from f3ast_tff.audit.world import presence_of
 from f3ast_tff.core.randomness import generator
 
 _DRAWS, _FEWEST = 30, 10
@@ -72,16 +72,17 @@ def influence_of_all(target: Target, examples: np.ndarray) -> Influence:
 
 
 def influence_by_presence(target: Target, examples: np.ndarray) -> Influence:
-    """Returns the influence with client k there by its own share of the rounds, `PRESENCE`.
+    """Returns the influence with client k there by its own share of the rounds.
 
     Raises:
         NoStepError: If too few rounds end.
     """
-    fewest = min(max(2, target.least or 0), len(examples))
+    n = len(examples)
+    fewest, presence = min(max(2, target.least or 0), n), presence_of(n)
 
     def mask(random: np.random.Generator) -> np.ndarray:
         while True:
-            there = np.asarray(random.random(len(examples)) < PRESENCE)
+            there = np.asarray(random.random(n) < presence)
             if there.sum() >= fewest:
                 return there
 
