@@ -24,13 +24,15 @@ from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weig
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.influence import Influence
-from f3ast_tff.audit.plays import NoStepError, step
+from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES, examples_for
+from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
 
 ROUNDS, _FEWEST = 300, 100
+# Second step over the first.
+_STAYS = 0.01
 
 
 def audit(
@@ -74,7 +76,7 @@ def audit(
         findings = [*_kind(found, rule, examples)]
         replaced = any(each.verdict == WRONG for each in findings)
         if rule.kind == UNKNOWN:
-            findings += check_fraction(found)
+            findings += check_fraction(found, examples)
         else:
             weights = _weights(found, rule, examples, rounds, log)
             findings += _findings(found, rule, examples, weights, rounds, replaced)
@@ -115,10 +117,16 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         yield Finding("scale", OPEN, f"a step is not seen: {error}")
         return
     value = float(np.linalg.norm(high - low) / max(float(np.linalg.norm(low)), 1e-30))
+    trace = played(target, everybody(9, n), Fixed(updates, examples), 2, start_model(4 * n))
+    first, *more = np.abs(np.diff(trace.flat(), axis=0, prepend=0.0)).sum(axis=1)
     if value > 0.05:
         about = f"the same updates move a model of 8 otherwise than one of 0, by {value:.1f} steps"
         advice = "Return the model plus the mean update, not the mean update."
         yield Finding("scale", WRONG, f"the model is replaced: {about}", advice, value)
+    elif more and more[0] < _STAYS * first:
+        about = "the same updates move it in the first round, and not in the second"
+        advice = "Add the mean update to the model of the last round, not to an older one."
+        yield Finding("scale", WRONG, f"the model is replaced: {about}", advice, more[0] / first)
     else:
         yield Finding("scale", RIGHT, "a step is the same from any model", value=value)
 
@@ -143,7 +151,7 @@ def _findings(
         yield from check_empty(target, examples)
         yield from check_broken(target, rule, examples)
     yield from check_liveness(target, weights, examples)
-    yield from check_fraction(target)
+    yield from check_fraction(target, examples)
     yield from check_memory(target, examples)
     yield from check_restart(target, examples)
     yield from check_determinism(target, independent, examples, rule)

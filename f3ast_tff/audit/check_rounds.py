@@ -84,9 +84,9 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
     length = 0.1 * rule.clip if math.isfinite(rule.clip) else 1.0
     updates = optima(n, DENSE * n, 0, length)
     answer = Fixed(updates, examples, spoilt)
-    trace = played(
-        target, Schedule("the course", masks), answer, twice + _TWICE, start_model(DENSE * n)
-    )
+    # A node that returns has another id.
+    schedule = Schedule("the course", masks, new_ids=target.messages)
+    trace = played(target, schedule, answer, twice + _TWICE, start_model(DENSE * n))
     models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
     return Course(np.diff(models, axis=0), updates, trace, few)
 
@@ -141,7 +141,9 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     if not back or not math.isfinite(usual_own):
         yield Finding("returning", OPEN, "the returning client was not chosen in six rounds")
     else:
-        yield _return(float(own[back[0]] / usual_own), own_weights)
+        # The latest reply takes the place of the kept one.
+        why = "" if target.objective == "latest" else own_weights
+        yield _return(float(own[back[0]] / usual_own), why)
     yield _repeated(target, course)
 
 

@@ -16,6 +16,8 @@ _CHECK = "weights"
 _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
 # Part of the distance of a mean of those present that counts as nearer to all clients.
 _NEARER = 0.8
+# Correlation that says whose weight is too large.
+_EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 
 
@@ -52,7 +54,7 @@ def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Itera
         f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
     )
     schedules = ", ".join(w.schedule for w in far)
-    about = f"not the mean of {said}: {number} (wrong in: {schedules})"
+    about = f"not the mean of {said}: {number}{_towards(worst)} (wrong in: {schedules})"
     yield Finding(_CHECK, WRONG, about, advice, value, error)
 
 
@@ -88,6 +90,20 @@ def check_axes(
                 f"{one.omega.sum():.2f}, R^2 {one.r2:.2f}"
             )
             yield Finding(_CHECK, NOTE, about, value=one.distance, error=one.distance_error)
+
+
+def _towards(found: Weights) -> str:
+    """Says whose weight is too large, where presence or examples explain it."""
+    more = found.omega - found.stated
+    words = {
+        ", with clients that are seldom there": -found.presence,
+        ", with clients that are often there": found.presence,
+        ", with clients of few examples": -found.p,
+        ", with clients of many examples": found.p,
+    }
+    same = {said: float(np.corrcoef(more, by)[0, 1]) for said, by in words.items() if np.ptp(by)}
+    best = max(same, key=lambda said: same[said], default="")
+    return best if best and same[best] > _EXPLAINED else ""
 
 
 def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:

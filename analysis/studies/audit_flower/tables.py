@@ -50,16 +50,25 @@ def main(flags: Flags) -> None:
         save(drawn(kept), Path(flags.picture))
         show(f"picture: {flags.picture}")
         return
-    first = kept[kept["weight_0"] != ""].iloc[0]
-    there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
-    heads = ["strategy", "rule", *there, "wrong"]
-    show(markdown_table(heads, [_cells(row) for _, row in kept.iterrows()]))
+    for what in ("weight", "influence"):
+        rows = kept[kept[f"{what}_0"] != ""]
+        if what == "weight":
+            rows = kept[kept["influence_0"] == ""]
+        first = rows[rows["there_0"] != ""].iloc[0]
+        there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
+        show(markdown_table(["strategy", "rule", *there, "wrong"], _cells(rows, what)) + "\n")
 
 
-def _cells(row: pd.Series) -> list[str]:
-    weights = [f"{float(w):.2f}" if (w := row[f"weight_{k}"]) else "" for k in _CLIENTS]
-    wrong = ", ".join(check for check in CHECKS if row[check])
-    return [row["target"], row["rule"], *weights, wrong or "nothing"]
+def _cells(rows: pd.DataFrame, what: str) -> list[list[str]]:
+    return [
+        [
+            row["target"],
+            row["rule"],
+            *(f"{float(w):.2f}" if (w := row[f"{what}_{k}"]) else "" for k in _CLIENTS),
+            ", ".join(check for check in CHECKS if row[check]) or "nothing",
+        ]
+        for _, row in rows.iterrows()
+    ]
 
 
 def drawn(kept: pd.DataFrame) -> Figure:
