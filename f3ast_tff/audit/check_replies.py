@@ -184,6 +184,8 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
     trace = played(target, Schedule("buffers", masks), answer, 40, model)
     if not trace.models:
         return Finding(_CHECK, WRONG, f"a model with a running variance ends it: {trace.ended}")
+    if any(VARIANCE not in each for each in trace.models):
+        return Finding(_CHECK, WRONG, "of a model's arrays the running variance is lost", _ARRAYS)
     kept = np.array([float(each[VARIANCE][0]) for each in trace.models])
     low, high = float(kept.min()), float(kept.max())
     found = (
@@ -193,6 +195,9 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
         advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
         return Finding(_CHECK, WRONG, found, advice, low)
     return Finding(_CHECK, RIGHT, found, value=low)
+
+
+_ARRAYS = "Return every array that the clients got."
 
 
 def _first_of_a_round(

@@ -84,8 +84,9 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
     length = 0.1 * rule.clip if math.isfinite(rule.clip) else 1.0
     updates = optima(n, DENSE * n, 0, length)
     answer = Fixed(updates, examples, spoilt)
-    # A node that returns has another id.
-    schedule = Schedule("the course", masks, new_ids=target.messages)
+    # Kept replies of a node that returns under another id count beside its new ones.
+    new_ids = target.messages and target.objective == "latest"
+    schedule = Schedule("the course", masks, new_ids=new_ids)
     trace = played(target, schedule, answer, twice + _TWICE, start_model(DENSE * n))
     models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
     return Course(np.diff(models, axis=0), updates, trace, few)

@@ -119,6 +119,7 @@ class World:
         self._asked: list[int] = []
         self._delivered: dict[int, float] = {}
         self._there: list[int] = []
+        self._shape: tuple[int, ...] | None = None
 
     @property
     def seconds(self) -> float:
@@ -162,6 +163,7 @@ class World:
     def ask(self, clients: Iterable[int], model: Model, *, drops_late: bool = False) -> list[Reply]:
         """Returns the replies that arrive in this round, also late ones of earlier rounds."""
         t, schedule = self.round, self.schedule
+        self._shape = model[WEIGHTS].shape
         self._there = sorted(self.nodes().values())
         replies = []
         for k in clients:
@@ -193,7 +195,13 @@ class World:
 
         Raises:
             OutOfTime: If the schedule is over.
+            ValueError: If the model has other arrays than the one that the clients got.
         """
+        if WEIGHTS not in model:
+            raise ValueError(f"returns arrays {', '.join(model)}, not {WEIGHTS}")
+        if self._shape is not None and np.shape(model[WEIGHTS]) != self._shape:
+            shape = np.shape(model[WEIGHTS])
+            raise ValueError(f"returns shape {shape} for a model of {self._shape}")
         self.trace.models.append({name: np.array(value) for name, value in model.items()})
         self.trace.asked.append(self._asked)
         self.trace.delivered.append(self._delivered)
