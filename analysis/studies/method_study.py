@@ -197,7 +197,8 @@ def main(flags: Flags) -> None:
         show(f"written: {flags.picture}")
     if flags.out is None and flags.picture is None:
         objectives = [name for _, name in found]
-        shown = map(_table, objectives, titled, found.values())
+        times = [studies[task].said_at for task, _ in found]
+        shown = map(_table, objectives, titled, found.values(), times)
         show("\n\n".join([*shown, _note(studies)]))
 
 
@@ -215,12 +216,12 @@ def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, 
     return found
 
 
-def _table(objective: str, title: str, differences: pd.DataFrame) -> str:
+def _table(objective: str, title: str, differences: pd.DataFrame, at: str) -> str:
     means = method_means(differences)
     shown = [name for name in _HEADINGS if name in means and (objective == OWN or name != SHARE)]
     rows = [[_cell(name, row) for name in shown] for row in means.to_dict("records")]
     num_regimes = differences["regime"].nunique()
-    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}:"
+    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}{at}:"
     return f"{title}\n\n{markdown_table([_HEADINGS[name] for name in shown], rows)}"
 
 

@@ -10,16 +10,18 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.compare.leads import times_of
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
 from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept, Pair, summarised
-from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, at
+from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, Time, at
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
@@ -74,7 +76,7 @@ class Flags:
     minus: str | None = parameter(
         None,
         "rows to subtract, as A:B for A minus B; values of several settings as A1/A2:B1/B2; "
-        "each:B for every other row minus B",
+        "each:B for every other row minus B; at a quarter and half of the time too, if kept",
     )
     round: int | None = parameter(None, "round to show, in place of a period", minimum=1)
     period: str = parameter(
@@ -219,17 +221,24 @@ def _tables(
         """The cells of a score by row: scores, then differences."""
         scores = {key: cell.at(score, layout.when) for key, cell in cells.items()}
         lines = [[_spread(scores.get(row + column, {})) for column in columns] for row in rows]
-        for a, b in minus:
+        for (a, b), time in product(minus, times):
             pairs = [
-                _difference(cells.get(a + column), cells.get(b + column), score, layout.when)
+                _difference(cells.get(a + column), cells.get(b + column), score, time)
                 for column in columns
             ]
             found.extend(difference for _, difference in pairs)
             lines.append([text for text, _ in pairs])
         return lines
 
+    # The time of the tables first.
+    *earlier, last = times_of(block, at(layout.when)) if minus else [at(layout.when)]
+    times = [last, *earlier]
     names = [label(layout.rows, row) for row in rows]
-    names += [f"{label(layout.rows, a)} − {label(layout.rows, b)}" for a, b in minus]
+    names += [
+        f"{label(layout.rows, a)} − {label(layout.rows, b)}"
+        + (f", {time.said}" if time is not last else "")
+        for (a, b), time in product(minus, times)
+    ]
     tables = {score.replace("_", " "): texts(score) for score in layout.scores}
     above = layout.loss_above
     if above is not None:
@@ -263,7 +272,7 @@ def _spread(scores: Scores) -> str:
 
 
 def _difference(
-    a: Kept | None, b: Kept | None, score: str, when: When
+    a: Kept | None, b: Kept | None, score: str, when: Time
 ) -> tuple[str, PairedDifference | None]:
     """A minus B over common pairs with its 95% interval, and the difference behind it."""
     both = None if a is None or b is None else paired(a, b, score, when)
