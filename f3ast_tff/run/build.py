@@ -406,6 +406,7 @@ class Builder:
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
             scored_clients=self.data.scored_clients(),
+            data=self.data,
             staleness_weight=self._settings.staleness_weight if config.is_late else None,
             is_asynchronous=config.is_asynchronous,
         )
