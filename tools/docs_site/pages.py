@@ -98,10 +98,10 @@ def _files() -> Iterator[tuple[str, str | bytes]]:
 
 
 def _is_linked(path: Path) -> bool:
-    """Whether a CSV or Python file of a study has a link on its page."""
+    """Whether a CSV, TOML or Python file of a study has a link on its page."""
     page = path.with_name("page.md")
     linked = page.exists() and f"]({path.name})" in page.read_text()
-    return linked and path.suffix in (".csv", ".py")
+    return linked and path.suffix in (".csv", ".py", ".toml")
 
 
 def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
