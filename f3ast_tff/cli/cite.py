@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         used = {use for word in words for use in _uses(word)}
     except (ParameterError, UsageError, ValueError) as error:
-        return fail(error)
+        return fail(error, names=())
     cited = [paper for paper in papers() if used.intersection(uses_of(paper))]
     lines = ["this suite", *_indented(text_of(suite()))]
     for paper in cited:
