@@ -209,9 +209,9 @@ def differences_of(runs: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             one, other = (chosen(block, dict(zip(layout.rows, each))) for each in (a, b))
             if not one or not other:
                 continue
-            pair = [only_group(each, "cell", "name it in --columns") for each in (one, other)]
+            first, second = (only_group(x, "cell", "name it in --columns") for x in (one, other))
             for score in layout.scores:
-                difference = paired(*pair, score, layout.when).found
+                difference = paired(first, second, score, layout.when).found
                 if difference is not None and not difference.num_diverged:
                     found.append(
                         {
