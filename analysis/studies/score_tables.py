@@ -209,8 +209,7 @@ def differences_of(runs: pd.DataFrame, layout: Layout) -> pd.DataFrame:
             one, other = (chosen(block, dict(zip(layout.rows, each))) for each in (a, b))
             if not one or not other:
                 continue
-            first = only_group(one, "cell", "name it in --columns")
-            second = only_group(other, "cell", "name it in --columns")
+            first, second = (only_group(x, "cell", "name it in --columns") for x in (one, other))
             for score in layout.scores:
                 difference = paired(first, second, score, layout.when).found
                 if difference is not None and not difference.num_diverged:

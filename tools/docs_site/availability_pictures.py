@@ -23,7 +23,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "product": ("--availability_parts=alternating,home_devices",),
 }
 # Processes that read a file of the user's, and so have no picture.
-_OF_FILES = ("stays", "table", "trace")
+_OF_FILES = ("sites", "stays", "table", "trace")
 
 
 @dataclass(frozen=True)
