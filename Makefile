@@ -119,9 +119,10 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-docs-tables: $(STAMP)  ## Write the lists of docs/reference and the table of components
+docs-tables: $(STAMP)  ## Write the lists of docs/reference, of papers, and the table of components
 	$(PY) -m tools.component_table
 	$(PY) -m tools.reference_lists
+	$(PY) -m tools.paper_list
 
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
 	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb

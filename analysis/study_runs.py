@@ -94,8 +94,9 @@ class StudyRuns:
 
     Attributes:
         runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
-            `SCORES` at its last evaluation; `accuracy` and `loss` of its objective, and
-            `other_accuracy`. A run that diverged has the worst scores, see `compare.pairs`.
+            `SCORES` at its last evaluation, in `last_round`; `accuracy` and `loss` of its
+            objective, and `other_accuracy`. A run that diverged has the worst scores, see
+            `compare.pairs`.
         method: Settings that tell methods apart: all others than the task, the regimes, the
             client share and the rates.
         regimes: Settings whose values are the regimes.
@@ -113,6 +114,12 @@ class StudyRuns:
             (tuple(each) for each in values),
             key=lambda each: list(map(order_of, self.regimes, each)),
         )
+
+    @property
+    def said_at(self) -> str:
+        """The round of the scores, such as ` at round 200`; `""` if it differs between runs."""
+        rounds = self.runs["last_round"].unique().tolist()
+        return f" at round {rounds[0]}" if len(rounds) == 1 else ""
 
     @property
     def held_out(self) -> list[str]:

@@ -250,7 +250,7 @@ def generates_data(task: str) -> bool:
 
 
 def final_scores(groups: Iterable[Kept]) -> pd.DataFrame:
-    """Returns a row per kept run: its settings, `draw`, `seed`, and scores at its last round.
+    """Returns a row per kept run: its settings, `draw`, `seed`, `last_round`, and scores there.
 
     A run that diverged has the worst scores, see `compare.pairs`.
     """
@@ -261,6 +261,7 @@ def final_scores(groups: Iterable[Kept]) -> pd.DataFrame:
             {
                 **group.settings,
                 **pair._asdict(),
+                "last_round": int(group.courses[pair]["round"][-1]),
                 **{name: each[pair] for name, each in scores.items()},
             }
             for pair in group.courses

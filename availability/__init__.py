@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from f3ast_tff.availability.process import NonStationary as NonStationary
     from f3ast_tff.availability.renewal import Renewal as Renewal
     from f3ast_tff.availability.renewal import RenewalConfig as RenewalConfig
+    from f3ast_tff.availability.sites import Sites as Sites
+    from f3ast_tff.availability.sites import SitesConfig as SitesConfig
     from f3ast_tff.availability.stays import ArrivalDepartureConfig as ArrivalDepartureConfig
     from f3ast_tff.availability.stays import PoissonArrivalsConfig as PoissonArrivalsConfig
     from f3ast_tff.availability.stays import Stays as Stays

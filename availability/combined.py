@@ -14,6 +14,7 @@ from f3ast_tff.availability.process import (
     AvailabilityConfig,
     AvailabilityProcess,
     numbers,
+    speeds_of,
     stationary_of,
 )
 from f3ast_tff.availability.round_clients import Population
@@ -145,6 +146,12 @@ class Product:
         if known is None or sum(part.periodic for part in self.parts) > 1:
             return None
         return reduce(np.multiply, known)
+
+    @property
+    def speeds(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Those of the first part that has any; see `speeds_of`."""
+        found = [speeds_of(part) for part in self.parts]
+        return next((each for each in found if any(part is not None for part in each)), found[0])
 
     def present(self, round_number: int) -> np.ndarray:
         """Present if all parts say so."""

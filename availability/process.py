@@ -76,6 +76,15 @@ def eigenvalue_of(process: AvailabilityProcess) -> np.ndarray | None:
     return getattr(process, "eigenvalue", None)
 
 
+def speeds_of(process: AvailabilityProcess) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Returns seconds per example and kilobits per second of the clients, if a process has them.
+
+    Each is `float64 [N]`, or `None` if not known.
+    """
+    found: tuple[np.ndarray | None, np.ndarray | None] = getattr(process, "speeds", (None, None))
+    return found
+
+
 @dataclass(frozen=True)
 class AvailabilityConfig:
     """Base of an availability process's `Config`: parameters, and `build` for the process.

@@ -77,6 +77,9 @@ class FileTask(TaskConfig):
 
     def build(self) -> FederatedData:
         frame, num_left_out = self._read()
+        if self.label_counts is not None and self.data_client not in frame.columns:
+            # The table of sites says who holds what.
+            frame = frame.assign(**{self.data_client: "all"})
         columns = {
             "data_client": self.data_client,
             "data_label": self.data_label,

@@ -97,6 +97,26 @@ class TaskConfig:
         below=1,
     )
 
+    partition: str = parameter(
+        "task",
+        "who holds which examples: as the task says, or sites with the sizes and classes in the "
+        "table label_counts",
+        choices=("task", "counts"),
+    )
+    label_counts: str | None = parameter(
+        None,
+        "CSV with a row per site: its name, then its number of examples in a column per class, or "
+        "in a column examples",
+        is_input=True,
+    )
+    scale: float | None = parameter(
+        None,
+        "examples of a site over those in label_counts; by default 1, or less if the task has too "
+        "few",
+        above=0,
+        maximum=1000,
+    )
+
     def build(self) -> FederatedData:
         """Returns the data.
 
@@ -105,6 +125,19 @@ class TaskConfig:
             ParameterError: If a file contradicts a parameter.
         """
         raise ComponentError(f"{type(self).__name__} does not say how its data is built")
+
+    @classmethod
+    def num_clients_of(cls, known: Any) -> int | None:
+        """Returns N if a table of sites decides it, else `None`.
+
+        Args:
+            known: All settings, resolved when asked for (`settings.parameter.ResolvedSettings`).
+        """
+        if known["partition"] != "counts" or known["label_counts"] is None:
+            return None
+        from .label_counts import read_counts
+
+        return len(read_counts(known["label_counts"]).sites)
 
     def expected_bytes(self) -> int:
         """Returns the expected memory while the data are generated; 0 if unknown or small."""
@@ -136,6 +169,10 @@ class TaskConfig:
         Raises:
             ParameterError: If a setting contradicts the data, or no test example is left.
         """
+        if self.label_counts is not None:
+            from .label_counts import mirrored
+
+            data = mirrored(data, self.label_counts, self.scale, self.data_seed)
         found = data.train.num_clients
         if self.num_clients not in (None, found):
             allowed = f"must be {found}, the number in this data"
@@ -176,6 +213,16 @@ class TaskConfig:
 
     def check(self, settings: Settings) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
+        given: dict[str, Any] = {"label_counts": self.label_counts, "scale": self.scale}
+        if self.partition == "counts":
+            if self.label_counts is None:
+                raise ParameterError("partition", "counts", "needs label_counts, a table of sites")
+            from .label_counts import read_counts
+
+            read_counts(self.label_counts)
+        elif any(value is not None for value in given.values()):
+            name, value = next((n, v) for n, v in given.items() if v is not None)
+            raise ParameterError(name, value, "only applies with partition=counts")
         if self.own_test is not None:
             drawn = {"test_clients": self.test_clients, "held_out_clients": self.held_out_clients}
             for name, value in drawn.items():

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.analysis.compare.paired_difference import LEVEL
-from f3ast_tff.analysis.compare.pairs import Paired, diverged, paired, ranked
+from f3ast_tff.analysis.compare.pairs import Paired, diverged, mean_over, paired, ranked
 from f3ast_tff.analysis.compare.scored import Pair, RunsError, Scored
-from f3ast_tff.analysis.compare.times import NotEvaluated, Time, clock_of
+from f3ast_tff.analysis.compare.times import PERIODS, NotEvaluated, Time, clock_of, measured
 
 # The last evaluation.
 LAST = Time()
@@ -62,9 +62,11 @@ def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
         end: Time of the verdict.
 
     Returns:
-        Rising times; rounds are those evaluated by all runs that are nearest to the parts.
+        Rising times; rounds are those evaluated by all runs that are nearest to the parts. The last
+        evaluation is named by its round if all runs share it. Only `end` for a time until a score,
+        and for a period that summarises the whole training.
     """
-    if end.reach is not None:
+    if end.reach is not None or end.period not in PERIODS:
         return [end]
     if end.seconds is not None:
         courses = [course for group in groups for course in group.courses.values()]
@@ -75,16 +77,33 @@ def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
     last = max(common, default=0) if end.round is None else end.round
     known = sorted(number for number in common if number < last)
     nearest = [min(known, key=lambda n: abs(n - part * last)) for part in PARTS[:-1] if known]
-    return [*(Time(round=number) for number in dict.fromkeys(nearest)), end]
+    return [*(Time(round=number) for number in dict.fromkeys(nearest)), _dated(end, groups)]
 
 
-def over_time(a: Scored, b: Scored, score: str, end: Time = LAST) -> list[tuple[Time, Paired]]:
-    """Returns both methods at the times of `times_of`.
+def _dated(end: Time, groups: Sequence[Scored]) -> Time:
+    """The last evaluation as a round, if it is the same of all runs."""
+    if end != LAST:
+        return end
+    last = {int(c["round"][-1]) for group in groups for c in group.courses.values()}
+    return Time(round=last.pop()) if len(last) == 1 else end
+
+
+def over_time(
+    conditions: Sequence[tuple[Scored, Scored]], metric: str, end: str | int | Time = LAST
+) -> list[tuple[Time, Paired]]:
+    """Returns methods A and B at the times of `times_of`, in the mean over conditions.
+
+    Args:
+        conditions: Runs of A and of B by condition, at least one.
+        metric: Score, such as `user_accuracy`, or metric of it; see `times.measured`.
+        end: Time of the verdict.
 
     Raises:
         RunsError: If a run was not evaluated at `end`.
     """
-    return [(time, paired(a, b, score, time)) for time in times_of([a, b], end)]
+    score, last = measured(metric, end)
+    times = times_of([runs for both in conditions for runs in both], last)
+    return [(each, mean_over([paired(a, b, score, each) for a, b in conditions])) for each in times]
 
 
 def log_times(a: Scored, b: Scored, score: str, end: Time = LAST) -> Paired:

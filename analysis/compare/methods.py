@@ -229,7 +229,7 @@ def _words(
     a, b = pair
     return {
         "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, pair)),
-        "over_time": render.earlier(over_time(a, b, score, time)[:-1]),
+        "over_time": render.earlier(over_time([(a, b)], score, time)[:-1]),
         "saved": saved_words(verdict, pair, score, time, labels),
     }
 

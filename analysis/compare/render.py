@@ -35,14 +35,14 @@ class Point:
     colour: str
 
 
-def sentence(verdict: Verdict, a: str, b: str, at: str = "") -> str:
+def sentence(verdict: Verdict, a: str, b: str, at: str) -> str:
     """Returns a verdict in words: by how much A is better or worse, else the number A - B.
 
     Args:
         verdict: The verdict.
         a: Name of method A.
         b: Name of method B.
-        at: Time of the score in words, such as `at round 200`.
+        at: Time of the score in words, such as `at round 200`; `""` for a table without times.
     """
     paired, found = verdict.claim.paired, verdict.claim.found
     if paired is None or not paired.num_pairs:

@@ -328,7 +328,7 @@ def _more(
     if pair is not None and columns.step is not None:
         a, b = pair
         labels = {a: asked.a, b: asked.b}
-        before = render.earlier(over_time(a, b, columns.metric, time)[:-1])
+        before = render.earlier(over_time([(a, b)], columns.metric, time)[:-1])
         said = [f"Before: {before}." if before else ""]
         said.append(saved_words(verdict, pair, columns.metric, time, labels))
     if pair is not None and not pair[0].independent:

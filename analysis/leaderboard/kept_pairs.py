@@ -102,7 +102,7 @@ def _pairs(study: Study, a: Candidate, b: Candidate, where: str) -> Iterator[Kep
             continue
         one, other = (side[0].group for side in sides)
         for score in _SCORES.get(str(settings.get(SHARE)), _OTHERWISE):
-            yield KeptPair(board, score, over_time(one, other, score))
+            yield KeptPair(board, score, over_time([(one, other)], score))
 
 
 def _is(method: Method, wanted: Candidate) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,10 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
         panel.set_title(literal(title), fontsize=10, loc="left")
     mappable = mpl.cm.ScalarMappable(norm, colours)
     bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
-    bar.set_label(f"difference (limits ±{limit:.2f}); dot: nominal interval without 0", fontsize=9)
+    said = f"difference (limits ±{limit:.2f}); dot: nominal interval without 0"
+    # As long as the bar.
+    rows = sum(table["label"].nunique() for table in shown.values())
+    bar.set_label(textwrap.fill(said, max(24, 3 * rows)), fontsize=9)
     # For equal files from equal pictures: a second layout differs in its last digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -197,7 +201,8 @@ def main(flags: Flags) -> None:
         show(f"written: {flags.picture}")
     if flags.out is None and flags.picture is None:
         objectives = [name for _, name in found]
-        shown = map(_table, objectives, titled, found.values())
+        times = [studies[task].said_at for task, _ in found]
+        shown = map(_table, objectives, titled, found.values(), times)
         show("\n\n".join([*shown, _note(studies)]))
 
 
@@ -215,12 +220,12 @@ def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, 
     return found
 
 
-def _table(objective: str, title: str, differences: pd.DataFrame) -> str:
+def _table(objective: str, title: str, differences: pd.DataFrame, at: str) -> str:
     means = method_means(differences)
     shown = [name for name in _HEADINGS if name in means and (objective == OWN or name != SHARE)]
     rows = [[_cell(name, row) for name in shown] for row in means.to_dict("records")]
     num_regimes = differences["regime"].nunique()
-    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}:"
+    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}{at}:"
     return f"{title}\n\n{markdown_table([_HEADINGS[name] for name in shown], rows)}"
 
 

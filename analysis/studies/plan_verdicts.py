@@ -3,7 +3,8 @@
 python -m f3ast_tff.analysis.studies.plan_verdicts --plan table3_cifar100
     --scores analysis/studies/table3_cifar100/scores.csv
 
-Score, time, pairs, draws and family are the plan's: no flag changes them. Claims of one family are
+Score, time, pairs, draws and family are the plan's: no flag changes them. Where earlier rounds are
+kept, the mean at a quarter and at half of the time stands beside. Claims of one family are
 corrected together by Holm's rule. With --added the questions that were not planned are shown:
 corrected if they are a family of their own, else with uncorrected intervals. With --counts a row
 stands for all cells of a difference.
@@ -21,6 +22,7 @@ from typing import Any, cast
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.judge import (
     BETTER,
     CLOSE,
@@ -35,11 +37,12 @@ from f3ast_tff.analysis.compare.judge import (
     Verdict,
     judge,
 )
-from f3ast_tff.analysis.compare.leads import log_times
+from f3ast_tff.analysis.compare.leads import log_times, over_time
 from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
-from f3ast_tff.analysis.compare.pairs import Paired, mean_over, paired
+from f3ast_tff.analysis.compare.pairs import Paired, mean_over
 from f3ast_tff.analysis.compare.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
+from f3ast_tff.analysis.compare.times import FINAL, Time
 from f3ast_tff.analysis.studies.cells import chosen, only_group, ordered_keys
 from f3ast_tff.analysis.studies.plan_picture import draw_verdicts
 from f3ast_tff.analysis.studies.score_tables import EACH
@@ -57,7 +60,9 @@ from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.text_values import integer_range
 
-_HEADINGS = ("difference", "score", "at", "mean", "interval", "median", "above 0", "p", "verdict")
+_EARLIER = "earlier"
+_CLAIM = ("difference", "score", "at")
+_NUMBERS = ("mean", "interval", "median", "above 0", "p", "verdict", _EARLIER)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class PlannedClaim:
         pair: The pair as the plan has it, `A:B`.
         cell: Values of `question.columns` in words, `""` without such settings.
         paired: Both rows over their common draws, at least 2 runs.
+        at: Time of the verdict in words.
+        earlier: Means of the difference at earlier times in words; `""` if none was kept.
     """
 
     question: PlannedQuestion
@@ -95,6 +102,8 @@ class PlannedClaim:
     pair: str
     cell: str
     paired: Paired
+    at: str
+    earlier: str
 
 
 @command(Flags, __doc__)
@@ -169,7 +178,7 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "status": question.status,
         "said": question.said,
         "score": _asked(question),
-        "at": question.time.said,
+        "at": claim.at,
         "difference": claim.name,
         "cell": claim.cell,
         "mean": verdict.mean,
@@ -183,6 +192,7 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "outliers": ", ".join(f"{draw} ({value:+.3f})" for draw, value in found.outliers),
         "p": verdict.p,
         "verdict": verdict.word,
+        _EARLIER: claim.earlier,
         "reason": verdict.reason,
     }
 
@@ -221,12 +231,12 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
                 keys = [[(*by_text[row], *column, *each) for each in over] for row in (a, b)]
                 if not all(key in cells for of_row in keys for key in of_row):
                     continue
-                pair_of = log_times if question.quantity == ROUNDS_SAVED else paired
-                parts = [
-                    pair_of(cells[of_a], cells[of_b], question.score, question.time)
-                    for of_a, of_b in zip(*keys)
-                ]
-                both = mean_over(parts)
+                conditions = [(cells[of_a], cells[of_b]) for of_a, of_b in zip(*keys)]
+                if question.quantity == ROUNDS_SAVED:
+                    logs = [log_times(*each, question.score, question.time) for each in conditions]
+                    earlier, time, both = [], question.time, mean_over(logs)
+                else:
+                    *earlier, (time, both) = over_time(conditions, question.score, question.time)
                 if both.found is None:
                     continue
                 names = [label(question.rows, by_text[each]) for each in (a, b)]
@@ -236,7 +246,17 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
                     pair=pair,
                     cell=label(question.columns, column) if column else "",
                     paired=both,
+                    at=_said(time, [runs for each in conditions for runs in each]),
+                    earlier=render.earlier(earlier),
                 )
+
+
+def _said(time: Time, groups: Sequence[Kept]) -> str:
+    """A time in words, a period with the rounds that it is of."""
+    lengths = {int(course["round"][-1]) for group in groups for course in group.courses.values()}
+    if time.period == FINAL or len(lengths) > 1:
+        return time.said
+    return f"{time.said} of {lengths.pop()} rounds"
 
 
 def _pairs(pair: str, by_text: Mapping[str, Key]) -> list[tuple[str, str]]:
@@ -302,28 +322,39 @@ def _counts(rows: pd.DataFrame) -> str:
         name, score, at = cast(tuple[str, str, str], key)
         of_cells = same[same["cell"] != ""]["verdict"]
         counts = [str((of_cells == each).sum()) for each in words]
-        mean = _rows_shown(same[same["cell"] == ""])
-        known = mean[0] if mean else (name, score.replace("_", " "), at, *[""] * len(_HEADINGS[3:]))
-        shown.append((*known, *counts))
-    headings = *_HEADINGS[:-1], "verdict on the mean", *(f"cells {each}" for each in words)
-    return markdown_table(headings, shown)
+        known = [_numbers(row) for row in same[same["cell"] == ""].to_dict("records")][:1]
+        numbers = known[0] if known else ("",) * len(_NUMBERS)
+        shown.append((name, score.replace("_", " "), at, *numbers, *counts))
+    headings = *_CLAIM, *_NUMBERS[:-2], "verdict on the mean", _EARLIER
+    return _without_empty((*headings, *(f"cells {each}" for each in words)), shown)
 
 
 def _table(rows: pd.DataFrame) -> str:
-    return markdown_table(_HEADINGS, _rows_shown(rows))
+    records = rows.to_dict("records")
+    shown = [(_claim(r), r["score"].replace("_", " "), r["at"], *_numbers(r)) for r in records]
+    return _without_empty((*_CLAIM, *_NUMBERS), shown)
 
 
-def _rows_shown(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    shown: list[tuple[str, ...]] = []
-    for row in rows.to_dict("records"):
-        signs = f"{row['above']} of {row['draws']}"
-        ends = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
-        numbers = (f"{row['mean']:+.3f}", ends, f"{row['median']:+.3f}", signs)
-        score = row["score"].replace("_", " ")
-        shown.append(
-            (_claim(row), score, row["at"], *numbers, p_value_text(row["p"]), row["verdict"])
-        )
-    return shown
+def _numbers(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    """The texts of `_NUMBERS`."""
+    return (
+        f"{row['mean']:+.3f}",
+        f"[{row['low']:+.3f}, {row['high']:+.3f}]",
+        f"{row['median']:+.3f}",
+        f"{row['above']} of {row['draws']}",
+        p_value_text(row["p"]),
+        row["verdict"],
+        row[_EARLIER],
+    )
+
+
+def _without_empty(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, without the column of earlier times if no row has any."""
+    place = headings.index(_EARLIER)
+    if any(row[place] for row in rows):
+        return markdown_table(headings, rows)
+    lines = [[*row[:place], *row[place + 1 :]] for row in (headings, *rows)]
+    return markdown_table(lines[0], lines[1:])
 
 
 if __name__ == "__main__":

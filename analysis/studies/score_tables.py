@@ -10,21 +10,24 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.leads import times_of
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
 from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept, Pair, summarised
-from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, at
+from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, Time, at
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
+from f3ast_tff.analysis.studies.plan_picture import draw_differences
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -74,7 +77,7 @@ class Flags:
     minus: str | None = parameter(
         None,
         "rows to subtract, as A:B for A minus B; values of several settings as A1/A2:B1/B2; "
-        "each:B for every other row minus B",
+        "each:B for every other row minus B; at a quarter and half of the time too, if kept",
     )
     round: int | None = parameter(None, "round to show, in place of a period", minimum=1)
     period: str = parameter(
@@ -87,6 +90,9 @@ class Flags:
     unstable: bool = parameter(False, "also show the share of unstable runs")
     plan: str | None = parameter(
         None, "campaign whose plan asks the differences; the tables say when it did"
+    )
+    picture: str | None = parameter(
+        None, "picture of the differences to draw in place of tables: .svg or .png", is_path=True
     )
     loss_above: float = parameter(
         UNIFORM_LOSS, "sample loss above which a run is unstable; the default is ln 10", above=0
@@ -147,7 +153,15 @@ def main(flags: Flags) -> None:
     for flag in ("rows", "columns", "by"):
         for name in getattr(layout, flag):
             require_setting(flag, name, runs)
-    show(score_tables(runs, layout))
+    if flags.picture is None:
+        show(score_tables(runs, layout))
+        return
+    require_ending("picture", flags.picture, ".svg", ".png")
+    differences = differences_of(runs, layout)
+    if differences.empty:
+        raise ParameterError("picture", flags.picture, "needs differences: give --minus")
+    draw_differences(differences, Path(flags.picture))
+    show(f"written: {flags.picture}")
 
 
 def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
@@ -174,6 +188,48 @@ def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
         own_columns = _present(columns, layout.columns, block)
         tables.append(_tables(block, value, layout, own_rows, own_columns, minus))
     return "\n\n".join(tables)
+
+
+def differences_of(runs: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """Returns a row per finite difference of `layout.minus`, cell and score.
+
+    The columns: `name`, of the second row only what differs; `score`; `cell`, the values of
+    `layout.columns` and `layout.by` in words; `mean`, `low`, `high`, of the 95% interval.
+
+    Raises:
+        ParameterError: If there is no row for a part of `layout.minus`.
+        RunsError: See `score_tables`.
+    """
+    groups, names = kept_groups(runs), [*layout.by, *layout.columns]
+    rows = ordered_keys((_key(group, layout.rows) for group in groups), layout.rows)
+    found = []
+    for cell in ordered_keys((_key(group, names) for group in groups), names):
+        block = chosen(groups, dict(zip(names, cell)))
+        for a, b in _minus(rows, layout.minus):
+            one, other = (chosen(block, dict(zip(layout.rows, each))) for each in (a, b))
+            if not one or not other:
+                continue
+            first, second = (only_group(x, "cell", "name it in --columns") for x in (one, other))
+            for score in layout.scores:
+                difference = paired(first, second, score, layout.when).found
+                if difference is not None and not difference.num_diverged:
+                    found.append(
+                        {
+                            "name": _difference_in_words(layout.rows, a, b),
+                            "score": score.replace("_", " "),
+                            "cell": label(names, cell) if names else "",
+                            "mean": difference.mean,
+                            "low": difference.low,
+                            "high": difference.high,
+                        }
+                    )
+    return pd.DataFrame(found)
+
+
+def _difference_in_words(rows: Sequence[str], a: Key, b: Key) -> str:
+    """A minus B; of B the method, and settings in which it differs."""
+    told = {name: other for name, one, other in zip(rows, a, b) if name in KINDS or one != other}
+    return f"{label(rows, a)} − {label([*told], tuple(told.values()))}"
 
 
 def _key(group: Kept, names: Sequence[str]) -> Key:
@@ -219,17 +275,24 @@ def _tables(
         """The cells of a score by row: scores, then differences."""
         scores = {key: cell.at(score, layout.when) for key, cell in cells.items()}
         lines = [[_spread(scores.get(row + column, {})) for column in columns] for row in rows]
-        for a, b in minus:
+        for (a, b), time in product(minus, times):
             pairs = [
-                _difference(cells.get(a + column), cells.get(b + column), score, layout.when)
+                _difference(cells.get(a + column), cells.get(b + column), score, time)
                 for column in columns
             ]
             found.extend(difference for _, difference in pairs)
             lines.append([text for text, _ in pairs])
         return lines
 
+    # The time of the tables first.
+    *earlier, last = times_of(block, at(layout.when)) if minus else [at(layout.when)]
+    times = [last, *earlier]
     names = [label(layout.rows, row) for row in rows]
-    names += [f"{label(layout.rows, a)} − {label(layout.rows, b)}" for a, b in minus]
+    names += [
+        f"{label(layout.rows, a)} − {label(layout.rows, b)}"
+        + (f", {time.said}" if time is not last else "")
+        for (a, b), time in product(minus, times)
+    ]
     tables = {score.replace("_", " "): texts(score) for score in layout.scores}
     above = layout.loss_above
     if above is not None:
@@ -263,7 +326,7 @@ def _spread(scores: Scores) -> str:
 
 
 def _difference(
-    a: Kept | None, b: Kept | None, score: str, when: When
+    a: Kept | None, b: Kept | None, score: str, when: Time
 ) -> tuple[str, PairedDifference | None]:
     """A minus B over common pairs with its 95% interval, and the difference behind it."""
     both = None if a is None or b is None else paired(a, b, score, when)

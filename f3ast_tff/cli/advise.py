@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.availability.logs.availability_log import ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.logs.site_logs import is_site_log
 from f3ast_tff.availability.logs.time_units import UNITS
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import plugins_given, setting_flags
@@ -50,6 +51,7 @@ f3ast-tff advise LOG --clients_per_round=5,10,20
 f3ast-tff advise LOG --shares=examples.csv
 f3ast-tff advise LOG --task=file --data_file=mine.csv --rounds=300
 f3ast-tff advise LOG --no-trial
+f3ast-tff advise clinics.csv --label_counts=sites.csv --task=mnist  # rounds of sites: which quorum
 
 LOG is a table of rounds and clients (.npy, .npz, .csv), events device,time,online or spans
 device,start,end (.csv, .jsonl, .parquet), or device traces (.json, .pkl). The trial takes a minute
@@ -135,6 +137,10 @@ def main(argv: Sequence[str]) -> int:
         if options.shares and given.get("task") == "file":
             allowed = "is not for data of your own, which say p_k: give --client_share=examples"
             raise ParameterError("shares", options.shares, allowed)
+        path = Path(os.path.expanduser(words[0]))
+        if is_site_log(path):
+            _advise_sites(path, options, given)
+            return 0
         _check_share(given, options.shares)
         if not options.no_trial:
             _check_trial(options, given, plugins)
@@ -142,12 +148,20 @@ def main(argv: Sequence[str]) -> int:
             with written("out", options.out):
                 # Before the trial, which takes minutes.
                 stack.enter_context(made_folder(Path(options.out)))
-            _advise(Path(os.path.expanduser(words[0])), options, given, plugins)
+            _advise(path, options, given, plugins)
     except (ComponentError, DataError, ParameterError, UsageError) as error:
         return fail(error)
     except EngineError as error:
         return fail(error, 1)
     return 0
+
+
+def _advise_sites(path: Path, options: Options, given: Mapping[str, Any]) -> None:
+    from f3ast_tff.cli.advise_sites import advise_sites
+
+    out = Path(options.out)
+    with warnings_said(), written("out", options.out), made_folder(out):
+        advise_sites(path, given, options.draws, out, no_trial=options.no_trial)
 
 
 def _check_share(given: Mapping[str, Any], shares: str) -> None:

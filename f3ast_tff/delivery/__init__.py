@@ -18,5 +18,6 @@ if TYPE_CHECKING:
     from f3ast_tff.delivery.losses import Deadline as Deadline
     from f3ast_tff.delivery.losses import TraceDelivery as TraceDelivery
     from f3ast_tff.delivery.over_commit import OverCommit as OverCommit
+    from f3ast_tff.delivery.quorum import Quorum as Quorum
 
 __getattr__, __dir__ = lazy_names(__name__)

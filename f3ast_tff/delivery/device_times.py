@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from f3ast_tff.availability.process import speeds_of
 from f3ast_tff.availability.trace import assign_devices
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import normals
@@ -27,7 +28,8 @@ class TimedConfig(DeliveryConfig):
         s_k = examples_k / speed_k + bits / bandwidth_k,   s_{k,t} = s_k exp(jitter z_{k,t})
 
     with z standard normal, drawn for each client and round. Each client has the speeds of a device
-    from a file, or log-normal speeds: median times exp(spread z'_k). Log-normal speeds are drawn
+    from a file, those of its row in `availability=sites`, or log-normal speeds: median times
+    exp(spread z'_k). Log-normal speeds are drawn
     when needed, so there is no state per client. A file of measured times has no bandwidths, which
     are then log-normal.
     """
@@ -81,7 +83,8 @@ class TimedConfig(DeliveryConfig):
         The last array holds the device's place in the file, `int64 [N]`.
         """
         if self.device_file is None:
-            return None
+            seconds, kbps = speeds_of(self.world.availability)
+            return None if seconds is None else (1000 * seconds, kbps, np.arange(len(seconds)))
         path, number = Path(self.device_file), self.world.num_clients
         if self.device_column is not None:
             from f3ast_tff.delivery.measured_times import read_times

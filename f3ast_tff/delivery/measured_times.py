@@ -21,6 +21,7 @@ import numpy as np
 
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.files.csv_rows import csv_rows
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, Limited, read_bytes
 
 _LOGGER = logging.getLogger(__name__)
@@ -81,21 +82,7 @@ def _rows(text: str) -> list[dict[str, Any]]:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ValueError("must be a list of objects, one per device")
         return rows
-    first = text.partition("\n")[0]
-    lines = csv.reader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True
-    )
-    names = [name.strip() for name in next(lines, [])]
-    if len(set(names)) < len(names):
-        raise ValueError("line 1 names a column twice")
-    found = []
-    for number, line in enumerate(lines, 2):
-        if not any(entry.strip() for entry in line):
-            continue
-        if len(line) != len(names):
-            raise ValueError(f"line {number} has {len(line)} values, line 1 {len(names)} names")
-        found.append(dict(zip(names, line)))
-    return found
+    return [row for _, row in csv_rows(text)[1]]
 
 
 def _time(value: Any, row: int) -> float:

@@ -133,6 +133,15 @@ class SelectionHistory:
             for record in self._rounds
         )
 
+    def may_leave_out(self, num_clients: int) -> bool:
+        """Returns whether updates were lost, or a client of N was never asked."""
+        if self.num_lost:
+            return True
+        asked = sum(record["num_selected"] for record in self._rounds)
+        if asked < 20 * num_clients:
+            return False
+        return len(np.unique(np.concatenate([r["selected"] for r in self._rounds]))) < num_clients
+
     @property
     def num_dropped(self) -> int:
         """Number of updates dropped because they are not finite, over all rounds."""

@@ -24,7 +24,7 @@ from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.models import Model
 from f3ast_tff.models.leaves import PRIVATE, LeafKinds, kinds_of
-from f3ast_tff.optimizers.optimizer import for_clients
+from f3ast_tff.optimizers.optimizer import Optimizer, for_clients
 from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
@@ -247,7 +247,21 @@ class Builder:
             train=self.data.train,
             model=self.model,
             preprocessing=self.preprocessing,
+            server_lr=self.server_optimizer.learning_rate,
         )
+
+    @cached_property
+    def server_optimizer(self) -> Optimizer:
+        """The server's optimizer.
+
+        Raises:
+            ParameterError: If it has a schedule.
+        """
+        server: Optimizer = self._build("server_optimizer")
+        if not server.is_constant:
+            allowed = "has a schedule, which only a client optimizer can"
+            raise ParameterError("server_optimizer", self._settings.server_optimizer, allowed)
+        return server
 
     @cached_property
     def asked_world(self) -> StrategyContext:
@@ -325,17 +339,13 @@ class Builder:
             raise ParameterError("engine", settings.engine, allowed)
         client = self._build("client_optimizer")
         schedule = self._training.client_schedule
-        server = self._build("server_optimizer")
-        if not server.is_constant:
-            allowed = "has a schedule, which only a client optimizer can"
-            raise ParameterError("server_optimizer", settings.server_optimizer, allowed)
         parts = EngineParts(
             data=self.data,
             model=self.model,
             preprocessing=self.preprocessing,
             work=self.work,
             client_optimizer=for_clients(client, schedule, algorithm.client_clip_norm),
-            server_optimizer=server,
+            server_optimizer=self.server_optimizer,
             aggregation=self.aggregation,
             p=world.p,
             client_loss=algorithm.client_loss,
@@ -396,6 +406,7 @@ class Builder:
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
             scored_clients=self.data.scored_clients(),
+            data=self.data,
             staleness_weight=self._settings.staleness_weight if config.is_late else None,
             is_asynchronous=config.is_asynchronous,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from f3ast_tff.availability.round_clients import Availability, available_clients
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine
 from f3ast_tff.methods.parts.strategy import Losses, Round, Strategy
@@ -49,6 +50,7 @@ class Experiment:
         score_names: Names of the scores, see `ClientScores.sums`.
         scored_clients: Number of clients that user scores are over, and that they should cover, see
             `FederatedData.scored_clients`; `None` leaves both out of the run's files.
+        data: The data, for what clients hold whose updates are left out; `None` leaves it out.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`; `None` if no
             update is late.
         is_asynchronous: Whether rounds end when updates arrive, see `Asynchronous`.
@@ -72,6 +74,7 @@ class Experiment:
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
     scored_clients: tuple[int, int] | None = None
+    data: FederatedData | None = None
     staleness_weight: str | None = None
     is_asynchronous: bool = False
 

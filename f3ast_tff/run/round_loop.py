@@ -352,6 +352,16 @@ class _Run:
         folder.checkpoints.keep(self.settings.keep_checkpoints)
         return result
 
+    def _left_out(self) -> dict[str, Any]:
+        """Clients that the server's rule leaves out most of the time, if any."""
+        parts = self.experiment
+        if parts.data is None or not self.history.may_leave_out(parts.num_clients):
+            return {}
+        from f3ast_tff.records.left_out import left_out
+
+        found = left_out(self.history.arrays(), parts.data, parts.client_names)
+        return {"left_out": found} if found else {}
+
     def _summary(self, rows: list[Row]) -> dict[str, Any]:
         # Without the first block, which compiles, unless it is the only block.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
@@ -365,6 +375,7 @@ class _Run:
             "lost_updates": self.history.num_lost,
             "dropped_updates": self.history.num_dropped,
             "rejected_rounds": self.history.num_rejected,
+            **self._left_out(),
             "seconds_per_round": float(np.median(timed)),
             "peak_memory_mib": peak_memory_mib(),
             **self.experiment.engine.statistics(),

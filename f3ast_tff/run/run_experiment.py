@@ -120,6 +120,10 @@ def run_experiment(
         say_engine(configuration)
         warn_of_unscored(*data.scored_clients())
         result = train(experiment, opened, progress, callbacks, loggers, stop, or_so_far=or_so_far)
+        if not result.finished_before and "left_out" in result.summary:
+            from f3ast_tff.records.left_out import said
+
+            _LOG.warning("%s", said(result.summary["left_out"]))
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
             warn_of_a_guess(data.num_classes, result.summary["final"])

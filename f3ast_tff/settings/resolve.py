@@ -260,6 +260,8 @@ class _Resolver:
 
     def _published(self, name: str, fallback: Any) -> Any:
         of_task = self.config_class("task").published
+        if name == "num_clients" and (n := self.config_class("task").num_clients_of(self)):
+            return n
         if name == "num_clients" and self.config_class("task").generates_data:
             # A log comes with its clients.
             for config in self.config_classes("availability"):

@@ -71,10 +71,14 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     (tmp_path / "stays.csv").write_text("client,first,last\n3,100,\n5,1,700\n")
     (tmp_path / "other.csv").write_text("client,first,last\n0,2,\n")
     (tmp_path / "clients.json").write_text(json.dumps(["b", "a", "a"] * 4))
+    (tmp_path / "sites.csv").write_text(
+        "site,presence\n" + "".join(f"{k},0.8\n" for k in range(12))
+    )
     parts = {"availability_parts": "scarce,alternating,smartphones", "parts": PARTS}
     return {
         "table": {"table_file": str(tmp_path / "table.csv"), "table_columns": "ignore=other"},
         "trace": {"trace_file": str(tmp_path / "trace.json"), "trace_states": "one"},
+        "sites": {"site_file": str(tmp_path / "sites.csv")},
         "product": parts,
         "mix": parts,
         "arrival_departure": {"presence_rounds": 2400},
@@ -87,7 +91,7 @@ ORDER = """
 always scarce home_devices uneven smartphones
 stationary staircase sine interleaved_sine smallest_label markov_transition
 dirichlet_bernoulli dirichlet_markov dirichlet_cyclic periodic_groups
-arrival_departure minimum_separation stays poisson_arrivals battery renewal
+arrival_departure minimum_separation stays poisson_arrivals battery renewal sites
 """
 
 
@@ -167,6 +171,7 @@ def test_readings_and_what_must_be_given() -> None:
     }
     assert {name for (_, name), p in ALL.items() if p.default is REQUIRED} == {
         "trace_file",
+        "site_file",
         "table_file",
         "stays_file",
         "availability_parts",

@@ -156,6 +156,7 @@ def path(
         train=absent,
         model=absent,
         preprocessing=absent,
+        server_lr=RATE,
     )
     strategy = configs["algorithm"].build(world)
     server = RulesInNumpy(configs["aggregation"].build(), p, np.zeros(1))

@@ -40,6 +40,7 @@ class StrategyContext:
         train: Training examples by client.
         model: The network.
         preprocessing: Function from stored features to the network's input.
+        server_lr: Learning rate of the server's optimizer; `None` on a server of one's own.
 
     Examples:
         >>> from f3ast_tff import Uniform, simulate
@@ -59,6 +60,7 @@ class StrategyContext:
     train: ClientExamples
     model: Model
     preprocessing: Preprocessing
+    server_lr: float | None
 
     @property
     def num_clients(self) -> int:
@@ -162,6 +164,7 @@ class AlgorithmConfig:
             train=absent,
             model=absent,
             preprocessing=absent,
+            server_lr=None,
         )
         strategy = config.build(world)
         known = {**vars(config), "aggregation": cls.aggregation, "num_clients": len(p)}

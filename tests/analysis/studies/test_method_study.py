@@ -88,7 +88,7 @@ def test_each_method_in_its_own_objective(scores: Path, capsys: pytest.CaptureFi
     """
     lines = printed(capsys, scores, "--objective=own")
     assert lines[:6] == [
-        "Each method in its paper's objective, means over 2 regimes:",
+        "Each method in its paper's objective, means over 2 regimes at round 9:",
         "",
         "| method | p_k | client rate | server rate | score | other score | corrects | minus that "
         "| minus FedAvg | better | worse | lost | runs |",
@@ -255,7 +255,7 @@ def test_a_study_of_two_tasks(scores: Path, capsys: pytest.CaptureFixture[str]) 
     every += [f"{line},200".replace("synthetic", "shakespeare", 1) for line in lines]
     scores.write_text("\n".join([f"{header},rounds", *every]) + "\n")
     shown = printed(capsys, scores, "--objective=equal")
-    titles = [line for line in shown if line.endswith("regimes:")]
+    titles = [line for line in shown if "regimes at round" in line]
     assert [title.split(".")[0] for title in titles] == ["Synthetic", "Shakespeare"]
     assert sum(line.startswith("| MIFA | 0.01 | 1 | 0.265 |") for line in shown) == 2
     assert "at least 2.303 or 4.5, that of a uniform guess" in shown[-1]

@@ -61,6 +61,7 @@ def small_world(
         "train": train,
         "model": SoftmaxRegression(3, 2, ridge=0.1),
         "preprocessing": AsStored(),
+        "server_lr": 0.5,
     }
     return StrategyContext(**{**parts, **changes})
 

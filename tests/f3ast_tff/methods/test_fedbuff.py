@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fadas import Fadas, FadasConfig
 from f3ast_tff.methods.fedasync import FedAsyncConfig
@@ -69,6 +71,15 @@ def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list
         assert cohort.weights.tolist() == [1 / len(asked_in)] * len(asked_in)
     assert steps[: len(factors)] == factors
     assert threshold is not None or steps == [1.0] * 3
+
+
+def test_fadas_of_the_paper_caps_its_rate_by_the_delay() -> None:
+    """With eta .1 a delay of 5 changes nothing, one of 20 halves the rate, 1 / 20 being .05."""
+    world = replace(small_world(), server_lr=0.1)
+    strategy: Any = FadasConfig(fadas_delayed_rate="capped").build(world)
+    assert [strategy.factor(longest) for longest in (1, 5, 10, 20)] == [1.0, 1.0, 1.0, 0.5]
+    with pytest.raises(ParameterError, match="fadas_delayed_rate = capped: must be divided"):
+        FadasConfig(fadas_delayed_rate="capped").build(replace(world, server_lr=None))
 
 
 @pytest.mark.parametrize("config", [FedBuffConfig, FadasConfig, FedAsyncConfig])

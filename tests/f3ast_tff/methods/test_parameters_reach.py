@@ -115,6 +115,7 @@ ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] =
     (("aced",), "aced_tau", 7, of("limit"), 100, 7),
     (("fadas",), "fadas_tau_c", 4, of("threshold"), 1, 4),
     (("fadas",), "fadas_delay_adaptive", False, of("threshold"), 1, None),
+    (("fadas",), "fadas_delayed_rate", "capped", of("capped_rate"), None, 0.5),
     (F3AST, "rate_beta", 0.25, of("rates.beta"), 0.001, 0.25),
     (("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
     (F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),

@@ -16,6 +16,7 @@ CHOOSING: dict[tuple[str, str], dict[str, Any]] = {
     ("aggregation", "fedasync"): {"algorithm": "fedasync"},
     ("availability", "trace"): {"trace_file": "x.json"},
     ("availability", "table"): {"table_file": "x.npy"},
+    ("availability", "sites"): {"site_file": str(Path(__file__).with_name("sites.csv"))},
     ("availability", "stays"): {"stays_file": str(Path(__file__).with_name("stays.csv"))},
     ("availability", "product"): {"availability_parts": "scarce,smartphones"},
     ("availability", "mix"): {"availability_parts": "scarce,uneven"},

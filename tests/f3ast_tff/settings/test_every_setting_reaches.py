@@ -86,6 +86,8 @@ WHERE: dict[str, dict[str, Any]] = {
     },
     "signal_budget": {"signal_rule": "budget", "signal_budget": 900.0},
     "round_timeout": {"num_workers": 2},
+    "quorum_wait": {"quorum": 2},
+    "quorum_failed": {"quorum": 3, "quorum_timeout": 0.01},
     "test_fraction": {"test_fraction": 0.3},
 }
 # Values for which the rule below gives none that is allowed, or none with an effect.
@@ -119,7 +121,8 @@ OTHER_VALUE: dict[str, Any] = {
     "fail_below_arrivals": 1.0,
 }
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
-# (tests/datasets/test_synthetic.py); and another run (tests/f3ast_tff/run/test_initial_weights.py).
+# (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); and
+# a table of sites (tests/datasets/test_label_counts.py).
 ELSEWHERE = {
     "method_name",
     "output_dir",
@@ -134,7 +137,14 @@ ELSEWHERE = {
     "ray_address",
     "synthetic_alpha",
     "initial_weights",
+    "partition",
+    "label_counts",
+    "scale",
 }
+
+
+# Availability of files alone.
+FILES = ("trace", "table", "stays", "sites")
 
 
 def other(parameter: Parameter, value: Any) -> Any:
@@ -242,7 +252,7 @@ def cases() -> list[Any]:
                 base = {}
             if component.name == "file" and parameter.name != "test_fraction":
                 continue
-            if component.kind == "availability" and component.name in ("trace", "table", "stays"):
+            if component.kind == "availability" and component.name in FILES:
                 continue
             if component.kind == "model" and component.name != "softmax_regression":
                 # The task drops partial batches; clients of `small_data` have two examples.

@@ -1,0 +1,1 @@
+"""What a quorum costs eight clinics, and whom it leaves out."""

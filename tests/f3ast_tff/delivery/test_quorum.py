@@ -1,0 +1,149 @@
+"""Quorum: rounds by hand, chances of a place in the quorum in closed form, and speeds by site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
+
+from f3ast_tff import simulate
+from f3ast_tff.availability import FixedK, SitesConfig
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.delivery import Quorum
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.delivery.small_world import ALIKE, world
+
+# Four clients that need 1, 2, 4 and 8 seconds.
+EXAMPLES = np.array([100, 200, 400, 800])
+
+
+def quorum(examples: np.ndarray = EXAMPLES, jitter: float = 0.0, **given: Any) -> Quorum:
+    made = Quorum(**{**ALIKE, "device_jitter": jitter, **given})
+    return made.build(world(examples, constraint=FixedK(len(examples))))
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "delivered", "seconds", "failed"),
+    [
+        ({}, [0, 1, 2, 3], [1, 1, 1, 1], 8, False),
+        ({"quorum": 2}, [3, 0, 1, 2], [0, 1, 1, 0], 2, False),
+        # Two more seconds; then all are there before these are over.
+        ({"quorum": 2, "quorum_wait": 2.0}, [0, 1, 2, 3], [1, 1, 1, 0], 4, False),
+        ({"quorum": 3, "quorum_wait": 60.0}, [0, 1, 2, 3], [1, 1, 1, 1], 8, False),
+        # The timeout cuts the wait, or comes before the quorum.
+        ({"quorum": 2, "quorum_wait": 9.0, "quorum_timeout": 5.0}, [0, 1, 3], [1, 1, 0], 5, False),
+        ({"quorum": 3, "quorum_timeout": 3.0}, [0, 1, 2, 3], [1, 1, 0, 0], 3, True),
+        (
+            {"quorum": 3, "quorum_timeout": 3.0, "quorum_failed": "shorter"},
+            [0, 1, 2, 3],
+            [1, 1, 0, 0],
+            3,
+            False,
+        ),
+        # Two sites are there, and three are needed.
+        ({"quorum": 3}, [0, 2], [1, 1], 4, True),
+        ({"quorum": 3, "quorum_failed": "shorter"}, [0, 2], [1, 1], 4, False),
+        ({"quorum": 3, "quorum_failed": "skip"}, [0, 2], [0, 0], 0, True),
+        ({"quorum": 3}, [], [], 0, False),
+        # A client drawn twice arrives once.
+        ({"quorum": 2}, [0, 0, 2, 3], [1, 1, 1, 0], 4, False),
+    ],
+)
+def test_rounds_by_hand(
+    given: dict[str, Any], asked: list[int], delivered: list[int], seconds: float, failed: bool
+) -> None:
+    found = quorum(**given).arrivals(1, np.array(asked, np.int64))
+    assert found.delivered.astype(int).tolist() == delivered
+    assert (found.round_seconds, found.failed) == (pytest.approx(seconds), failed)
+
+
+def place_in_quorum(median: np.ndarray, jitter: float, size: int) -> np.ndarray:
+    """P(client k is among the first q), for independent log-normal times.
+
+    Given that k arrives at x, another client j is earlier with chance F_j(x); their number has the
+    law of a sum of independent trials. The integral is over the quantiles of k's time.
+    """
+    z = ndtri((np.arange(4000) + 0.5) / 4000)
+    found = []
+    for k in range(len(median)):
+        times = median[k] * np.exp(jitter * z)
+        earlier = np.zeros((len(z), len(median) + 1))
+        earlier[:, 0] = 1
+        for j in np.delete(np.arange(len(median)), k):
+            chance = ndtr(np.log(times / median[j]) / jitter)[:, None]
+            more = np.roll(earlier, 1, axis=1)
+            more[:, 0] = 0
+            earlier = earlier * (1 - chance) + more * chance
+        found.append(earlier[:, :size].sum(axis=1).mean())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_chance_of_a_place_in_closed_form(size: int) -> None:
+    """4000 rounds: within 4.5 deviations of the share of rounds in which a client is delivered."""
+    examples, rounds = np.array([100, 150, 200, 500]), 4000
+    made = quorum(examples, jitter=0.5, quorum=size)
+    everybody = np.arange(4)
+    shares = np.mean([made.arrivals(t, everybody).delivered for t in range(1, rounds + 1)], axis=0)
+    expected = place_in_quorum(examples / 100, 0.5, size)
+    assert expected.sum() == pytest.approx(size, abs=1e-3)
+    assert (np.abs(shares - expected) <= 4.5 * np.sqrt(expected / rounds) + 1e-3).all()
+
+
+def test_a_quorum_of_all_succeeds_as_often_as_all_are_there(tmp_path: Path) -> None:
+    """Eight sites at 90%: .9^8 = .4305 of the rounds; 2000 rounds, deviation .011."""
+    path = tmp_path / "sites.csv"
+    path.write_text("site,presence\n" + "".join(f"{name},0.9\n" for name in "ABCDEFGH"))
+    process = SitesConfig(site_file=str(path)).build(np.full(8, 1 / 8), seed=3)
+    made = quorum(np.full(8, 100), quorum=8)
+    failed = [made.arrivals(t, np.flatnonzero(process.mask(t))).failed for t in range(1, 2001)]
+    assert 1 - np.mean(failed) == pytest.approx(0.9**8, abs=0.05)
+
+
+def test_a_site_has_its_own_speed(tmp_path: Path) -> None:
+    """100 examples of 2 s and 50 kilobits at 10 a second: 205 s; 400 of 1 s at 5: 410 s."""
+    path = tmp_path / "sites.csv"
+    path.write_text("site,seconds_per_example,kbps\nA,2,10\nB,1,5\n")
+    process = SitesConfig(site_file=str(path)).build(np.full(2, 0.5), seed=3)
+    examples = np.array([100, 400])
+    asked = world(examples, num_bytes=6250, process=process, constraint=FixedK(2))
+    assert Quorum().build(asked).typical(np.arange(2)).tolist() == [205, 410]
+
+
+def test_a_run_has_the_same_rounds_on_every_engine(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "algorithm": "f3ast",
+        "num_clients": 8,
+        "clients_per_round": 8,
+        "availability": "always",
+        "delivery": "quorum",
+        "quorum": 5,
+        "rounds": 4,
+    }
+    host, fused = (simulate(engine=engine, **given) for engine in ("host", "fused"))
+    assert host.selection["num_delivered"].tolist() == [5, 5, 5, 5]
+    assert host.selection["delivered"].tolist() == fused.selection["delivered"].tolist()
+    for name in ("test_sample_loss", "simulated_seconds"):
+        np.testing.assert_allclose(host.metrics[name], fused.metrics[name], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"quorum": 9}, "must be at most 8, the clients asked per round"),
+        ({"quorum": 4, "algorithm": "fedavg"}, "give baseline_sampling=uniform"),
+        ({"quorum": 0}, "must be at least 1"),
+    ],
+)
+def test_a_quorum_that_no_round_can_have(given: dict[str, Any], message: str) -> None:
+    settings = {"delivery": "quorum", "num_clients": 8, "clients_per_round": 8, "engine": "host"}
+    with pytest.raises(ParameterError, match=message):
+        simulate(rounds=1, **{**settings, **given})
+
+
+def test_settings_of_a_quorum_need_the_delivery() -> None:
+    with pytest.raises(ParameterError, match="only applies with delivery quorum"):
+        resolve({"quorum": 4})
