@@ -49,11 +49,16 @@ def _target(given: Any, arguments: Mapping[str, Any]) -> Target:
     text = given if isinstance(given, str) else ""
     name = text.rpartition(":")[2] or getattr(given, "__name__", type(given).__name__)
     found = imported(text) if text else given
-    if text and (inspect.ismodule(found) or inspect.isfunction(found) and is_aggregation(found)):
+    whole = inspect.ismodule(found) and hasattr(found, "aggregate")
+    if text and (whole or inspect.isfunction(found) and is_aggregation(found)):
         if arguments:
             raise ParameterError("args", ", ".join(arguments), f"{name} takes none: it is no class")
         # Globals of the file are the state of its functions: a new server has them anew.
         return function_target(name, lambda: imported(text, anew=True), found)
+    if inspect.ismodule(found) and not hasattr(found, "aggregate"):
+        raise ParameterError("target", text, f"has no aggregate; name one of {_defined(found)}")
+    if _is_of(found, "flwr.") and type(found).__name__ == "ServerApp":
+        raise ParameterError("target", text, "is a ServerApp; name the class of its strategy")
     maker = _maker(found, arguments, name)
     example = maker()
     if _is_of(example, "flwr."):
@@ -114,6 +119,15 @@ def _executed(spec: Any) -> Any:
         if before is not None:
             sys.modules[spec.name] = before
     return module
+
+
+def _defined(module: Any) -> str:
+    names = [
+        name
+        for name, each in vars(module).items()
+        if getattr(each, "__module__", "") == module.__name__ and callable(each)
+    ]
+    return ", ".join(names) or "its functions or classes; it defines none"
 
 
 def _value(value: Any) -> Any:

@@ -58,13 +58,13 @@ def weight_figure(audit: Audit) -> Figure:
     if audit.influence:
         found = audit.influence[-1]
         order = found.presence.argsort(kind="stable")
-        errors = 2 * (found.errors * len(found.mean))[order]
-        return by_presence({"influence": (found.presence[order], found.shares[order], errors)})
+        bars = 2 * (found.errors * len(found.mean))[order]
+        return by_presence({"influence": (found.presence[order], found.shares[order], bars)})
     lines = {}
     for each in audit.weights:
         if each.named and each.schedule in _SHOWN:
             presence, share = map(np.array, shares_in(each))
-            errors = None
+            errors: np.ndarray | None = None
             if len(presence) == len(each.p):
                 order = each.presence.argsort(kind="stable")
                 errors = 2 * each.errors[order] / each.p[order]

@@ -50,13 +50,14 @@ def main(flags: Flags) -> None:
         save(drawn(kept), Path(flags.picture))
         show(f"picture: {flags.picture}")
         return
+    tables = []
     for what in ("weight", "influence"):
-        rows = kept[kept[f"{what}_0"] != ""]
-        if what == "weight":
-            rows = kept[kept["influence_0"] == ""]
+        of_influence = kept["influence_0"] != ""
+        rows = kept[of_influence if what == "influence" else ~of_influence]
         first = rows[rows["there_0"] != ""].iloc[0]
         there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
-        show(markdown_table(["strategy", "rule", *there, "wrong"], _cells(rows, what)) + "\n")
+        tables.append(markdown_table(["strategy", "rule", *there, "wrong"], _cells(rows, what)))
+    show("\n\n".join(tables))
 
 
 def _cells(rows: pd.DataFrame, what: str) -> list[list[str]]:

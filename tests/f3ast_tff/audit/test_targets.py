@@ -23,6 +23,7 @@ FILE = "tests/f3ast_tff/audit/servers.py"
         (f"{FILE}:nothing", "has no nothing; there are"),
         (f"{FILE}:NeedsArguments", "needs arguments: --args=rate=..."),
         (f"{FILE}:REPLIES", "must be aggregate(model, updates, weights), an object with such"),
+        ("f3ast_tff/audit/schedules.py", "has no aggregate; name one of schedules"),
         ("nosuchmethod", "or a method's name: fedavg"),
     ],
 )
