@@ -19,7 +19,7 @@ from f3ast_tff.audit.check_server import (
     check_memory,
     check_restart,
 )
-from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weights
+from f3ast_tff.audit.check_weights import check_axes, check_left_out, check_presence, check_weights
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import NoStepError, step
@@ -120,6 +120,7 @@ def _findings(
     if not replaced:
         yield from check_weights(target, rule, weights, EXAMPLES)
         yield from check_presence(weights)
+        yield from check_left_out(weights)
         yield from check_local(target, rule, EXAMPLES, rounds)
         yield from check_axes(target, independent, rule, EXAMPLES, rounds)
         yield from check_course(target, rule, course_of(target, rule, EXAMPLES))
