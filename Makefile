@@ -101,7 +101,7 @@ test-flower-slow: $(FLOWER)/.installed  ## Run the slow ones: a thousand schedul
 	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest -m slow tests/f3ast_tff/flower
 
 test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment of Python 3.12
-	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py
+	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py tests/examples/test_audited_servers.py
 
 test-torch: $(TORCH)/.installed  ## Run the tests of PyTorch and scikit-learn, in an environment of their own
 	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py tests/examples/test_folder_per_client.py tests/test_notebooks.py::test_pytorch
@@ -119,9 +119,10 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-docs-tables: $(STAMP)  ## Write the lists of docs/reference and the table of components
+docs-tables: $(STAMP)  ## Write the lists of docs/reference, of papers, and the table of components
 	$(PY) -m tools.component_table
 	$(PY) -m tools.reference_lists
+	$(PY) -m tools.paper_list
 
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
 	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb

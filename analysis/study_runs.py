@@ -94,8 +94,9 @@ class StudyRuns:
 
     Attributes:
         runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
-            `SCORES` at its last evaluation, in `last_round`; `accuracy` and `loss` of its objective, and
-            `other_accuracy`. A run that diverged has the worst scores, see `compare.pairs`.
+            `SCORES` at its last evaluation, in `last_round`; `accuracy` and `loss` of its
+            objective, and `other_accuracy`. A run that diverged has the worst scores, see
+            `compare.pairs`.
         method: Settings that tell methods apart: all others than the task, the regimes, the
             client share and the rates.
         regimes: Settings whose values are the regimes.

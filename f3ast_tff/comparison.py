@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.counted_warnings import warnings_counted
 from f3ast_tff.run.session import is_interactive
 from f3ast_tff.run.simulate_arguments import check_folder, methods_named, seeds_of
 from f3ast_tff.simulation import Simulation, frame_of, simulate
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from f3ast_tff.analysis.results_frame import Results
 
 
+@warnings_counted()
 def compare(
     methods: Mapping[str, Any],
     seeds: Iterable[int] | None = None,

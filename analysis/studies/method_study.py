@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,10 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
         panel.set_title(literal(title), fontsize=10, loc="left")
     mappable = mpl.cm.ScalarMappable(norm, colours)
     bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
-    bar.set_label(f"difference (limits ±{limit:.2f}); dot: nominal interval without 0", fontsize=9)
+    said = f"difference (limits ±{limit:.2f}); dot: nominal interval without 0"
+    # As long as the bar.
+    rows = sum(table["label"].nunique() for table in shown.values())
+    bar.set_label(textwrap.fill(said, max(24, 3 * rows)), fontsize=9)
     # For equal files from equal pictures: a second layout differs in its last digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

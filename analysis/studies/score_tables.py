@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.command_line import command, require_ending
 from f3ast_tff.analysis.compare.leads import times_of
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
@@ -27,6 +27,7 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
+from f3ast_tff.analysis.studies.plan_picture import draw_differences
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -90,6 +91,9 @@ class Flags:
     plan: str | None = parameter(
         None, "campaign whose plan asks the differences; the tables say when it did"
     )
+    picture: str | None = parameter(
+        None, "picture of the differences to draw in place of tables: .svg or .png", is_path=True
+    )
     loss_above: float = parameter(
         UNIFORM_LOSS, "sample loss above which a run is unstable; the default is ln 10", above=0
     )
@@ -149,7 +153,15 @@ def main(flags: Flags) -> None:
     for flag in ("rows", "columns", "by"):
         for name in getattr(layout, flag):
             require_setting(flag, name, runs)
-    show(score_tables(runs, layout))
+    if flags.picture is None:
+        show(score_tables(runs, layout))
+        return
+    require_ending("picture", flags.picture, ".svg", ".png")
+    differences = differences_of(runs, layout)
+    if differences.empty:
+        raise ParameterError("picture", flags.picture, "needs differences: give --minus")
+    draw_differences(differences, Path(flags.picture))
+    show(f"written: {flags.picture}")
 
 
 def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
@@ -176,6 +188,48 @@ def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
         own_columns = _present(columns, layout.columns, block)
         tables.append(_tables(block, value, layout, own_rows, own_columns, minus))
     return "\n\n".join(tables)
+
+
+def differences_of(runs: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """Returns a row per finite difference of `layout.minus`, cell and score.
+
+    The columns: `name`, of the second row only what differs; `score`; `cell`, the values of
+    `layout.columns` and `layout.by` in words; `mean`, `low`, `high`, of the 95% interval.
+
+    Raises:
+        ParameterError: If there is no row for a part of `layout.minus`.
+        RunsError: See `score_tables`.
+    """
+    groups, names = kept_groups(runs), [*layout.by, *layout.columns]
+    rows = ordered_keys((_key(group, layout.rows) for group in groups), layout.rows)
+    found = []
+    for cell in ordered_keys((_key(group, names) for group in groups), names):
+        block = chosen(groups, dict(zip(names, cell)))
+        for a, b in _minus(rows, layout.minus):
+            one, other = (chosen(block, dict(zip(layout.rows, each))) for each in (a, b))
+            if not one or not other:
+                continue
+            first, second = (only_group(x, "cell", "name it in --columns") for x in (one, other))
+            for score in layout.scores:
+                difference = paired(first, second, score, layout.when).found
+                if difference is not None and not difference.num_diverged:
+                    found.append(
+                        {
+                            "name": _difference_in_words(layout.rows, a, b),
+                            "score": score.replace("_", " "),
+                            "cell": label(names, cell) if names else "",
+                            "mean": difference.mean,
+                            "low": difference.low,
+                            "high": difference.high,
+                        }
+                    )
+    return pd.DataFrame(found)
+
+
+def _difference_in_words(rows: Sequence[str], a: Key, b: Key) -> str:
+    """A minus B; of B the method, and settings in which it differs."""
+    told = {name: other for name, one, other in zip(rows, a, b) if name in KINDS or one != other}
+    return f"{label(rows, a)} − {label([*told], tuple(told.values()))}"
 
 
 def _key(group: Kept, names: Sequence[str]) -> Key:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.audit.check_influence import check_influence, influences_of
 from f3ast_tff.audit.check_local import check_local
 from f3ast_tff.audit.check_replies import check_broken, check_empty
 from f3ast_tff.audit.check_rounds import check_course, course_of
@@ -22,13 +23,16 @@ from f3ast_tff.audit.check_server import (
 from f3ast_tff.audit.check_weights import check_axes, check_left_out, check_presence, check_weights
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.plays import NoStepError, step
+from f3ast_tff.audit.influence import Influence
+from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES
+from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
 
-ROUNDS = 300
+ROUNDS, _FEWEST = 300, 100
+# Second step over the first.
+_STAYS = 0.01
 
 
 def audit(
@@ -63,71 +67,92 @@ def audit(
     found = target if isinstance(target, Target) else target_of(target, arguments, objective)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        rule = rule_of(found, EXAMPLES)
-        weights, findings = [], [*_kind(found, rule)]
+        examples = examples_for(found.least or 0)
+        # Many clients take fewer rounds in the same time.
+        rounds = max(rounds * len(EXAMPLES) // len(examples), min(rounds, _FEWEST))
+        rule = rule_of(found, examples)
+        weights: list[Weights] = []
+        influence: list[Influence] = []
+        findings = [*_kind(found, rule, examples)]
+        replaced = any(each.verdict == WRONG for each in findings)
         if rule.kind == UNKNOWN:
-            findings += check_fraction(found)
+            findings += check_fraction(found, examples)
         else:
-            weights = _weights(found, rule, log, rounds)
-            replaced = any(each.verdict == WRONG for each in findings)
-            findings += _findings(found, rule, weights, rounds, replaced)
+            weights = _weights(found, rule, examples, rounds, log)
+            findings += _findings(found, rule, examples, weights, rounds, replaced)
+        # A model that is replaced in each round has no weights.
+        if rule.kind == ROBUST and not replaced:
+            influence, why = influences_of(found, examples)
+            findings += check_influence(influence, why)
     order = list(CHECKS)
     findings.sort(key=lambda each: order.index(each.check))
-    named = (
-        [] if rule.kind == ROBUST or any("replaced" in each.found for each in findings) else weights
-    )
-    return Audit(found, rule, named, findings, time.perf_counter() - begun)
+    named = [] if rule.kind == ROBUST or replaced else weights
+    return Audit(found, rule, named, influence, findings, time.perf_counter() - begun)
 
 
-def _weights(target: Target, rule: Rule, log: np.ndarray | None, rounds: int) -> list[Weights]:
+def _weights(
+    target: Target, rule: Rule, examples: np.ndarray, rounds: int, log: np.ndarray | None
+) -> list[Weights]:
     scale = 0.1 * rule.clip if np.isfinite(rule.clip) else 1.0
     found = []
-    for schedule in schedules(rounds, log=log):
+    for schedule in schedules(rounds, len(examples), log=log):
         n = schedule.masks.shape[1]
-        examples = EXAMPLES if n == len(EXAMPLES) else np.full(n, 20.0)
-        found.append(weights_in(target, schedule, examples, rounds, scale=scale))
+        sizes = examples if n == len(examples) else np.full(n, 20.0)
+        found.append(weights_in(target, schedule, sizes, rounds, scale=scale))
     return found
 
 
-def _kind(target: Target, rule: Rule) -> Iterator[Finding]:
+def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
     if rule.kind == UNKNOWN:
-        about = f"a first round with all {len(EXAMPLES)} clients fails: {rule.error}"
-        fewer = f"The audit has {len(EXAMPLES)} clients: give least numbers of clients below that."
-        waits = (target.least or 0) > len(EXAMPLES)
+        about = f"a first round with all {len(examples)} clients fails: {rule.error}"
+        fewer = f"The audit has {len(examples)} clients: give least numbers of clients below that."
+        waits = (target.least or 0) > len(examples)
         yield Finding("liveness", WRONG, about, fewer if waits else "")
         return
-    n = len(EXAMPLES)
+    n = len(examples)
     updates = np.random.default_rng(0).standard_normal((n, 4 * n))
     try:
-        low, high = (step(target, updates, EXAMPLES, start=start) for start in (0.0, 8.0))
+        low, high = (step(target, updates, examples, start=start) for start in (0.0, 8.0))
     except NoStepError as error:
         yield Finding("scale", OPEN, f"a step is not seen: {error}")
         return
     value = float(np.linalg.norm(high - low) / max(float(np.linalg.norm(low)), 1e-30))
+    trace = played(target, everybody(9, n), Fixed(updates, examples), 2, start_model(4 * n))
+    first, *more = np.abs(np.diff(trace.flat(), axis=0, prepend=0.0)).sum(axis=1)
     if value > 0.05:
         about = f"the same updates move a model of 8 otherwise than one of 0, by {value:.1f} steps"
         advice = "Return the model plus the mean update, not the mean update."
         yield Finding("scale", WRONG, f"the model is replaced: {about}", advice, value)
+    elif more and more[0] < _STAYS * first:
+        about = "the same updates move it in the first round, and not in the second"
+        advice = "Add the mean update to the model of the last round, not to an older one."
+        yield Finding("scale", WRONG, f"the model is replaced: {about}", advice, more[0] / first)
     else:
         yield Finding("scale", RIGHT, "a step is the same from any model", value=value)
 
 
 def _findings(
-    target: Target, rule: Rule, weights: list[Weights], rounds: int, replaced: bool
+    target: Target,
+    rule: Rule,
+    examples: np.ndarray,
+    weights: list[Weights],
+    rounds: int,
+    replaced: bool,
 ) -> Iterator[Finding]:
-    independent = schedules(rounds)[1]
-    # A model that is replaced in each round has no weights, and its steps say nothing.
+    independent = schedules(rounds, len(examples))[1]
+    # The steps of a model that is replaced in each round say nothing.
     if not replaced:
-        yield from check_weights(target, rule, weights, EXAMPLES)
-        yield from check_presence(weights)
-        yield from check_left_out(weights)
-        yield from check_local(target, rule, EXAMPLES, rounds)
-        yield from check_axes(target, independent, rule, EXAMPLES, rounds)
-        yield from check_course(target, rule, course_of(target, rule, EXAMPLES))
-        yield from check_empty(target, EXAMPLES)
-        yield from check_broken(target, rule, EXAMPLES)
-    yield from check_liveness(target, weights, EXAMPLES)
-    yield from check_fraction(target)
-    yield from check_memory(target, EXAMPLES)
-    yield from check_restart(target, EXAMPLES)
-    yield from check_determinism(target, independent, EXAMPLES, rule)
+        if rule.kind != ROBUST:
+            yield from check_weights(target, rule, weights)
+            yield from check_presence(weights)
+            yield from check_left_out(weights)
+        yield from check_local(target, rule, examples, rounds)
+        yield from check_axes(target, independent, rule, examples, rounds)
+        yield from check_course(target, rule, course_of(target, rule, examples))
+        yield from check_empty(target, examples)
+        yield from check_broken(target, rule, examples)
+    yield from check_liveness(target, weights, examples)
+    yield from check_fraction(target, examples)
+    yield from check_memory(target, examples)
+    yield from check_restart(target, examples)
+    yield from check_determinism(target, independent, examples, rule)

@@ -48,16 +48,19 @@ def check_empty(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         said += "" if nan else "; the caller keeps the model"
         yield Finding("scale", WRONG if nan else NOTE, said, _GUARD)
     steps = np.abs(np.diff(trace.flat(), axis=0, prepend=1.0)).sum(axis=1)
-    usual = float(np.median(steps[[t for t in range(5, 10) if t not in empty]]))
     if not empty or failed:
         return
-    moved = float(np.max(steps[empty]) / usual) if np.isfinite(steps).all() else np.inf
+    # Momentum rises at first: the step just before.
+    first = [t for t in empty if t and t - 1 not in empty]
+    usual = float(steps[first[0] - 1])
+    moved = float(np.max(steps[first] / steps[np.subtract(first, 1)]))
+    moved = moved if np.isfinite(steps).all() else np.inf
     after = steps[[t + 1 for t in empty if t + 1 < len(steps) and t + 1 not in empty]]
-    found = f"in rounds without replies the model moves {moved:.2f} of a usual step, "
+    found = f"in rounds without replies the model moves {moved:.2f} of the step before, "
     found += f"in the round after {float(after.max() / usual):.2f}"
     if moved <= 0.01:
         yield Finding("scale", RIGHT, found, value=moved)
-    elif moved <= 1 and steps[empty[1]] < 0.97 * steps[empty[0]]:
+    elif moved < 0.999:
         yield Finding("scale", NOTE, f"{found}: momentum goes on", value=moved)
     else:
         verdict = RIGHT if target.objective == "latest" and moved <= 1.05 else WRONG
@@ -115,12 +118,16 @@ def _of_zero(target: Target, trace: Trace) -> Finding:
 
 
 def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
-    """A reply of NaN, then the same server from a good model."""
+    """A reply of which the second half is NaN, then the same server from a good model."""
     n, server = len(examples), target.make()
+    half = DENSE * n // 2
 
-    spoilt = _first_of_a_round(lambda weights: np.full_like(weights, np.nan))
+    def nan(weights: np.ndarray) -> np.ndarray:
+        return np.where(np.arange(DENSE * n) < half, weights, np.nan).astype(weights.dtype)
+
     model, usual = start_model(DENSE * n), _answer(examples)
-    first = played(target, everybody(20, n), _answer(examples, spoilt), 6, model, server=server)
+    spoilt = _answer(examples, _first_of_a_round(nan))
+    first = played(target, everybody(20, n), spoilt, 6, model, server=server)
     again = played(target, everybody(20, n), usual, 4, model, server=server)
     fresh = played(target, everybody(20, n), usual, 4, model)
     if first.ended:
@@ -130,8 +137,11 @@ def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     went_on = bool(again.models) and np.isfinite(again.flat()).all() and not again.ended
     # A server that refuses to begin again says nothing of its state.
     begins = bool(again.models) or not again.ended
-    usual_step = np.linalg.norm(fresh.flat()[-1]) if fresh.models else 0.0
-    moves = went_on and np.linalg.norm(again.flat()[-1]) > 0.05 * usual_step
+    moves = went_on and all(
+        np.linalg.norm(again.flat()[-1][part]) > 0.05 * np.linalg.norm(fresh.flat()[-1][part])
+        for part in (slice(half), slice(half, None))
+        if fresh.models
+    )
     if begins and not moves or whole[_AT - 1] and not whole.all():
         how = "is NaN" if not went_on or not whole.all() else "stays"
         found = f"a reply of NaN stays in the server's state: from a good model on, the model {how}"
@@ -174,6 +184,8 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
     trace = played(target, Schedule("buffers", masks), answer, 40, model)
     if not trace.models:
         return Finding(_CHECK, WRONG, f"a model with a running variance ends it: {trace.ended}")
+    if any(VARIANCE not in each for each in trace.models):
+        return Finding(_CHECK, WRONG, "of a model's arrays the running variance is lost", _ARRAYS)
     kept = np.array([float(each[VARIANCE][0]) for each in trace.models])
     low, high = float(kept.min()), float(kept.max())
     found = (
@@ -183,6 +195,9 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
         advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
         return Finding(_CHECK, WRONG, found, advice, low)
     return Finding(_CHECK, RIGHT, found, value=low)
+
+
+_ARRAYS = "Return every array that the clients got."
 
 
 def _first_of_a_round(

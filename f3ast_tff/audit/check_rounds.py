@@ -28,7 +28,7 @@ _OWN = {
     "latest": "weights of all clients",
     "drawn": "draws with replacement",
 }
-_LOSERS, _REPEATS = range(4), 5
+_REPEATS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +77,17 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
     twice = begin + _LOST + _AFTER
 
     def spoilt(t: int, reply: Reply) -> list[Reply]:
-        if begin < t <= begin + _LOST and reply.client in _LOSERS:
+        if begin < t <= begin + _LOST and reply.client < n // 2:
             return []
         return [reply, reply] if t > twice and reply.client == _REPEATS else [reply]
 
     length = 0.1 * rule.clip if math.isfinite(rule.clip) else 1.0
     updates = optima(n, DENSE * n, 0, length)
     answer = Fixed(updates, examples, spoilt)
-    trace = played(
-        target, Schedule("the course", masks), answer, twice + _TWICE, start_model(DENSE * n)
-    )
+    # Kept replies of a node that returns under another id count beside its new ones.
+    new_ids = target.messages and target.objective == "latest"
+    schedule = Schedule("the course", masks, new_ids=new_ids)
+    trace = played(target, schedule, answer, twice + _TWICE, start_model(DENSE * n))
     models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
     return Course(np.diff(models, axis=0), updates, trace, few)
 
@@ -127,10 +128,11 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
         own = weights[:, 0] / shares[:, 0]
     before = np.flatnonzero(shares[:_ALL, 0] > 0)[5:]
     usual_own = float(np.median(own[before])) if len(before) else math.nan
-    left = course.part(_ALL, _AWAY)
+    # A server that wants all waits for the client.
+    left = [t for t in course.part(_ALL, _AWAY) if 0 not in course.trace.there[t]]
     mean_share = float(shares[before, 0].mean()) if len(before) else math.nan
     stale = float(weights[left, 0].mean() / (usual_own * mean_share))
-    gone = [k for k in _LOSERS if (shares[usual, k] > 0).any()]
+    gone = [k for k in range(len(course.updates) // 2) if (shares[usual, k] > 0).any()]
     cached = float(
         weights[lost][:, gone].sum(axis=1).mean() / weights[usual][:, gone].sum(1).mean()
     )
@@ -140,7 +142,9 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     if not back or not math.isfinite(usual_own):
         yield Finding("returning", OPEN, "the returning client was not chosen in six rounds")
     else:
-        yield _return(float(own[back[0]] / usual_own), own_weights)
+        # The latest reply takes the place of the kept one.
+        why = "" if target.objective == "latest" else own_weights
+        yield _return(float(own[back[0]] / usual_own), why)
     yield _repeated(target, course)
 
 
@@ -165,8 +169,9 @@ def _ratio(value: float, who: str, error: float, why: str) -> Finding:
 
 def _stale(check: str, value: float, who: str, target: Target) -> Finding:
     if not math.isfinite(value):
-        return Finding(check, OPEN, f"whether {who} a weight is not seen: it was not chosen before")
-    found = f"{who} {value:.2f} of their usual weight in a step"
+        return Finding(check, OPEN, f"whether {who} a weight is not seen")
+    # No -0.00.
+    found = f"{who} {round(value, 2) + 0.0:.2f} of their usual weight in a step"
     if target.objective == "latest":
         return Finding(check, RIGHT if value > _WEIGHT else NOTE, found, value=value)
     if not abs(value) <= _WEIGHT:

@@ -37,7 +37,9 @@ def check_liveness(
     trace = played(target, Schedule("one", masks), _updates(examples), 3, start_model(DENSE * n))
     if "still waits" in trace.ended:
         about = f"waits without a limit while one client is there: {trace.waited_s:g} s and on"
-        advice = "Lower min_available_nodes, or stop the run from outside after a time."
+        advice = (
+            "Lower its least numbers of clients, also those to evaluate, or stop it after a time."
+        )
         yield Finding("liveness", WRONG, about, advice, trace.waited_s)
     elif trace.ended:
         yield Finding("liveness", WRONG, f"ends while one client is there: {trace.ended}")
@@ -47,22 +49,28 @@ def check_liveness(
         yield Finding("liveness", RIGHT, about, value=waited)
 
 
-def check_fraction(target: Target) -> Iterator[Finding]:
+def check_fraction(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     """Judges the share of the clients that train against the share that the target states."""
-    if target.fraction is None or target.fraction <= 0:
+    stated = target.fraction
+    if stated is None or stated <= 0:
         return
-    examples = np.full(_MANY, 10.0)
-    trace = played(target, everybody(20, _MANY), _updates(examples), 5, start_model(DENSE * _MANY))
-    if not trace.models:
-        yield Finding("liveness", OPEN, f"the share that trains is not seen: {trace.ended}")
-        return
-    asked = float(np.mean([len(set(each)) for each in trace.asked]) / _MANY)
-    about = f"states {target.fraction:.0%} of the clients; {asked:.0%} train"
-    if abs(asked - target.fraction) > 1.5 / _MANY:
-        advice = "Look at the least number of clients beside the fraction, and at who selects."
-        yield Finding("liveness", WRONG, about, advice, asked)
-    else:
-        yield Finding("liveness", RIGHT, about, value=asked)
+    about, advice = (
+        "",
+        "Look at the least number of clients beside the fraction, and at who selects.",
+    )
+    # A share of few clients may round to nobody.
+    for n, least in ((len(examples), max(target.least or 0, 2)), (_MANY, 0)):
+        sizes = np.full(n, 10.0)
+        trace = played(target, everybody(20, n), _updates(sizes), 5, start_model(DENSE * n))
+        if not trace.models:
+            yield Finding("liveness", OPEN, f"the share that trains is not seen: {trace.ended}")
+            return
+        asked = float(np.mean([len(set(each)) for each in trace.asked]))
+        about = f"states {stated:.0%} of the clients; {asked / n:.0%} train"
+        if abs(asked - max(stated * n, min(least, asked))) > 1.5:
+            yield Finding("liveness", WRONG, f"{about}, of {n}", advice, asked / n)
+            return
+    yield Finding("liveness", RIGHT, about, value=asked / n)
 
 
 def check_memory(target: Target, examples: np.ndarray) -> Iterator[Finding]:

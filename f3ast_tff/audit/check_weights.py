@@ -7,19 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
-from f3ast_tff.audit.plays import NoStepError
 from f3ast_tff.audit.targets import OBJECTIVES, Target
-from f3ast_tff.audit.weights import (
-    ADAPTIVE,
-    CLIPS,
-    LINEAR,
-    ROBUST,
-    Rule,
-    Weights,
-    apart,
-    influence,
-    weights_in,
-)
+from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, Rule, Weights, apart, weights_in
 from f3ast_tff.audit.world import Schedule
 
 _CHECK = "weights"
@@ -29,16 +18,13 @@ _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
 _NEARER = 0.8
 # Part of its weight below which a client counts as left out.
 _LEFT_OUT = 0.5
+# Correlation that says whose weight is too large.
+_EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 
 
-def check_weights(
-    target: Target, rule: Rule, found: Sequence[Weights], examples: np.ndarray
-) -> Iterator[Finding]:
-    """Judges the weights in all schedules; says so where a rule has none."""
-    if rule.kind == ROBUST:
-        yield from _influence(target, examples)
-        return
+def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Iterator[Finding]:
+    """Judges the weights in all schedules."""
     named = [each for each in found if each.named]
     unnamed = [each.schedule for each in found if not each.named]
     if unnamed:
@@ -70,7 +56,7 @@ def check_weights(
         f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
     )
     schedules = ", ".join(w.schedule for w in far)
-    about = f"not the mean of {said}: {number} (wrong in: {schedules})"
+    about = f"not the mean of {said}: {number}{_towards(worst)} (wrong in: {schedules})"
     yield Finding(_CHECK, WRONG, about, advice, value, error)
 
 
@@ -125,6 +111,20 @@ def check_axes(
             yield Finding(_CHECK, NOTE, about, value=one.distance, error=one.distance_error)
 
 
+def _towards(found: Weights) -> str:
+    """Says whose weight is too large, where presence or examples explain it."""
+    more = found.omega - found.stated
+    words = {
+        ", with clients that are seldom there": -found.presence,
+        ", with clients that are often there": found.presence,
+        ", with clients of few examples": -found.p,
+        ", with clients of many examples": found.p,
+    }
+    same = {said: float(np.corrcoef(more, by)[0, 1]) for said, by in words.items() if np.ptp(by)}
+    best = max(same, key=lambda said: same[said], default="")
+    return best if best and same[best] > _EXPLAINED else ""
+
+
 def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
     """Judges a rule for all clients: its weights must be nearer to p than those of the present."""
     rows = [(apart(w.omega, w.p), apart(w.present, w.p), w) for w in named]
@@ -137,22 +137,6 @@ def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
         advice = "Divide each weight by the client's rate of participation, and do not normalise."
         return Finding(_CHECK, WRONG, f"not {about}", advice, own, worst.distance_error)
     return Finding(_CHECK, RIGHT, f"nearer to {about}", value=own, error=worst.distance_error)
-
-
-def _influence(target: Target, examples: np.ndarray) -> Iterator[Finding]:
-    try:
-        mean, error, own = influence(target, examples)
-    except NoStepError as failed:
-        yield Finding(_CHECK, OPEN, f"no linear weights, and no influence: {failed}")
-        return
-    low, high = int(mean.argmin()), int(mean.argmax())
-    about = (
-        f"no linear weights; a client's influence on a step, with noise that rises by client, "
-        f"goes from {mean[low]:.2f} (client {low}) to {mean[high]:.2f} (client {high})"
-    )
-    if own.max() > 0.02:
-        about += f"; {own.sum():.0%} of the steps are one client's own"
-    yield Finding(_CHECK, NOTE, about, value=float(mean[high]), error=float(error[high]))
 
 
 def _by_presence(each: Weights) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import UNKNOWN, Rule, Weights
 
@@ -53,6 +54,7 @@ class Audit:
         target: Audited server.
         rule: Kind of its rule.
         weights: Weights in each schedule; empty if the rule has no linear weights.
+        influence: Influence of the clients with all there and by presence, of such a rule.
         findings: All findings, in the order of `CHECKS`.
         seconds: Time that it took.
     """
@@ -60,6 +62,7 @@ class Audit:
     target: Target
     rule: Rule
     weights: Sequence[Weights]
+    influence: Sequence[Influence]
     findings: Sequence[Finding]
     seconds: float
 
@@ -79,7 +82,15 @@ class Audit:
     def _of_the_rare(self) -> str:
         named = [each for each in self.weights if each.named]
         if not named:
-            return f"The model of {self.target.name} is no weighted mean of its clients"
+            none = f"The model of {self.target.name} is no weighted mean of its clients"
+            if not self.influence:
+                return none
+            by_presence = self.influence[-1]
+            of_rare = float(by_presence.shares[by_presence.presence < 1 / 3].mean())
+            return (
+                f"{none}: clients that are there less than a third of the time have "
+                f"{_share_text(of_rare)} of an equal influence"
+            )
         # The schedule of the user's log is the last one; else that of unequal shares.
         shown = next((w for w in named if w.schedule == "independent"), named[-1])
         shown = named[-1] if named[-1].schedule == "log" else shown

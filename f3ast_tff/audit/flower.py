@@ -12,13 +12,12 @@ from flwr.common import Code, FitIns, FitRes, Status, ndarrays_to_parameters, pa
 from flwr.server.client_manager import SimpleClientManager
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.strategy import Strategy as OlderStrategy
-from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
-from flwr.supercore.task_identity import TaskIdentity
 
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.world import Model, Reply, World
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.flower.local_grid import LocalGrid
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 
 # Keys of strategies that say how they read replies, with Flower's defaults.
@@ -47,6 +46,7 @@ def flower_target(name: str, maker: Callable[[], Any], example: Any) -> Target:
         objective=_objective(example),
         fraction=_first(inner, "fraction_train", "fraction_fit"),
         least=max(getattr(inner, name, 0) or 0 for name in _LEAST),
+        proximal=_first(inner, "proximal_mu"),
         messages=True,
         versions={"flwr": metadata.version("flwr")},
     )
@@ -89,51 +89,25 @@ class MessageServer:
         )
 
 
-class _WorldGrid(Grid):
+class _WorldGrid(LocalGrid):
     """The link to the world's clients; late replies are dropped, as by Flower's own link."""
 
     def __init__(self, world: World) -> None:
-        # A message names its run and its task.
-        TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
-        self._world, self._run = world, None
-        self._number = 0
-        self._replies: dict[str, list[Message]] = {}
-
-    def set_run(self, run: Any) -> None:
-        self._run = run
-
-    @property
-    def run(self) -> Any:
-        return self._run
-
-    def create_message(self, *arguments: Any, **named: Any) -> Message:
-        return Message(*arguments, **named)
+        super().__init__()
+        self._world = world
 
     def get_node_ids(self) -> Iterable[int]:
         return list(self._world.nodes())
 
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        messages = list(messages)
-        nodes = self._world.nodes() if messages else {}
-        found = []
-        for message in messages:
-            number, self._number = str(self._number), self._number + 1
-            message.metadata.__dict__["_message_id"] = number
-            found.append(number)
-            client = nodes.get(message.metadata.dst_node_id)
-            if client is not None:
-                self._replies[number] = self._answer(message, client)
-        return found
-
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        return [m for number in message_ids for m in self._replies.pop(number, ())]
-
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        numbers = list(self.push_messages(messages))
-        found = list(self.pull_messages(numbers))
+        found = list(self.pull_messages(list(self.push_messages(messages))))
         return self._world.reordered(found)
+
+    def answers(self, message: Message) -> list[Message]:
+        client = self._world.nodes().get(message.metadata.dst_node_id)
+        return [] if client is None else self._answer(message, client)
 
     def _answer(self, message: Message, client: int) -> list[Message]:
         kind = message.metadata.message_type

@@ -17,7 +17,17 @@ from f3ast_tff.files.messages import one_line_of
 _CLIENTS, _ROUND = ("clients", "ids", "client_ids"), ("round", "t", "server_round")
 NOT_FINITE = "returns a model that is not finite"
 _MODELS = ("models", "client_models", "local_models")
-_FRACTIONS = ("fraction", "client_fraction", "fraction_train", "fraction_fit", "participation")
+# Names of the share of the clients that train, without "_" in front and in any case.
+_FRACTIONS = (
+    "fraction",
+    "frac",
+    "client_fraction",
+    "fraction_train",
+    "fraction_fit",
+    "sample_fraction",
+    "join_ratio",
+    "participation",
+)
 
 
 class FunctionServer:
@@ -102,13 +112,15 @@ def function_target(name: str, maker: Callable[[], Any], example: Any) -> Target
     if not _is_function(example) and not is_aggregation(example.aggregate):
         raise ParameterError("target", name, "its aggregate must take model, updates and weights")
     server = FunctionServer(example)
-    fractions = [getattr(example, each, None) for each in _FRACTIONS]
+    said = {name.strip("_").lower(): name for name in dir(example)}
+    fractions = [getattr(example, said[each]) for each in _FRACTIONS if each in said]
     return Target(
         name,
         kind="aggregate(model, updates, weights)",
         make=lambda: FunctionServer(maker()),
         fraction=next((each for each in fractions if isinstance(each, float)), None),
         knows_clients=server.knows_clients,
+        versions=dict(getattr(example, "versions", {})),
     )
 
 

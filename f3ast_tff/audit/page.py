@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.curves import literal, plain
@@ -14,6 +16,15 @@ from f3ast_tff.audit.report import shares_in
 from f3ast_tff.files.atomic import atomic_write
 
 _SHOWN = ("independent", "daily wave", "heavy tails", "groups", "lost replies", "log")
+_BARS = "by the share of the rounds in which it is there; bars are two standard errors. "
+_WEIGHT = (
+    f"Weight of each client over its share of the examples, {_BARS}On the line at 1 a client has "
+    "the weight of its examples."
+)
+_INFLUENCE = (
+    f"Influence of each client on a step over that of an equal mean of all clients, {_BARS}There "
+    "are no linear weights."
+)
 
 
 def write_page(audit: Audit, path: Path) -> None:
@@ -23,13 +34,10 @@ def write_page(audit: Audit, path: Path) -> None:
         OSError: If it cannot be written.
     """
     blocks: list[Block] = [Text(audit.sentence), Text(f"{audit.target.kind}; {_versions(audit)}.")]
-    if any(each.named for each in audit.weights):
-        caption = (
-            "Weight of each client over its share of the examples, by the share of the rounds in "
-            "which it is there; bars are two standard errors. On the line at 1 a client has the "
-            "weight of its examples."
+    if audit.influence or any(each.named for each in audit.weights):
+        blocks.append(
+            Picture("weights", _INFLUENCE if audit.influence else _WEIGHT, weight_figure(audit))
         )
-        blocks.append(Picture("weights", caption, weight_figure(audit)))
     rows = [
         tuple(map(str, (check, each.verdict, each.found, each.advice)))
         for check in CHECKS
@@ -46,17 +54,35 @@ def write_page(audit: Audit, path: Path) -> None:
 
 
 def weight_figure(audit: Audit) -> Figure:
-    """Returns the picture of weight by presence, a line per schedule."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
+    """Returns the picture of weight, or of influence, by presence: a line per schedule."""
+    if audit.influence:
+        found = audit.influence[-1]
+        order = found.presence.argsort(kind="stable")
+        errors = 2 * (found.errors * len(found.mean))[order]
+        return by_presence({"influence": (found.presence[order], found.shares[order], errors)})
+    lines = {}
     for each in audit.weights:
         if each.named and each.schedule in _SHOWN:
-            presence, share = shares_in(each)
+            presence, share = map(np.array, shares_in(each))
             errors = None
             if len(presence) == len(each.p):
                 order = each.presence.argsort(kind="stable")
                 errors = 2 * each.errors[order] / each.p[order]
-            axes.errorbar(presence, share, errors, marker="o", label=literal(each.schedule))
+            lines[each.schedule] = (presence, share, errors)
+    return by_presence(lines)
+
+
+def by_presence(lines: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray | None]]) -> Figure:
+    """Returns the picture of shares by presence.
+
+    Args:
+        lines: Presence, weight over the share of the examples, and length of the bars or `None`,
+            by name.
+    """
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, (presence, share, errors) in lines.items():
+        axes.errorbar(presence, share, errors, marker="o", label=literal(name))
     axes.axhline(1, color="#444444", linewidth=0.8)
     axes.set_xlabel("share of the rounds in which the client is there")
     axes.set_ylabel("weight / share of the examples")

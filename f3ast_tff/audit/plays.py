@@ -70,6 +70,7 @@ def step(
     *,
     start: float = 0.0,
     seed: int = 0,
+    order: int | None = None,
 ) -> np.ndarray:
     """Returns the move of a new server's model in its first round, `float64 [d]`.
 
@@ -80,6 +81,7 @@ def step(
         there: Clients that are there, `bool [N]`; all by default.
         start: Every number of the first model.
         seed: Seed of the global generators.
+        order: Seed of the order of the replies; `None` for the order of asking.
 
     Raises:
         NoStepError: If the round did not end, or raised an error.
@@ -88,9 +90,8 @@ def step(
     schedule = everybody(4, n)
     if there is not None:
         schedule = Schedule("some", np.tile(there, (4, 1)))
-    trace = played(
-        target, schedule, Fixed(updates, examples), 1, start_model(size, start), seed=seed
-    )
+    answer, model = Fixed(updates, examples), start_model(size, start)
+    trace = played(target, schedule, answer, 1, model, seed=seed, order=order)
     if not trace.models or trace.errors:
         raise NoStepError(trace.ended or next(iter(trace.errors.values()), "no round"))
     return np.array(trace.models[0][WEIGHTS], float) - start

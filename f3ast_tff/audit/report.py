@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 from f3ast_tff.audit.findings import CHECKS, OPEN, WRONG, Audit
 from f3ast_tff.audit.targets import OBJECTIVES
 from f3ast_tff.audit.weights import Weights
@@ -29,6 +31,8 @@ def text_of(audit: Audit) -> str:
     lines = [*textwrap.wrap(audit.sentence, _WIDTH), *textwrap.wrap(about, _WIDTH), ""]
     if audit.weights:
         lines += [*_table(audit), ""]
+    if audit.influence:
+        lines += [*_influences(audit), ""]
     for check, what in CHECKS.items():
         findings = [each for each in audit.findings if each.check == check]
         if findings:
@@ -65,6 +69,10 @@ def json_of(audit: Audit) -> str:
         "rule": audit.rule.kind,
         "sentence": audit.sentence,
         "findings": [vars(each) for each in audit.findings],
+        "influence": [
+            {name: np.asarray(values).tolist() for name, values in vars(each).items()}
+            for each in audit.influence
+        ],
         "weights": [
             {
                 "schedule": each.schedule,
@@ -110,6 +118,23 @@ def _table(audit: Audit) -> Iterator[str]:
             yield f"  {'there, log':<20}" + _cells(shares_in(each)[0])
         shown = _cells(shares_in(each)[1]) if each.named else "  no weights"
         yield f"  {each.schedule:<20}{shown}"
+
+
+def _influences(audit: Audit) -> Iterator[str]:
+    everybody, by_presence = audit.influence
+    yield "influence of a client on a step over that of an equal mean of all (1: equal)"
+    for found, title, by in (
+        (everybody, "all there, strays by", everybody.noise),
+        (by_presence, "there, independent", by_presence.presence),
+    ):
+        order = by.argsort(kind="stable")
+        for name, values in (
+            (title, by),
+            ("  influence", found.shares),
+            ("  standard error", found.errors * len(found.mean)),
+            ("  selected, if there", found.selected),
+        ):
+            yield f"  {name:<20}" + _cells(values[order].tolist())
 
 
 def _cells(values: list[float]) -> str:

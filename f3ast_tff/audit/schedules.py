@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.audit.world import PRESENCE, Schedule, everybody
+from f3ast_tff.audit.world import Schedule, everybody, presence_of
 from f3ast_tff.availability.renewal import Renewal
 from f3ast_tff.availability.spell_laws import Weibull
 from f3ast_tff.core.randomness import generator
 
-NUM_CLIENTS = len(PRESENCE)
 # Names with what each is, in the order of the report.
 SCHEDULES = {
     "always": "all clients, always",
@@ -25,20 +24,23 @@ SCHEDULES = {
 _DAY = 24
 
 
-def schedules(rounds: int, seed: int = 0, log: np.ndarray | None = None) -> list[Schedule]:
+def schedules(
+    rounds: int, num_clients: int, seed: int = 0, log: np.ndarray | None = None
+) -> list[Schedule]:
     """Returns all schedules, with some rounds to spare for servers that wait.
 
     Args:
         rounds: Rounds of the server.
+        num_clients: Number of clients, even.
         seed: Seed of the draws.
         log: Masks of the user, `bool [T, N]`, which repeat; `None` for none.
     """
-    length, n = 2 * rounds, NUM_CLIENTS
+    length, n, presence = 2 * rounds, num_clients, presence_of(num_clients)
     draw = generator(seed, "audit schedules").random((length, n))
     hours = np.arange(length)[:, None]
     phase = np.arange(n) * 5 % _DAY
-    wave = np.clip(PRESENCE * (1 + np.sin(2 * np.pi * (hours - phase) / _DAY)), 0, 1)
-    own = draw < PRESENCE
+    wave = np.clip(presence * (1 + np.sin(2 * np.pi * (hours - phase) / _DAY)), 0, 1)
+    own = draw < presence
     halves = np.repeat(draw[:, :2] < [0.3, 0.9], n // 2, axis=1)
     away = np.ones((length, n), bool)
     away[rounds // 4 : 3 * rounds // 4, 0] = False
@@ -47,7 +49,7 @@ def schedules(rounds: int, seed: int = 0, log: np.ndarray | None = None) -> list
     masks = {
         "independent": own,
         "daily wave": draw < wave,
-        "heavy tails": _spells(length, seed),
+        "heavy tails": _spells(length, presence, seed),
         "groups": halves,
         "long absence": away,
         "nobody": nobody,
@@ -60,12 +62,12 @@ def schedules(rounds: int, seed: int = 0, log: np.ndarray | None = None) -> list
     return found
 
 
-def _spells(length: int, seed: int) -> np.ndarray:
-    """Client k is up for 4 rounds on average, and down so long that its presence is `PRESENCE`."""
+def _spells(length: int, presence: np.ndarray, seed: int) -> np.ndarray:
+    """Client k is up for 4 rounds on average, and down so long that this is its share."""
     found = []
-    for k, presence in enumerate(PRESENCE):
+    for k, share in enumerate(presence):
         # The mean of a Weibull law of shape .5 is twice its scale.
-        down = Weibull(0.5, max(2.0 * (1 / presence - 1), 1e-3))
-        process = Renewal(1, up=Weibull(0.5, 2.0), down=down, seed=seed * NUM_CLIENTS + k)
+        down = Weibull(0.5, max(2.0 * (1 / share - 1), 1e-3))
+        process = Renewal(1, up=Weibull(0.5, 2.0), down=down, seed=seed * len(presence) + k)
         found.append([bool(process.mask(t)[0]) for t in range(1, length + 1)])
     return np.array(found).T

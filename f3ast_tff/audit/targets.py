@@ -46,6 +46,7 @@ class Target:
         objective: Objective that it states, of `OBJECTIVES`.
         fraction: Share of the clients that it says to train; `None` if it says none.
         least: Fewest clients that it says to wait for; `None` if it says none.
+        proximal: Proximal term that it sends its clients, as FedProx does; `None` if none.
         messages: True if it owns the rounds and the model, as a Flower strategy does; a function
             has a caller who does.
         knows_clients: True if each reply comes with its client.
@@ -58,6 +59,7 @@ class Target:
     objective: str = "present"
     fraction: float | None = None
     least: int | None = None
+    proximal: float | None = None
     messages: bool = False
     knows_clients: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)

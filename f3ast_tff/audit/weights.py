@@ -177,43 +177,6 @@ def weights_in(
     return _fitted(schedule, trace, goals, examples, target.objective)
 
 
-def influence(
-    target: Target, examples: np.ndarray, draws: int = 30
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns each client's influence on a step, by finite differences.
-
-    All clients share an optimum; client k strays from it by noise of deviation 0.2 (k + 1), in a
-    dense random direction.
-
-    Args:
-        target: Audited server.
-        examples: `num-examples` of each, `float [N]`.
-        draws: Number of draws of the noise, with the order of the replies.
-
-    Returns:
-        Mean influence by client, `float64 [N]`, 1 / N each for a plain mean; its standard errors;
-        and the share of draws in which the step is this client's own.
-
-    Raises:
-        NoStepError: If a round does not end.
-    """
-    n = len(examples)
-    size, found, own = DENSE * n, np.zeros((draws, n)), np.zeros((draws, n))
-    for draw in range(draws):
-        random = generator(draw, "audit influence")
-        stray = random.standard_normal((n, size)) * 0.2 * np.arange(1, n + 1)[:, None]
-        updates = 1.0 + stray[:]
-        base = step(target, updates, examples, seed=draw)
-        own[draw] = np.abs(updates - base).max(axis=1) < _EXACT
-        for k in range(n):
-            towards = random.standard_normal(size)
-            moved = updates.copy()
-            moved[k] += 1e-2 * towards
-            change = step(target, moved, examples, seed=draw) - base
-            found[draw, k] = change @ towards / (1e-2 * towards @ towards)
-    return found.mean(0), found.std(0, ddof=1) / math.sqrt(draws), own.mean(0)
-
-
 def _fitted(
     schedule: Schedule, trace: Trace, goals: np.ndarray, examples: np.ndarray, objective: str
 ) -> Weights:

@@ -7,6 +7,7 @@ weights that the clients have in it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +20,9 @@ from f3ast_tff.core.randomness import generator
 Model = dict[str, np.ndarray]
 WEIGHTS, VARIANCE = "w", "bn.running_var"
 ROUND_SECONDS = 60.0
-# Presence of the clients of a schedule, the rarest first, and their `num-examples`.
-PRESENCE = np.linspace(0.1, 1.0, 8)
+# `num-examples` of the clients; twice and more for a server that waits for many.
 EXAMPLES = np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
+_MOST_COPIES = 5
 # Polls of the list of nodes in one round, without a sleep in between, that count as a hang.
 _MOST_POLLS = 10_000
 
@@ -118,6 +119,7 @@ class World:
         self._asked: list[int] = []
         self._delivered: dict[int, float] = {}
         self._there: list[int] = []
+        self._shape: tuple[int, ...] | None = None
 
     @property
     def seconds(self) -> float:
@@ -161,6 +163,7 @@ class World:
     def ask(self, clients: Iterable[int], model: Model, *, drops_late: bool = False) -> list[Reply]:
         """Returns the replies that arrive in this round, also late ones of earlier rounds."""
         t, schedule = self.round, self.schedule
+        self._shape = model[WEIGHTS].shape
         self._there = sorted(self.nodes().values())
         replies = []
         for k in clients:
@@ -192,7 +195,13 @@ class World:
 
         Raises:
             OutOfTime: If the schedule is over.
+            ValueError: If the model has other arrays than the one that the clients got.
         """
+        if WEIGHTS not in model:
+            raise ValueError(f"returns arrays {', '.join(model)}, not {WEIGHTS}")
+        if self._shape is not None and np.shape(model[WEIGHTS]) != self._shape:
+            shape = np.shape(model[WEIGHTS])
+            raise ValueError(f"returns shape {shape} for a model of {self._shape}")
         self.trace.models.append({name: np.array(value) for name, value in model.items()})
         self.trace.asked.append(self._asked)
         self.trace.delivered.append(self._delivered)
@@ -256,6 +265,17 @@ class Fixed:
         found = {**model, WEIGHTS: (start + self.updates[k]).astype(start.dtype)}
         reply = Reply(k, model, found, float(self.examples[k]))
         return [reply] if self.spoilt is None else self.spoilt(t, reply)
+
+
+def examples_for(least: int) -> np.ndarray:
+    """Returns the examples of so many clients that twice `least` are there on average, up to 40."""
+    copies = math.ceil(2 * least / presence_of(len(EXAMPLES)).sum())
+    return np.tile(EXAMPLES, min(max(copies, 1), _MOST_COPIES))
+
+
+def presence_of(num_clients: int) -> np.ndarray:
+    """Returns the share of the rounds in which each client is there, the rarest first."""
+    return np.linspace(0.1, 1.0, num_clients)
 
 
 def optima(num_clients: int, size: int, seed: int | None, scale: float = 1.0) -> np.ndarray:

@@ -161,5 +161,14 @@ def _names() -> dict[str, Iterable[str]]:
     """Words other than flags, by command."""
     from f3ast_tff.campaigns.grid_file import built_in_campaigns
     from f3ast_tff.cli.example import examples
+    from f3ast_tff.settings import builtin_registry
+    from f3ast_tff.settings.kinds import KINDS
 
-    return {"campaign": built_in_campaigns(), "example": examples(), "completion": _SHELLS}
+    registry = builtin_registry()
+    components = dict.fromkeys(name for kind in KINDS for name in registry.names(kind))
+    return {
+        "campaign": built_in_campaigns(),
+        "example": examples(),
+        "cite": components,
+        "completion": _SHELLS,
+    }

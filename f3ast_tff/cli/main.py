@@ -35,12 +35,12 @@ COMMANDS = {
     "export": "a folder of runs as one table, CSV or parquet",
     "availability": "who is available when, as numbers and a picture",
     "advise": "which method and how many clients for a log of who was online",
+    "cite": "what to cite: this suite, and the papers of methods, runs and campaigns",
     "completion": "completes these commands and their flags in bash or zsh",
 }
 USAGE = f"""
 Federated learning when clients come and go.
 {chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
-
 Begin with `demo`; `f3ast-tff COMMAND --help` lists flags; given again, an ended command goes on.
 """
 

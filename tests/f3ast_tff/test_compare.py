@@ -83,3 +83,14 @@ def test_lists_of_results_are_used_whole(tmp_path: Path) -> None:
     # Equal data are one draw: a second run on them is a repetition.
     with pytest.raises(RunsError, match="are the same run"):
         compare({"fedavg": [runs["fedavg"][0], simulate(points(0), "fedavg", **few)]})
+
+
+def test_what_runs_of_several_methods_warn_of_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nobody is ever available in the two runs of each of two methods."""
+    scarce = {"availability": "scarce", "scarce_q": 1e-9, "num_clients": 20, "rounds": 2}
+    compare({"a": "f3ast", "b": "fedavg"}, seeds=[0, 1], **scarce)
+    lines = [record.getMessage() for record in caplog.records]
+    first, *more = (line for line in lines if "no client available" in line)
+    assert more == [f"in 4 runs, each: {first}"]

@@ -10,14 +10,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.curves import literal, plain, save
+from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.audit.findings import CHECKS
+from f3ast_tff.audit.page import by_presence
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -48,33 +50,38 @@ def main(flags: Flags) -> None:
         save(drawn(kept), Path(flags.picture))
         show(f"picture: {flags.picture}")
         return
-    first = kept[kept["weight_0"] != ""].iloc[0]
-    there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
-    heads = ["strategy", "rule", *there, "wrong"]
-    show(markdown_table(heads, [_cells(row) for _, row in kept.iterrows()]))
+    for what in ("weight", "influence"):
+        rows = kept[kept[f"{what}_0"] != ""]
+        if what == "weight":
+            rows = kept[kept["influence_0"] == ""]
+        first = rows[rows["there_0"] != ""].iloc[0]
+        there = [f"{float(first[f'there_{k}']):.2f}" for k in _CLIENTS]
+        show(markdown_table(["strategy", "rule", *there, "wrong"], _cells(rows, what)) + "\n")
 
 
-def _cells(row: pd.Series) -> list[str]:
-    weights = [f"{float(w):.2f}" if (w := row[f"weight_{k}"]) else "" for k in _CLIENTS]
-    wrong = ", ".join(check for check in CHECKS if row[check])
-    return [row["target"], row["rule"], *weights, wrong or "nothing"]
+def _cells(rows: pd.DataFrame, what: str) -> list[list[str]]:
+    return [
+        [
+            row["target"],
+            row["rule"],
+            *(f"{float(w):.2f}" if (w := row[f"{what}_{k}"]) else "" for k in _CLIENTS),
+            ", ".join(check for check in CHECKS if row[check]) or "nothing",
+        ]
+        for _, row in rows.iterrows()
+    ]
 
 
 def drawn(kept: pd.DataFrame) -> Figure:
     """Returns the picture."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
+    lines = {}
     for name in _DRAWN:
         for _, row in kept[kept["target"] == name].iterrows():
-            x, y = ([float(row[f"{what}_{k}"]) for k in _CLIENTS] for what in ("there", "weight"))
-            axes.plot(x, y, marker="o", label=literal(name))
-    axes.axhline(1, color="#444444", linewidth=0.8)
-    axes.set_xlabel("share of the rounds in which the client is there")
-    axes.set_ylabel("weight / share of the examples")
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    plain(axes)
-    return figure
+            there, share = (
+                np.array([float(row[f"{what}_{k}"]) for k in _CLIENTS])
+                for what in ("there", "weight")
+            )
+            lines[name] = (there, share, None)
+    return by_presence(lines)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.studies.kept_pages import main as update
-from f3ast_tff.analysis.studies.score_tables import main
+from f3ast_tff.analysis.studies.score_tables import Layout, differences_of, main
+from f3ast_tff.analysis.tidy_scores import read_scores
 
 Write = Callable[..., Path]
 SCORES = "sample_accuracy,user_accuracy,sample_loss,user_loss"
@@ -378,3 +379,40 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
     ]
     assert [row[1][:6] for row in rows[4:]] == ["+0.300", "+0.200"]
     assert "must be rows of" in refused(capsys, scores, "--minus=each:poc", flags[0])
+
+
+def test_differences_as_a_picture(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """F3AST's differences to FedAvg at server_lr 1 are 0.2 and 0.3: mean 0.25.
+
+    Of the second row only what differs is named; a cell that lacks a row has no difference.
+    """
+    scores = write(
+        "algorithm,server_lr,availability,data_seed,seed,round",
+        "f3ast,1,uneven,0,0,1000,0.4",
+        "f3ast,1,uneven,1,1,1000,0.6",
+        "fedavg,1,uneven,0,0,1000,0.2",
+        "fedavg,1,uneven,1,1,1000,0.3",
+        "fedavg,2,uneven,0,0,1000,0.3",
+        "fedavg,2,uneven,1,1,1000,0.5",
+        "f3ast,1,always,0,0,1000,0.7",
+    )
+    layout = Layout(
+        scores=["sample_accuracy"],
+        rows=["algorithm", "server_lr"],
+        columns=["availability"],
+        minus=[("f3ast/1", "fedavg/1"), ("f3ast/1", "fedavg/2")],
+    )
+    found = differences_of(read_scores(scores), layout)
+    assert [*found["name"]] == [
+        "F3AST, server_lr 1 − FedAvg",
+        "F3AST, server_lr 1 − FedAvg, server_lr 2",
+    ]
+    assert [*found["cell"]] == ["Uneven", "Uneven"]
+    assert [*found["mean"]] == pytest.approx([0.25, 0.1])
+    flags = ("--rows=algorithm,server_lr", "--columns=availability")
+    picture = scores.with_name("differences.svg")
+    assert printed(capsys, scores, *flags, "--minus=f3ast/1:fedavg/1", f"--picture={picture}") == [
+        f"written: {picture}"
+    ]
+    assert "F3AST, server_lr 1 − FedAvg" in picture.read_text(encoding="utf-8")
+    assert "give --minus" in refused(capsys, scores, *flags, f"--picture={picture}")

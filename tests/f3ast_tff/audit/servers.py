@@ -105,6 +105,150 @@ class AllForATenth:
         return aggregate(model, updates, weights)
 
 
+class BackCountsDouble:
+    """Doubles the examples of a client that missed the last round."""
+
+    def __init__(self) -> None:
+        self.last: dict[int, int] = {}
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any, round: int) -> Any:
+        back = [self.last.get(k, round - 1) < round - 1 for k in clients]
+        self.last |= dict.fromkeys(clients, round)
+        return aggregate(model, updates, [w * (1 + b) for w, b in zip(weights, back)])
+
+
+class CachedModels:
+    """Missing models are replaced by the client's last one."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+    def aggregate(self, model: Any, models: dict[int, Any], weights: dict[int, float]) -> Any:
+        self.kept |= {k: (models[k], weights[k]) for k in models}
+        if not self.kept:
+            return model
+        return aggregate(0 * model, *zip(*self.kept.values()))
+
+
+class CachedForFiveRounds:
+    """Missing replies are replaced by those of the last five rounds."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any, round: int) -> Any:
+        self.kept |= {k: (u, w, round) for k, u, w in zip(clients, updates, weights)}
+        young = [(u, w) for u, w, t in self.kept.values() if round - t < 5]
+        return aggregate(model, *zip(*young)) if young else model
+
+
+class FromTheFirstModel:
+    """Adds each round's mean update to the first model."""
+
+    def __init__(self) -> None:
+        self.first: Any = None
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self.first = np.array(model) if self.first is None else self.first
+        return aggregate(self.first, updates, weights)
+
+
+class OverAllSeen:
+    """Divides by the examples of all clients seen so far."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, float] = {}
+
+    def aggregate(self, model: Any, updates: dict[int, Any], weights: dict[int, float]) -> Any:
+        self.sizes |= weights
+        share = sum(weights.values()) / max(sum(self.sizes.values()), 1e-9)
+        return model + share * (
+            aggregate(model, list(updates.values()), list(weights.values())) - model
+        )
+
+
+class NaNToZero:
+    """Momentum of NaN counts as 0 for good."""
+
+    def __init__(self) -> None:
+        self.momentum: Any = 0.0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        if not sum(weights):
+            return model
+        mean = sum(w * u for u, w in zip(updates, weights)) / sum(weights)
+        self.momentum = 0.5 * self.momentum + mean
+        return model + np.nan_to_num(self.momentum)
+
+
+class FirstNumber:
+    """Looks for NaN in the first number alone."""
+
+    def __init__(self) -> None:
+        self.momentum: Any = 0.0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        whole = [(u, w) for u, w in zip(updates, weights) if np.isfinite(u[0]) and w > 0]
+        if not whole:
+            return model
+        total = sum(w for _, w in whole)
+        self.momentum = 0.5 * self.momentum + sum(w * u for u, w in whole) / total
+        return model + self.momentum
+
+
+class TenthOfFew:
+    """A tenth of eight clients rounds to none, and none means all."""
+
+    def __init__(self) -> None:
+        self._frac = 0.1
+
+    def select(self, clients: list[int]) -> list[int]:
+        return clients[: int(self._frac * len(clients))] or clients
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return aggregate(model, updates, weights)
+
+
+class RightMomentum:
+    """A right one: momentum of finite updates, which goes on in rounds without replies."""
+
+    def __init__(self) -> None:
+        self.momentum: Any = 0.0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self.momentum = 0.9 * self.momentum + aggregate(0 * model, updates, weights)
+        return model + self.momentum
+
+
+class RightAdam:
+    """A right one: Adam on the mean of finite updates."""
+
+    def __init__(self) -> None:
+        self.first: Any = 0.0
+        self.second: Any = 0.0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        step = aggregate(0 * model, updates, weights)
+        if not step.any():
+            return model
+        self.first = 0.9 * self.first + 0.1 * step
+        self.second = 0.99 * self.second + 0.01 * step**2
+        return model + 0.1 * self.first / (np.sqrt(self.second) + 1e-3)
+
+
+class RightTenth:
+    """A right one: a tenth of the clients, at least one, drawn at random."""
+
+    fraction = 0.1
+
+    def select(self, t: int, clients: list[int]) -> list[int]:
+        count = min(max(1, round(0.1 * len(clients))), len(clients))
+        return np.random.choice(clients, count, replace=False).tolist() if clients else []
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return aggregate(model, updates, weights)
+
+
 class NeedsArguments:
     """A class with an argument that has no default."""
 

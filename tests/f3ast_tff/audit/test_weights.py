@@ -13,7 +13,7 @@ from f3ast_tff.audit.check_local import gradient_weights
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES, PRESENCE, Schedule
+from f3ast_tff.audit.world import EXAMPLES, Schedule, presence_of
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 from tests.f3ast_tff.audit.servers import aggregate
 
@@ -67,7 +67,7 @@ class F3ASTServer:
 def test_the_weights_of_f3ast_tend_to_the_shares_as_beta_falls() -> None:
     far = []
     for beta, rounds in ((0.1, 500), (0.02, 1000), (0.004, 3000)):
-        masks = np.random.default_rng(0).random((rounds, len(PRESENCE))) < PRESENCE
+        masks = np.random.default_rng(0).random((rounds, 8)) < presence_of(8)
         target = target_of(F3ASTServer, {"beta": beta}, "all")
         found = weights_in(target, Schedule("independent", masks), EXAMPLES, rounds)
         far.append(found.distance)
@@ -82,7 +82,7 @@ def apart_of_present(found: Any) -> float:
 def test_a_mean_of_those_present_is_reproduced_exactly() -> None:
     target = target_of(aggregate)
     assert rule_of(target, EXAMPLES).kind == LINEAR
-    for schedule in schedules(100)[:8]:
+    for schedule in schedules(100, 8)[:8]:
         found = weights_in(target, schedule, EXAMPLES, 100)
         assert found.distance < 1e-4, schedule.name
 
@@ -97,18 +97,27 @@ def test_a_log_is_one_more_schedule() -> None:
     assert "have half (" in found.sentence
 
 
-def test_gradients_at_rest_are_weighed_by_the_local_work() -> None:
-    """The mean of the replies is at rest where sum_k p_k s_k (b_k - w) = 0: g_k ~ p_k s_k / c_k."""
-    found = gradient_weights(target_of(aggregate), EXAMPLES, 300)
+@pytest.mark.parametrize("mu", [0.0, 1.0])
+def test_gradients_at_rest_are_weighed_by_the_local_work(mu: float) -> None:
+    """The mean of the replies is at rest where sum_k p_k s_k (b_k - w) = 0: g_k ~ p_k s_k / c_k.
+
+    s is that of E steps played one by one.
+    """
+    found = gradient_weights(target_of(aggregate), EXAMPLES, 300, mu)
     assert found is not None
-    weights, steps, curvatures = found
-    expected = EXAMPLES * (1 - (1 - 0.05 * curvatures) ** steps) / curvatures
-    assert weights == pytest.approx(expected / expected.sum(), rel=1e-3)
-    (said,) = [
-        each for each in audit(aggregate, rounds=300).findings if "local steps" in each.found
-    ]
-    ratio = weights / EXAMPLES
-    assert said.value == pytest.approx(ratio[steps == 8].mean() / ratio[steps == 1].mean())
+    s = []
+    for curvature, steps in zip(found.curvatures, found.steps):
+        w = 0.0
+        for _ in range(int(steps)):
+            w -= 0.05 * (curvature * (w - 1) + mu * w)
+        s.append(w)
+    expected = EXAMPLES * s / found.curvatures
+    assert found.weights == pytest.approx(expected / expected.sum(), rel=1e-3)
+
+
+def test_what_unequal_local_work_does_is_said() -> None:
+    (said,) = [f for f in audit(aggregate, rounds=300).findings if "local steps" in f.found]
+    assert "have 6.5 times the weight" in said.found and "term of 1: 5.5 and 0.86" in said.found
 
 
 def test_clients_that_a_rule_never_takes_are_named() -> None:

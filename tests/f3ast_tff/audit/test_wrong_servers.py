@@ -31,9 +31,24 @@ def test_a_right_one_passes_all() -> None:
     require(f"{FILE}:aggregate", rounds=100)
 
 
+@pytest.mark.parametrize("name", ["RightMomentum", "RightAdam", "RightTenth"])
+def test_other_right_ones_pass_all(name: str) -> None:
+    found = audit_of(name)
+    assert not found.wrong(), found.wrong()
+
+
 @pytest.mark.parametrize(
     ("name", "check", "words"),
     [
+        ("BackCountsDouble", "returning", "away a client counts 1.82 times as usual"),
+        ("CachedModels", "weights", "with clients that are seldom there (wrong in: independent"),
+        ("CachedForFiveRounds", "weights", "not the mean of clients whose replies arrive"),
+        ("CachedForFiveRounds", "scale", "in rounds without replies the model moves 1.00 of"),
+        ("FromTheFirstModel", "scale", "the model is replaced: the same updates move it in the"),
+        ("OverAllSeen", "scale", "a round that loses half of its replies moves the model 0.50"),
+        ("NaNToZero", "replies", "from a good model on, the model stays"),
+        ("FirstNumber", "replies", "from a good model on, the model is NaN"),
+        ("TenthOfFew", "liveness", "states 10% of the clients; 100% train, of 8"),
         ("ReturningTwice", "returning", "away a client counts 1.82 times as usual"),
         ("CachedReplies", "returning", "has 1.00 of their usual weight"),
         ("CachedReplies", "replies", "clients whose replies are lost have 1.00"),

@@ -7,11 +7,11 @@ from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
-from flwr.serverapp import Grid
-from flwr.supercore.task_identity import TaskIdentity
+
+from f3ast_tff.flower.local_grid import LocalGrid
 
 
-class InProcessGrid(Grid):
+class InProcessGrid(LocalGrid):
     """Nodes of a federation, one per client.
 
     Attributes:
@@ -25,15 +25,13 @@ class InProcessGrid(Grid):
     def __init__(
         self, app: ClientApp, num_clients: int, run_config: Mapping[str, Any], first_node: int = 70
     ) -> None:
-        # A message names its run and its task.
-        TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
+        super().__init__()
         self.node = {k: first_node + num_clients - k for k in range(num_clients)}
         self.connected = set(range(num_clients))
         self.silent: dict[str, set[int]] = {"query": set(), "train": set(), "evaluate": set()}
         self.asleep = 0
         self.sent: list[tuple[str, int, int]] = []
-        self._app, self._run = app, None
-        self._replies: dict[str, Message] = {}
+        self._app = app
         self._contexts = {
             self.node[k]: Context(
                 run_id=1,
@@ -45,42 +43,27 @@ class InProcessGrid(Grid):
             for k in range(num_clients)
         }
 
-    def set_run(self, run: Any) -> None:
-        self._run = run
-
-    @property
-    def run(self) -> Any:
-        return self._run
-
-    def create_message(self, *arguments: Any, **named: Any) -> Message:
-        return Message(*arguments, **named)
-
     def get_node_ids(self) -> Iterable[int]:
         return [self.node[k] for k in sorted(self.connected)]
 
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        return [self._push(message) for message in messages]
-
-    def _push(self, message: Message) -> str:
-        number = str(len(self.sent))
-        message.metadata.__dict__["_message_id"] = number
+    def answers(self, message: Message) -> list[Message]:
         kind = message.metadata.message_type.partition(".")[0]
         node = message.metadata.dst_node_id
         client = next(k for k, id_ in self.node.items() if id_ == node)
         config = message.content.get("config", {})
         self.sent.append((kind, client, int(config.get("server-round", 0))))
-        if client not in self.silent[kind]:
-            try:
-                self._replies[number] = self._app(message, self._contexts[node])
-            except Exception as error:
-                self._replies[number] = Message(Error(0, repr(error)), reply_to=message)
-        return number
+        if client in self.silent[kind]:
+            return []
+        try:
+            return [self._app(message, self._contexts[node])]
+        except Exception as error:
+            return [Message(Error(0, repr(error)), reply_to=message)]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
         if self.asleep > 0:
             self.asleep -= 1
             return []
-        return [self._replies.pop(i) for i in list(message_ids) if i in self._replies]
+        return super().pull_messages(message_ids)
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None

@@ -62,11 +62,19 @@ class AllForATenth(FedAvg):
         super().__init__(fraction_train=0.1, min_train_nodes=40)
 
 
-def test_a_least_number_above_the_audits_clients_is_said() -> None:
-    found = audit(AllForATenth)
+def test_a_least_number_of_clients_has_as_many_and_more() -> None:
+    found = audit(AllForATenth, rounds=ROUNDS)
     assert "liveness: states 10% of the clients; 100% train" in said(found)
-    assert found.sentence.startswith("AllForATenth cannot be audited: round 1: still waits")
-    assert "give least numbers of clients below that" in found.wrong()[0].advice
+    assert not found.wrong(["weights", "scale", "returning"])
+    ten = audit(FedAvg, {"min_available_nodes": 10}, rounds=ROUNDS)
+    assert not ten.wrong(["weights", "scale", "returning"])
+    assert [len(each.p) for each in ten.weights] == 9 * [40]
+
+
+def test_a_least_number_above_the_audits_clients_is_said() -> None:
+    found = audit(FedAvg, {"min_available_nodes": 50})
+    assert found.sentence.startswith("FedAvg cannot be audited: round 1: still waits")
+    assert "has 40 clients: give least numbers of clients below that" in found.wrong()[0].advice
 
 
 @pytest.mark.parametrize(
