@@ -20,7 +20,7 @@ from f3ast_tff.audit.check_server import (
     check_memory,
     check_restart,
 )
-from f3ast_tff.audit.check_weights import check_axes, check_presence, check_weights
+from f3ast_tff.audit.check_weights import check_axes, check_left_out, check_presence, check_weights
 from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.influence import Influence
@@ -145,6 +145,7 @@ def _findings(
         if rule.kind != ROBUST:
             yield from check_weights(target, rule, weights)
             yield from check_presence(weights)
+            yield from check_left_out(weights)
         yield from check_local(target, rule, examples, rounds)
         yield from check_axes(target, independent, rule, examples, rounds)
         yield from check_course(target, rule, course_of(target, rule, examples))

@@ -16,6 +16,8 @@ _CHECK = "weights"
 _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
 # Part of the distance of a mean of those present that counts as nearer to all clients.
 _NEARER = 0.8
+# Part of its weight below which a client counts as left out.
+_LEFT_OUT = 0.5
 # Correlation that says whose weight is too large.
 _EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
@@ -68,6 +70,23 @@ def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
                 f" elsewhere; from shares of presence {apart(each.omega, _by_presence(each)):.2f}"
             )
             yield Finding(_CHECK, NOTE, about, value=value)
+
+
+def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
+    """Names clients that the rule leaves out though all are there."""
+    every = [each for each in found if each.named and each.schedule == "always"]
+    for each in every:
+        share = each.omega / np.minimum(each.p, each.present)
+        bound = _LEFT_OUT - _ERRORS * each.errors / np.minimum(each.p, each.present)
+        out = np.flatnonzero((each.presence > 0) & (share < bound))
+        if len(out):
+            named = ", ".join(
+                f"{k} ({round(each.omega[k], 4) + 0.0:.1%} for {each.p[k]:.1%})" for k in out[:5]
+            )
+            more = f" and {len(out) - 5} more" if len(out) > 5 else ""
+            about = "left out most of the time though all are there, weight for share of the "
+            about += f"examples: client {named}{more}; together {each.p[out].sum():.0%} of the data"
+            yield Finding(_CHECK, NOTE, about, value=float(each.p[out].sum()))
 
 
 def check_axes(

@@ -118,3 +118,16 @@ def test_gradients_at_rest_are_weighed_by_the_local_work(mu: float) -> None:
 def test_what_unequal_local_work_does_is_said() -> None:
     (said,) = [f for f in audit(aggregate, rounds=300).findings if "local steps" in f.found]
     assert "have 6.5 times the weight" in said.found and "term of 1: 5.5 and 0.86" in said.found
+
+
+def test_clients_that_a_rule_never_takes_are_named() -> None:
+    """The three smallest of eight, 0, 2 and 5, are taken when all are there."""
+
+    def smallest_three(model: Any, updates: Any, weights: Any) -> Any:
+        keep = np.argsort(weights, kind="stable")[:3]
+        chosen, sizes = np.asarray(updates)[keep], np.asarray(weights)[keep]
+        return model + np.average(chosen, axis=0, weights=sizes)
+
+    (said,) = (f.found for f in audit(smallest_three, rounds=100).findings if "left out" in f.found)
+    assert "client 1 (0.0% for 20.0%), 3 (0.0% for 15.0%), 4" in said
+    assert "together 80% of the data" in said

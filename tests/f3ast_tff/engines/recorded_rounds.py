@@ -137,6 +137,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bernoulli_failed": {"algorithm": "fedavg", **LOST, "fail_below_arrivals": 0.7},
     "deadline": {"algorithm": "f3ast", "delivery": "deadline", "deadline_quantile": 0.5},
     "over_commit": {"algorithm": "fedavg", "delivery": "over_commit", "over_commitment": 1.5},
+    "quorum": {"algorithm": "f3ast", "delivery": "quorum", "quorum": 2, "quorum_wait": 0.2},
     "slot": {"algorithm": "fedavg", "delivery": "trace", "slot_seconds": 1.0},
     "ridge": {"algorithm": "f3ast", "ridge": 0.1, "softmax_start": "glorot"},
     "small_cnn": {**NETWORK, "model": "small_cnn", "cnn_filters": "4", "cnn_hidden": ""},

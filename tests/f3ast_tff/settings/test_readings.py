@@ -64,6 +64,7 @@ TOGETHER = {
     "periodic_groups",
     "arrival_departure",
     "stays",
+    "sites",
     "poisson_arrivals",
 }
 PROCESSES = builtin_registry().names("availability")

@@ -101,6 +101,7 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "keep_checkpoints",
         "client_scores",
         "initial_weights",
+        "label_counts",
         "logger",
         "num_workers",
         "ray_address",
