@@ -44,7 +44,7 @@ class Quorum(TimedConfig):
         >>> from f3ast_tff.delivery import Quorum
         >>> found = simulate(delivery=Quorum(quorum=8, quorum_wait=0.2), rounds=4).selection
         >>> found["num_selected"].tolist(), found["num_delivered"].tolist()
-        ([10, 10, 10, 10], [9, 8, 9, 8])
+        ([10, 10, 10, 10], [9, 9, 8, 9])
     """
 
     quorum: int | None = parameter(

@@ -29,6 +29,7 @@ class LocalGrid(Grid):
         """Returns the replies to a message: none, one, or several."""
 
     def set_run(self, run: Any) -> None:
+        """Keeps the run."""
         self._run = run
 
     @property
@@ -37,9 +38,11 @@ class LocalGrid(Grid):
         return self._run
 
     def create_message(self, *arguments: Any, **named: Any) -> Message:
+        """Returns a message of these parts."""
         return Message(*arguments, **named)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Answers messages, and returns their ids."""
         found = []
         for message in messages:
             number, self._number = str(self._number), self._number + 1
@@ -49,9 +52,11 @@ class LocalGrid(Grid):
         return found
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """Returns the replies to these messages, once."""
         return [m for number in list(message_ids) for m in self.replies.pop(number, ())]
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
+        """Returns the replies at once, whatever the timeout."""
         return list(self.pull_messages(list(self.push_messages(messages))))
