@@ -65,7 +65,7 @@ PROPERTIES = (
     Property(
         "long-run shares",
         ("availability",),
-        "Over 2000 rounds each client is there for the share that `stationary` says.",
+        "Over 2000 rounds each client is available for the share that `stationary` says.",
         processes.shares_are_stationary,
     ),
     Property(
