@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.advice.site_quorums import AtQuorum, SiteTimes
-from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference
+from f3ast_tff.analysis.compare.pairs import Paired
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.availability.logs.site_logs import SiteLog
 from f3ast_tff.core.client_names import listed
@@ -225,7 +226,7 @@ def trial(
             quorum,
             name,
             float(np.mean(list(scores.values()))),
-            None if scores is all_of else paired_difference(scores, all_of),
+            None if scores is all_of else Paired(scores, all_of, True).found,
         )
         for (quorum, name), scores in worst.items()
     ]

@@ -82,9 +82,15 @@ def left_out(
 def _rounds_of(rows: np.ndarray, num_clients: int) -> np.ndarray:
     """Number of rounds in which each client stands, once per round; -1 is padding."""
     number, width = rows.shape
+    if not width:
+        return np.zeros(num_clients, int)
     cells = np.arange(number)[:, None] * (num_clients + 1) + rows + 1
     distinct = np.unique(cells) % (num_clients + 1)
-    return np.bincount(distinct, minlength=num_clients + 1)[1:] if width else np.zeros(num_clients)
+    return (
+        np.bincount(distinct, minlength=num_clients + 1)[1:]
+        if width
+        else np.zeros(num_clients, int)
+    )
 
 
 def _shares_of_classes(data: FederatedData) -> np.ndarray:

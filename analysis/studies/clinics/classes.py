@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.compare.paired_difference import paired_difference
+from f3ast_tff.analysis.compare.pairs import Paired
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.core.federated_data import FederatedData
@@ -114,8 +114,8 @@ def tables_of(scores: pd.DataFrame) -> str:
             (("f3ast", 5), ("fedavg", 8)),
         ):
             one, other = (_by_draw(scores, *each, jitter) for each in (a, b))
-            if len(one.keys() & other.keys()) > 1:
-                found = paired_difference(one, other)
+            found = Paired(one, other, higher_is_better=True).found
+            if found is not None:
                 ours, theirs = (float(np.mean(list(each.values()))) for each in (one, other))
                 ends = f"[{found.low:+.3f}, {found.high:+.3f}]"
                 text.append(
