@@ -94,7 +94,7 @@ def by_quorum(sites: SiteTimes, quorums: Sequence[int] = (), draws: int = DRAWS)
             AtQuorum(
                 quorum,
                 succeeds=float(there.mean()),
-                seconds=spent / there.sum() if there.any() else math.inf,
+                seconds=spent / count if there.any() else math.inf,
                 arrives=within.sum(axis=0) / count,
                 weight=(held / held.sum(axis=1, keepdims=True)).sum(axis=0) / count,
             )

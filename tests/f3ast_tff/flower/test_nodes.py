@@ -95,9 +95,11 @@ class LeavingGrid(InProcessGrid):
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         gone = {self.node[k] for k in self.leaving}
-        left = [m.metadata.dst_node_id in gone for m in messages]
         self.connected -= set(self.leaving)
-        found = [None if lost else self._push(m) for m, lost in zip(messages, left)]
+        found: list[str | None] = []
+        for message in messages:
+            lost = message.metadata.dst_node_id in gone
+            found += [None] if lost else super().push_messages([message])
         return found  # type: ignore[return-value]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
