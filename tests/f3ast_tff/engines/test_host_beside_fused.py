@@ -17,7 +17,7 @@ DELIVERIES: dict[str, dict[str, Any]] = {
     "bernoulli": LOST,
     "deadline": {"delivery": "deadline", "deadline_quantile": 0.5},
     "over_commit": {"delivery": "over_commit", "over_commitment": 1.5},
-    "quorum": {"delivery": "quorum", "quorum": 2, "quorum_timeout": 0.5},
+    "quorum": {"delivery": "quorum", "quorum": 1, "quorum_wait": 0.2, "quorum_timeout": 5.0},
     "trace": {"delivery": "trace", "slot_seconds": 1.0},
     "late": DELAYED,
     "late by the clock": {"delivery": "late", "late_round_quantile": 0.3},
