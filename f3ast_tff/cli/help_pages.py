@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -27,6 +28,8 @@ from f3ast_tff.settings.kinds import KINDS
 
 _WIDTH = 92
 _LINE = 100
+# On a kind's page, flags that more of its components share stand by name.
+_MOST_TAKERS = 4
 _RUN = """
 Runs an experiment, or several: --algorithm=f3ast,fedavg --seed=0-2 is six.
 
@@ -113,7 +116,7 @@ def help_page(command: str, topic: str | None, registry: Registry) -> str:
     if topic == "all":
         return help_text(registry)
     if topic in KINDS:
-        return "\n".join(_kind_lines(topic, registry))
+        return "\n".join(_kind_lines(topic, registry, most_takers=_MOST_TAKERS))
     components = [registry.components[kind].get(topic) for kind in KINDS]
     pages = [_component_lines(each, registry) for each in components if each]
     settings = setting_flags(registry)
@@ -157,13 +160,18 @@ def help_text(registry: Registry) -> str:
     return "\n".join(lines)
 
 
-def _kind_lines(kind: str, registry: Registry) -> list[str]:
+def _kind_lines(kind: str, registry: Registry, most_takers: float = math.inf) -> list[str]:
+    """A kind's page; of flags with more takers, if not all, the names and where to read on."""
     lines = [f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, KINDS[kind].text)]
     lines += component_lines(kind, registry)
     for takers, parameters in by_takers(registry, kind).items():
         if takers:
             lines += _indented(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
-        lines += parameter_lines(parameters, registry)
+        if len(takers) > most_takers:
+            names = ", ".join(f"--{parameter.name}" for parameter in parameters)
+            lines += [*_indented(names, "      ", "      "), f"      see --help={takers[0]}"]
+        else:
+            lines += parameter_lines(parameters, registry)
     return lines
 
 
