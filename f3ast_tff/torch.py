@@ -18,6 +18,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.models.training_function import Examples, Trained, TrainingFunction, Work
 from f3ast_tff.optimizers import Sgd
+from f3ast_tff.optimizers.optimizer import looks
 
 BUFFERS = ("sent", "kept")
 # Label that `torch.nn.functional.cross_entropy` leaves out by default.
@@ -129,7 +130,7 @@ class TorchModel(TrainingFunction):
 
     def check_optimizer(self, optimizer: Any) -> None:
         """See `TrainingFunction.check_optimizer`: must be SGD."""
-        if not isinstance(optimizer, Sgd):
+        if not isinstance(optimizer, Sgd) or looks(optimizer):
             allowed = f"must be sgd with {self.name}"
             raise ParameterError("client_optimizer", type(optimizer).__name__.lower(), allowed)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import SumOrMean, require_plain_sgd
+from f3ast_tff.methods.parts.aggregation import SumOrMean
+from f3ast_tff.methods.parts.aggregation_checks import require_plain_sgd
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values

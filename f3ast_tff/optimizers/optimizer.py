@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Optimizer:
         learning_rate: Learning rate of round 1, above 0.
         schedule: Learning-rate schedule over the rounds; client optimizers only.
         clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
+        look_share: Share of the gradient where `look` looks; the rest is the gradient at the
+            weights.
 
     Examples:
         >>> from f3ast_tff.optimizers import Adam, Inverse, Optimizer
@@ -39,6 +42,8 @@ class Optimizer:
     learning_rate: float
     schedule: Schedule = Schedule()
     clip_norm: float | None = None
+
+    look_share: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         """Checks the fields.
@@ -75,6 +80,16 @@ class Optimizer:
     def initial_moments(self) -> tuple[float, ...]:
         """First values of the moments of `in_numpy`, each an array like the weights."""
         return ()
+
+    def look(self, find: Callable[[Any], Any], weights: Any) -> Any:
+        """Returns the weights at which a client's step takes its gradient; by default its own.
+
+        Args:
+            find: Function from weights to the gradient there of the loss of the step's batch.
+            weights: Weights before the step, `float32 [..., num_weights]`, of NumPy or JAX: of one
+                client, or a row per client.
+        """
+        return weights
 
     def in_numpy(
         self, gradients: np.ndarray, moments: Arrays, *, step: int, learning_rate: np.float32
@@ -124,15 +139,20 @@ class OptimizerConfig:
         raise ComponentError(f"{type(self).__name__} does not say what it builds")
 
     def check(self, settings: Settings) -> None:
-        """Refuses an engine in which the optimizer has no form."""
-        engine = settings.engine
-        form = _FORMS.get(engine)
-        if form is None:
-            return
-        if getattr(type(self.build()), form, None) in (None, getattr(Optimizer, form)):
-            component = component_of(self)
+        """Refuses an engine in which the optimizer has no form, and a server that looks."""
+        engine, component, built = settings.engine, component_of(self), self.build()
+        form, of_server = _FORMS.get(engine), component.kind == "server_optimizer"
+        if looks(built) and (of_server or engine == "tff"):
+            allowed = "looks elsewhere before it steps, which only clients do, on fused and host"
+            raise ParameterError(component.kind, component.name, allowed)
+        if form and getattr(type(built), form, None) in (None, getattr(Optimizer, form)):
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError(component.kind, component.name, allowed)
+
+
+def looks(optimizer: Any) -> bool:
+    """Whether an optimizer takes its gradients elsewhere, see `Optimizer.look`."""
+    return getattr(type(optimizer), "look", Optimizer.look) is not Optimizer.look
 
 
 def for_clients(optimizer: Any, schedule: Schedule, clip_norm: float | None) -> Any:

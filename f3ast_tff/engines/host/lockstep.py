@@ -8,6 +8,7 @@ with more than s steps; the others are done. For ten equal clients this is seven
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, example_s
 from f3ast_tff.engines.host.server import clipped_rows
 from f3ast_tff.engines.host.softmax import with_one
 from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizers.looking import looked
+from f3ast_tff.optimizers.optimizer import looks
 
 # Batches whose inputs are gathered at once; more than one step where few clients are left.
 _AT_ONCE = 64
@@ -67,21 +70,26 @@ class Errors(NamedTuple):
         empty = np.empty((2, *labels.shape), np.float32)
         return cls(shares.astype(np.float32), place + np.arange(size), *empty)
 
-    def gradients(self, weights: np.ndarray, x: np.ndarray, here: slice) -> np.ndarray:
+    def gradients(
+        self, weights: np.ndarray, x: np.ndarray, here: slice, notes: bool = True
+    ) -> np.ndarray:
         """Returns the gradients of a step's mean losses, like `weights`; notes `own` and `sums`.
 
         Args:
             weights: W and b of each client as one matrix, `float32 [m, F + 1, classes]`.
             x: Inputs `with_one`, `float32 [m, batch_size, F + 1]`.
             here: Batches of the step.
+            notes: Whether to note them: not of a place that an optimizer looks at.
         """
         x_transposed, shares = x.transpose(0, 2, 1), self.shares[here]
         place, sums = self.place[here].ravel(), self.sums[here]
+        sums = sums if notes else np.empty_like(sums)
         # Classes before examples, so that sums over classes run along contiguous examples.
         error = np.matmul(weights.transpose(0, 2, 1), x_transposed)
         error -= np.maximum.reduce(error, axis=1, keepdims=True)
         flat = error.reshape(-1)
-        self.own[here] = flat[place].reshape(sums.shape)
+        if notes:
+            self.own[here] = flat[place].reshape(sums.shape)
         np.exp(error, out=error)
         np.add.reduce(error, axis=1, out=sums)
         # d loss / d logits = (softmax - one hot of the label) * share.
@@ -147,10 +155,10 @@ class Lockstep:
                 loaded = slice(first, max(end, first + _AT_ONCE))
                 inputs = self._inputs(batches.rows[loaded], batches.draws[loaded])
             x = inputs[first - loaded.start : end - loaded.start]
-            matrices = active.reshape(len(active), -1, classes)
-            gradients = errors.gradients(matrices, x, here).reshape(active.shape)
-            if self.model.ridge:
-                gradients += np.float32(self.model.ridge) * active
+            gradients = self._gradients(active, x, errors, here)
+            if looks(optimizer):
+                find = partial(self._gradients, x=x, errors=errors, here=here, notes=False)
+                gradients = looked(optimizer, find, _read_only(active), _read_only(gradients))
             if offsets is not None:
                 gradients += offsets[: len(active)]
             if pulls is not None:
@@ -171,6 +179,18 @@ class Lockstep:
         losses = np.bincount(batches.client, errors.losses() * batches.examples, len(begin))
         # Without batches NumPy returns integers.
         return weights - before, losses.astype(np.float64)
+
+    def _gradients(
+        self, weights: np.ndarray, x: np.ndarray, errors: Errors, here: slice, notes: bool = True
+    ) -> np.ndarray:
+        """Gradients of a step's losses, with the model's penalty; 0 at buffers; `[m, weights]`."""
+        matrices = weights.reshape(len(weights), -1, self.model.num_classes)
+        gradients = errors.gradients(matrices, x, here, notes).reshape(weights.shape)
+        if self.model.ridge:
+            gradients += np.float32(self.model.ridge) * weights
+        if len(buffers := self.parts.buffer_places):
+            gradients[:, buffers] = 0
+        return gradients
 
     def _inputs(self, rows: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Model inputs of batches `with_one`, `float32 [batches, batch_size, F + 1]`."""
@@ -207,6 +227,12 @@ class Lockstep:
         weights = [model[:-classes].reshape(-1, classes), model[-classes:]]
         outputs = self.model.apply(weights, inputs)
         return example_scores(self.parts.scoring, outputs, labels)
+
+
+def _read_only(rows: np.ndarray) -> np.ndarray:
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 def in_batches(visits: np.ndarray, size: int) -> np.ndarray:

@@ -7,6 +7,8 @@ import numpy as np
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.host.server import clipped_rows
 from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizers.looking import looked
+from f3ast_tff.optimizers.optimizer import looks
 
 
 def with_one(inputs: np.ndarray) -> np.ndarray:
@@ -75,11 +77,18 @@ def train_one(
         for first in range(0, len(rows), size):
             batch = rows[first : first + size]
             x = parts.preprocessing.in_numpy(features[batch], drawn[first : first + size])
+            x, y = with_one(x.reshape(len(batch), -1)), labels[batch]
+
+            def find(at: np.ndarray, x: np.ndarray = x, y: np.ndarray = y) -> np.ndarray:
+                found, _ = mean_gradient(at.reshape(-1, model.num_classes), x, y, model.ridge)
+                return found.ravel()
+
             matrix = weights.reshape(-1, model.num_classes)
-            gradient, loss = mean_gradient(
-                matrix, with_one(x.reshape(len(batch), -1)), labels[batch], model.ridge
-            )
-            gradient = gradient.ravel() if offset is None else gradient.ravel() + offset
+            gradient, loss = mean_gradient(matrix, x, y, model.ridge)
+            gradient = gradient.ravel()
+            if looks(optimizer):
+                gradient = looked(optimizer, find, weights, gradient)
+            gradient = gradient if offset is None else gradient + offset
             if pull is not None:
                 gradient = gradient + np.float32(pull) * (weights - start)
             step += 1

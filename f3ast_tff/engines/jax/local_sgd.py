@@ -14,6 +14,7 @@ from jax import lax
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
+from f3ast_tff.optimizers.optimizer import looks
 
 _map = jax.tree_util.tree_map
 
@@ -255,7 +256,13 @@ class LocalSgd:
             loss /= jnp.maximum(jnp.sum(jnp.where(here, sums.count, 0.0)), 1.0)
             return loss + self.model.penalty(weights), loss
 
-        gradients, loss = jax.grad(objective, has_aux=True)(local.weights)
+        find = jax.grad(objective, has_aux=True)
+        gradients, loss = find(local.weights)
+        if looks(optimizer := self.optimizer.optimizer):
+            from f3ast_tff.engines.jax.looking import looked_leaves
+
+            there = lambda weights: find(weights)[0]  # noqa: E731
+            gradients = looked_leaves(optimizer, there, local.weights, gradients, self.buffers)
         if start.offset != ():
             gradients = _map(jnp.add, gradients, start.offset)
         if not isinstance(start.pull, tuple):
@@ -267,7 +274,7 @@ class LocalSgd:
             )
         if self.buffers:
             gradients = with_leaves(gradients, _map(jnp.zeros_like, gradients), self.buffers)
-        optimizer, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
+        state, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
         weights = with_leaves(weights, local.weights, self.buffers)
         num_examples = jnp.sum(here.astype(jnp.float32))
         start_loss = local.start_loss
@@ -275,7 +282,7 @@ class LocalSgd:
             start_loss += objective(start.model)[1] * num_examples
         return Trained(
             weights=weights,
-            optimizer=optimizer,
+            optimizer=state,
             loss=local.loss + loss * num_examples,
             count=local.count + num_examples,
             start_loss=start_loss,

@@ -151,74 +151,10 @@ class Aggregation:
             from f3ast_tff.methods.parts.private_setting import check_private
 
             check_private(settings, name, memory)
-        if aggregation.stacks:
-            _check_stacks(name, aggregation, settings)
-        if memory is None:
-            return
-        if memory.by_client and settings.num_workers is not None:
-            does = (
-                "changes each client's update"
-                if memory.has_messages
-                else "sets each client's start"
-            )
-            does = "remembers each client" if memory.keeps_clients else does
-            allowed = f"must not be given with aggregation {name}, which {does}"
-            raise ParameterError("num_workers", settings.num_workers, allowed)
-        from f3ast_tff.methods.parts.memory_rules import start_of
+        if aggregation.stacks or memory is not None:
+            from f3ast_tff.methods.parts.aggregation_checks import check_aggregation
 
-        start = start_of(memory)
-        kinds = {
-            "model": "models",
-            "offset": "corrections of their gradients",
-            "pull": "a pull to the model",
-        }
-        what = [kind for part, kind in kinds.items() if getattr(start, part) is not None]
-        if what and settings.is_late:
-            allowed = (
-                f"must not be late with aggregation {name}, whose rule has clients start from "
-                f"{what[0]} of the round that their update arrives in"
-            )
-            raise ParameterError("delivery", settings.delivery, allowed)
-        if memory.start_loss and settings.is_late:
-            allowed = f"must not be late with aggregation {name}, which reads losses at the start"
-            raise ParameterError("delivery", settings.delivery, allowed)
-        if memory.reads_gradients:
-            because = f"with aggregation {name}, which reads gradients off a client's update"
-            require_plain_sgd(settings, "client", because)
-
-
-def _check_stacks(name: str, aggregation: Aggregation, settings: Settings) -> None:
-    """Refuses what does not go with stacked updates."""
-    does = f"aggregation {name}, which combines the updates of a cohort at once"
-    if settings.num_workers is not None:
-        allowed = f"must not be given with {does}: workers send sums"
-        raise ParameterError("num_workers", settings.num_workers, allowed)
-    if settings.is_late and settings.engine == "fused":
-        allowed = f"must not be late on engine fused with {does}: it sums late updates; host can"
-        raise ParameterError("delivery", settings.delivery, allowed)
-    if aggregation.memory is not None and aggregation.memory.echo_clip is not None:
-        raise ParameterError("aggregation", name, "must have no combine with an echo_clip")
-
-
-def require_plain_sgd(settings: Settings, side: str, because: str) -> None:
-    """Refuses optimizers whose step is not learning rate times direction.
-
-    Args:
-        settings: All settings.
-        side: `"client"` or `"server"`.
-        because: End of the message.
-
-    Raises:
-        ParameterError: If the side's optimizer is not SGD, or has momentum.
-    """
-    optimizer, momentum = {
-        "client": (settings.client_optimizer, settings.client_momentum),
-        "server": (settings.server_optimizer, settings.server_momentum),
-    }[side]
-    if optimizer != "sgd":
-        raise ParameterError(f"{side}_optimizer", optimizer, f"must be sgd {because}")
-    if momentum:
-        raise ParameterError(f"{side}_momentum", momentum, f"must be 0 {because}")
+            check_aggregation(name, memory, stacks=aggregation.stacks, settings=settings)
 
 
 def _as_meant(known: Any) -> str:

@@ -196,7 +196,7 @@ def test_configurations_hand_every_parameter_on(kind: str) -> None:
     for component in builtin_registry().components[kind].values():
         side = kind.partition("_")[0]
         values = {f"{side}_lr": 0.25, f"{side}_momentum": 0.5, "epsilon": 0.125}
-        values["amsgrad_beta_2"] = 0.75
+        values.update(amsgrad_beta_2=0.75, sam_radius=0.375)
         names = [parameter.name for parameter in component.parameters]
         built = component.config(**{name: values[name] for name in names}).build()
         assert type(built).__name__.lower() == component.name
@@ -204,3 +204,4 @@ def test_configurations_hand_every_parameter_on(kind: str) -> None:
         assert getattr(built, "momentum", 0.5) == 0.5
         assert getattr(built, "epsilon", 0.125) == 0.125
         assert component.name != "amsgrad" or built.beta_2 == 0.75
+        assert getattr(built, "radius", 0.375) == 0.375

@@ -18,6 +18,7 @@ from f3ast_tff.engines.host.softmax import train_one
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
+from f3ast_tff.optimizers.sam import Sam
 
 NUM_WEIGHTS = (NUM_FEATURES + 1) * NUM_CLASSES
 IDS = np.array([4, 0, 5, 2, 3])
@@ -33,6 +34,7 @@ IDS = np.array([4, 0, 5, 2, 3])
         (LocalTraining(8, steps=5), Adam(0.05, schedule=Geometric(0.5))),
         (LocalTraining(64), Yogi(0.05)),
         (LocalTraining(1), Adagrad(0.05, clip_norm=0.3)),
+        (LocalTraining(8), Sam(0.1, momentum=0.5, radius=0.3)),
     ],
     ids=str,
 )
