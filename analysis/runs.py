@@ -301,9 +301,12 @@ def described(config: Any) -> dict[str, Any]:
             "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
             "plugins": plugins,
-            # Plug-ins with components of methods only, in which compared methods may differ.
+            # Plug-ins with components of methods only, in which compared methods may differ; a
+            # model is a method's own if it trains itself.
             "method_plugins": frozenset(
-                str(p["name"]) for p in config["plugins"] if {*p["kinds"]} <= _OWN
+                str(p["name"])
+                for p in config["plugins"]
+                if {*p["kinds"]} <= {*_OWN, *({"model"} & {*config["method_settings"]})}
             ),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),

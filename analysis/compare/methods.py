@@ -106,8 +106,17 @@ def with_what_is_theirs(
             near = ", ".join(sorted(varying(groups))) or "none"
             allowed = f"must be settings of the runs; these differ: {near}"
             raise ParameterError("may_differ", ",".join(may_differ), allowed)
-    theirs = [*may_differ, *_of_the_methods(groups)]
+    theirs = [*may_differ, *_of_the_methods(groups), *_of_training_functions(groups)]
     return [group.with_own(theirs) for group in groups]
+
+
+def _of_training_functions(groups: Sequence[RunGroup]) -> list[str]:
+    """Model, engine and plug-in, if a method brings its own local training."""
+    theirs = [group for group in groups if "model" in group.method_settings]
+    if not theirs:
+        return []
+    plugins = {n for g in theirs for n in g.method_settings if n.startswith("plugin ")}
+    return ["model", "engine", *sorted(plugins)]
 
 
 def _of_the_methods(groups: Sequence[RunGroup]) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from f3ast_tff.models.training_function import Examples as Examples
     from f3ast_tff.models.training_function import Trained as Trained
     from f3ast_tff.models.training_function import TrainingFunction as TrainingFunction
+    from f3ast_tff.models.training_function import TrainingFunctionConfig as TrainingFunctionConfig
     from f3ast_tff.models.training_function import Work as Work
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -77,6 +77,7 @@ class ModelConfig:
             class per example.
         in_numpy: Whether the model has a form in NumPy, as engine `host` needs.
         convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
+        trains_itself: Whether local training is the model's own, see `TrainingFunctionConfig`.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -93,6 +94,7 @@ class ModelConfig:
     labels_sequences: ClassVar[bool] = False
     in_numpy: ClassVar[bool] = False
     convex: ClassVar[bool] = False
+    trains_itself: ClassVar[bool] = False
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Model:
         """Returns the model.
@@ -130,7 +132,10 @@ class ModelConfig:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
         engine, name = settings.engine, component_of(self).name
         if engine == "host" and not self.in_numpy:
-            allowed = f"must be another engine with model {name}, which has no form in NumPy"
+            allowed = (
+                f"must be another engine with model {name}, which has no form in NumPy (a training "
+                "function's Config derives from TrainingFunctionConfig)"
+            )
             raise ParameterError("engine", engine, allowed)
         if self.engines and engine not in self.engines:
             allowed = f"must be {' or '.join(self.engines)} with model {name}"

@@ -12,6 +12,7 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.real_numbers import as_floats, is_real
+from f3ast_tff.models.model import ModelConfig
 
 
 class Examples(NamedTuple):
@@ -224,3 +225,27 @@ class TrainingFunction:
         """
         allowed = f"must be host: the model {self.name} is a training function"
         raise ParameterError("engine", "tff", allowed)
+
+
+@dataclass(frozen=True)
+class TrainingFunctionConfig(ModelConfig):
+    """Base of the `Config` of a training function: it runs on the engine `host`.
+
+    Local training is a method's own, so its runs are compared with those of other models.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff.models import TrainingFunction, TrainingFunctionConfig
+        >>> @dataclass(frozen=True)
+        ... class StillConfig(TrainingFunctionConfig):
+        ...     def build(self, input_shape, num_classes):
+        ...         initial = lambda seed: [np.zeros((*input_shape, num_classes))]
+        ...         predict = lambda weights, x: x @ weights[0]
+        ...         return TrainingFunction(initial, lambda w, x, work: (w, 0.0), predict)
+        >>> StillConfig().engines, StillConfig().in_numpy
+        (('host',), True)
+    """
+
+    engines: ClassVar[tuple[str, ...]] = ("host",)
+    in_numpy: ClassVar[bool] = True
+    trains_itself: ClassVar[bool] = True

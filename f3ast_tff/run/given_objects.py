@@ -25,6 +25,7 @@ from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.strategy import BaseStrategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.models import TrainingFunction
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields
@@ -190,7 +191,8 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
         return _facts_of_availability(value)
     if kind == "model":
         facts = {"engines": (), "labels_sequences": False, "in_numpy": False, "convex": False}
-        return {name: getattr(value, name, missing) for name, missing in facts.items()}
+        found = {name: getattr(value, name, missing) for name, missing in facts.items()}
+        return {**found, "trains_itself": isinstance(value, TrainingFunction)}
     if kind == "task":
         return {"published": {"num_clients": value.train.num_clients}}
     return {}

@@ -209,8 +209,11 @@ class Configuration:
     def method_settings(self) -> list[str]:
         """Settings in which compared runs of other methods may differ."""
         own = [name for name, kind in KINDS.items() if kind.method_specific]
+        trains_itself = self.configs["model"].trains_itself
+        own += ["model", "engine"] if trains_itself else []
         for kind, config in self.configs.items():
-            own += _method_specific(type(config), by_default=KINDS[kind].method_specific)
+            of_method = KINDS[kind].method_specific or (kind == "model" and trains_itself)
+            own += _method_specific(type(config), by_default=of_method)
         for group in GROUPS.values():
             own += _method_specific(group, by_default=False)
         return own
