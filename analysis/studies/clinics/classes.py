@@ -143,10 +143,11 @@ def tables_of(scores: pd.DataFrame, pairs: Sequence[tuple[str, ...]]) -> str:
 def _by_draw(scores: pd.DataFrame, name: str, jitter: float) -> dict[Pair, float]:
     """Accuracy on the class by draw of `algorithm/quorum`, or of `algorithm` that waits."""
     algorithm, _, quorum = name.partition("/")
+    quorums = scores["quorum"].map(lambda value: str(value).removesuffix(".0"))
     chosen = scores[
         (scores["algorithm"] == algorithm)
         & (scores["delivery"] == "quorum")
-        & (scores["quorum"].astype(str).str.removesuffix(".0") == quorum)
+        & (quorums == quorum)
         & (scores["device_jitter"] == jitter)
     ]
     return {Pair(d, d): float(v) for d, v in zip(chosen["draw"], chosen[CLASS])}
