@@ -361,15 +361,22 @@ class Builder:
         )
         return engine.build(parts)
 
-    def trained(self, weights: Sequence[np.ndarray]) -> TrainedModel:
-        """Returns the model with these weights, for use."""
-        from f3ast_tff.run.trained_model import TrainedModel
+    def trained(self, engine: Engine) -> TrainedModel:
+        """Returns the engine's scored model, for use."""
+        from f3ast_tff.run.trained_model import PrivateLeaves, TrainedModel
+
+        weights, ranges = engine.scored_weights(), self.kinds.ranges(PRIVATE)
+        private = None
+        if ranges:
+            names = self.data.train.names
+            private = PrivateLeaves.of_state(engine.state(), ranges, names)
 
         return TrainedModel(
             self._configs["model"],
             self.preprocessing,
             self._num_outputs,
             weights,
+            private=private,
             values=not self._has_classes,
             features=self.data.feature_names,
             labels=self.data.label_names,

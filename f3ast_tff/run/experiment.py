@@ -38,7 +38,7 @@ class Experiment:
         run: Settings of evaluations, checkpoints and files. The last round is always evaluated and
             always gets a checkpoint.
         num_clients: Number of clients N.
-        trained: Function from weights to the model for use.
+        trained: Function from the engine to its model for use.
         model: The network that the engine trains.
         delivery: Decides which updates arrive.
         payload: Bytes that a client receives and sends.
@@ -63,7 +63,7 @@ class Experiment:
     training: TrainingConfig
     run: RunConfig
     num_clients: int
-    trained: Callable[[Sequence[np.ndarray]], TrainedModel]
+    trained: Callable[[Engine], TrainedModel]
     model: Model | None = None
     delivery: Delivery = field(default_factory=Certain)
     payload: Payload = Payload()

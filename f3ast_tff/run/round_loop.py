@@ -248,7 +248,7 @@ class _Run:
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
         if self.callbacks:
-            trained = self.experiment.trained(self.experiment.engine.scored_weights())
+            trained = self.experiment.trained(self.experiment.engine)
             for callback in self.callbacks:
                 callback.on_evaluation(row, trained)
         return row

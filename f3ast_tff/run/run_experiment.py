@@ -129,7 +129,7 @@ def run_experiment(
             warn_of_a_guess(data.num_classes, result.summary["final"])
         if not with_model:
             return result
-        trained = builder.trained(experiment.engine.scored_weights())
+        trained = builder.trained(experiment.engine)
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 

@@ -88,7 +88,8 @@ class SavedRun:
         """The model with `weights`.
 
         Raises:
-            RunFolderError: If there is no checkpoint, or the model was given as an object.
+            RunFolderError: If there is no checkpoint, the model was given as an object, or clients
+                keep private leaves.
         """
         from f3ast_tff.run.trained_model import saved_model
 

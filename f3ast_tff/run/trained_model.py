@@ -3,21 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.client_names import client_name, client_names, listed
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import DATA_OBJECT
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
+from f3ast_tff.methods.parts.host_memory import flat, leaves_of
+from f3ast_tff.methods.parts.memory import Ranges
+from f3ast_tff.methods.parts.personal import OWN, with_part
 from f3ast_tff.models import Model
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.registry import registry_with
 
 _MAX_SHAPES = 4
 # Name of the task of a `FederatedData` object.
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateLeaves:
+    """The private leaves of all clients.
+
+    Attributes:
+        table: A row per client, `float32 [N, length]`.
+        ranges: Their coordinates in the model as one vector, as rising ranges (first, end).
+        names: Names of the clients, `[N]`; `None` for their numbers.
+    """
+
+    table: np.ndarray
+    ranges: Ranges
+    names: np.ndarray | None = None
+
+    @classmethod
+    def of_state(
+        cls, state: Mapping[str, np.ndarray], ranges: Ranges, names: np.ndarray | None
+    ) -> PrivateLeaves:
+        """Returns those of an engine's `state`, copied."""
+        return cls(np.array(state[f"client_{OWN}"], np.float32), ranges, names)
+
+    def weights_of(self, client: Any, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the weights of a client, by name or number.
+
+        Raises:
+            ParameterError: If there is no such client.
+        """
+        many = len(self.table)
+        names = [str(k) for k in range(many)] if self.names is None else client_names(self.names)
+        name = client_name(client)
+        if name not in names:
+            known = listed(names) if self.names is not None else f"0 to {many - 1}"
+            raise ParameterError("client", client, f"must be one of {known}")
+        own = with_part(flat(weights), self.ranges, self.table[names.index(name)], np)
+        return leaves_of(own, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +73,8 @@ class TrainedModel:
         features: Names of the columns of the features, in order; empty if they have none.
         labels: Names of the classes, in order; empty for classes 0 .. C - 1.
         values: Whether labels are values, not classes.
+        private: Leaves that stay with each client, if any; `weights` then has their first values,
+            and only a client's own model (`personal`) predicts.
 
     Examples:
         >>> import pandas as pd
@@ -51,6 +94,7 @@ class TrainedModel:
     features: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     values: bool = False
+    private: PrivateLeaves | None = None
 
     def __repr__(self) -> str:
         """The model, its shapes of weights and its classes, in a line."""
@@ -59,6 +103,21 @@ class TrainedModel:
         name = type(self.config).__name__
         what = "outputs" if self.values else "classes"
         return f"TrainedModel({name}, {what}={self.num_classes}, weights={shapes}{more})"
+
+    def personal(self, client: Any) -> TrainedModel:
+        """Returns the model of a client: the shared leaves, and its own private ones.
+
+        Args:
+            client: Its name, or its number if clients have no names.
+
+        Raises:
+            ParameterError: If the model has no private leaves, or there is no such client.
+        """
+        if self.private is None:
+            allowed = "must not be asked for: the model has no private leaves, all share one"
+            raise ParameterError("personal", client, allowed)
+        own = self.private.weights_of(client, self.weights)
+        return replace(self, weights=own, private=None)
 
     def probabilities(self, examples: Any) -> np.ndarray:
         """Returns the probabilities of the classes, `float32 [n, C]`, or `[n, length, C]`.
@@ -89,6 +148,9 @@ class TrainedModel:
         return self._applied(examples, softmax=False)
 
     def _applied(self, examples: Any, softmax: bool) -> np.ndarray:
+        if self.private is not None:
+            allowed = "is the shared part of clients' models: personal(client) is a client's own"
+            raise ParameterError("trained", type(self.config).__name__, allowed)
         stored = self._stored(examples)
         model = self._model(stored)
         size = max(1, model.examples_at_once)
@@ -184,9 +246,13 @@ def saved_model(
     """Returns the model of a run's folder, from the content of its `config.json`.
 
     Raises:
-        RunFolderError: If task or model were given as objects, or by a plug-in that is gone.
+        RunFolderError: If task or model were given as objects, or by a plug-in that is gone, or if
+            clients keep private leaves.
     """
     settings, task = config["settings"], config["components"]["task"]
+    if settings.get("private") is not None:
+        said = "its clients keep private leaves: simulate(..., folder=...) again returns their"
+        raise RunFolderError(f"{folder}: {said} models, trained.personal(client)")
     try:
         registry = registry_with([each["source"] for each in config["plugins"] if each["source"]])
         model = _config(registry, "model", settings)
@@ -199,7 +265,7 @@ def saved_model(
         )
     except (ComponentError, ParameterError) as error:
         raise RunFolderError(f"{folder}: its model cannot be built here: {error}") from error
-    names = {name: tuple(each) for name, each in config.get("columns", {}).items()}
+    names: dict[str, Any] = {n: tuple(each) for n, each in config.get("columns", {}).items()}
     outputs = config.get("scoring", {}).get("outputs")
     many, values = task["num_classes"] if outputs is None else outputs, outputs is not None
     return TrainedModel(model, preprocessing, many, weights, **names, values=values)

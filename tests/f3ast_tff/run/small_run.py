@@ -120,7 +120,7 @@ def run(
             write_masks=write_masks,
         ),
         N,
-        trained=lambda weights: TrainedModel(None, AsStored(), 2, weights),
+        trained=lambda engine: TrainedModel(None, AsStored(), 2, engine.scored_weights()),
         delivery=delivery or Certain(),
         payload=Payload(bytes_down=100, bytes_up=10),
         p=P,
