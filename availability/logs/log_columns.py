@@ -34,7 +34,7 @@ KNOWN = {
         *("event_stop_time", "event_end_time", "stop_time"),
     ),
     "duration": (
-        *("duration", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
+        *("duration", "dur", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
         *("duration_min", "duration_minutes", "duration_h", "duration_hours"),
     ),
     "session": ("session", "session_id", "session_identifier", "connection_id"),
