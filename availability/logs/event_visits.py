@@ -100,7 +100,21 @@ def visits_of_events(
             notes=tuple(notes),
             said=f"sessions that overlap {many} times, and are counted",
         )
+    if not table.form and len(times) > len(names) and online.all() == online.any():
+        return replace(found, lacks=_lacks(reading, is_on=bool(online[0])))
     return _said(found, changes)
+
+
+def _lacks(reading: Reading, *, is_on: bool) -> str:
+    """Says that all rows have one state, which is the state of nobody all the time."""
+    said = f"by column {reading.state!r} all rows are {'on' if is_on else 'off'}line"
+    if not is_on:
+        return f"{said}: since when is a device online? Give those rows too"
+    return (
+        f"{said}, and devices would be so from their first row on: name the column of ends, by "
+        "--columns=end=NAME or duration=NAME (of a run --table_columns), or say by "
+        "--max_visit=SECONDS how long a device is online after a row (of a run --table_max_visit)"
+    )
 
 
 def in_zone(read: Times, seconds: tuple[np.ndarray, ...], zone: str) -> Times:

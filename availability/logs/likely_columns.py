@@ -11,6 +11,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import is_named_duration
+from f3ast_tff.availability.logs.left_over import completed
 from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, Given, Reading, plain_name
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
@@ -30,7 +31,7 @@ from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
 
 # A table of more columns is no log; as many readings are tried.
-_MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 3
+_MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 6
 # Readings are as likely if the shares of their rows that contradict others differ less.
 _AS_LIKELY = 0.02
 # Parts of the names that devices and their columns have.
@@ -54,6 +55,7 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     if all(map(is_number, frame.columns)):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
     likely, failed = _likeliest(table, found, options)
+    likely = completed(table, given, options, likely)
     of_spans = likely[0].reading.of_spans if likely else bool(found.start or found.end)
     parts = ("device", "start", "end") if of_spans else ("device", "time", "state")
     lacks = [part for part in parts if getattr(found, part) is None]

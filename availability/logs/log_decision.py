@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
-from f3ast_tff.availability.logs.left_over import refuse_left_over
+from f3ast_tff.availability.logs.left_over import completed, refuse_left_over
 from f3ast_tff.availability.logs.likely_columns import has_other_devices, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
 from f3ast_tff.availability.logs.log_reading import (
@@ -62,6 +62,8 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
         )
     if not table.form:
         refuse_left_over(table, given, options, found)
+    if found.visits.lacks:
+        raise DataError(f"{table.name}: {found.visits.lacks}")
     return found
 
 
@@ -144,7 +146,8 @@ def _refuse_unknown_words(
     found = [each for each in found if 0 < each.shares.mean() < 1]
     if reading.end is not None and "state" not in given.columns:
         more = {"ignore": column}
-        found = distinct([*found, tried(table, replace(reading, state=None), options, more)])
+        found = distinct([*found, tried(table, with_parts(reading, more), options, more)])
+    found = completed(table, given, options, found)
     if len(found) == 1:
         way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
         raise DataError(f"{said}{way}{found[0].outcome}")
