@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from collections.abc import Mapping
@@ -83,6 +84,41 @@ def masks_of_frame(
         )
     packed = PackedMasks(np.packbits(states, axis=1), (states.shape[0], states.shape[1]))
     return packed, tuple(clients), clock
+
+
+def refuse_words_of_masks(table: LogTable, given: Given, unit: str = "") -> None:
+    """Raises `DataError` on masks with words of unknown meaning, the same in most columns.
+
+    Args:
+        table: A table that could not be read as masks.
+        given: See `masks_of_frame`.
+        unit: See `masks_of_frame`.
+    """
+    place = _clock_column(table.frame, given)
+    columns = [c for k, c in enumerate(table.frame.columns) if k != place]
+    if len(columns) < 2 or len({*columns}) < len(columns):
+        return
+    try:
+        found = [table.coded(column) for column in columns]
+    except DataError:
+        return
+    words = [{w for w in each.words if w not in GAPS} for each in found]
+    every = max(words, key=len)
+    unknown = sorted(every - given.words.keys())
+    if len(every) != 2 or not unknown or not all(each and each <= every for each in words):
+        return
+    ways = [{"on": on, "off": off} for on, off in itertools.permutations(sorted(every))]
+    if any(char in word for word in every for char in ",=/"):
+        return
+    shown = []
+    for way in ways:
+        masks = masks_of_frame(table, given.and_also(way), unit)[0]
+        outcome = f"{masks.shape[1]} clients, {masks.mean().mean():.1%} online"
+        shown.append(f"{given.flag(way)} ({outcome})")
+    raise DataError(
+        f"{table.name}: a table with a column per client has {listed(unknown)}: say what they "
+        f"mean, by {' or '.join(sorted(shown))} (of a run --table_columns)"
+    )
 
 
 def in_longer_rounds(
