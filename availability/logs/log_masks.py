@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
+from f3ast_tff.availability.logs.local_times import ask_for_zone, in_utc, zones_of
 from f3ast_tff.availability.logs.log_columns import KNOWN, Given
 from f3ast_tff.availability.logs.log_states import STATES, known_states
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable, coded, row_of
@@ -64,7 +65,7 @@ def masks_of_frame(
     clock = _clock_of_index(frame, name, unit)
     column = _clock_column(frame, given)
     if column is not None:
-        clock = clock_of(frame.iloc[:, column], name, unit)
+        clock = clock_of(_in_zone(frame.iloc[:, column], table, given.zone), name, unit)
         frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k != column]]
     clients = client_names([str(each) for each in frame.columns])
     if len(set(clients)) < len(clients):
@@ -191,6 +192,30 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
             allowed += f"; {len(wrong)} of {len(steps)} rows are not" if len(wrong) > 1 else ""
         raise DataError(f"{name}: column {column.name!r}, {row}: {allowed}")
     return clock
+
+
+def _in_zone(column: Any, table: LogTable, zone: str) -> Any:
+    """Local dates in UTC; asks for their zone if some come again, as no rows of masks do."""
+    import pandas as pd
+
+    if not looks_like_dates(column):
+        return column
+    read = read_times([column], table.name)
+    seconds, place = read.seconds[0], np.zeros(len(column), np.int64)
+    if not read.local:
+        return column
+    if zone:
+        found, _ = in_utc(seconds, zone, place, table, column.name, once_each=True)
+        utc = pd.to_datetime(pd.Series(found, column.index), unit="s", utc=True)
+        return utc.rename(column.name)
+    back = np.flatnonzero(np.diff(seconds) <= 0) + 1
+    usual = np.median(np.diff(seconds)) if len(seconds) > 1 else 0
+    if len(back) == 1 and usual > 0 and zones_of(seconds[back]):
+        row = int(back[0])
+        raise DataError(
+            f"{table.entry(column.name, row)}: comes again: {ask_for_zone(seconds[back])}"
+        )
+    return column
 
 
 def _clock_column(frame: Any, given: Given) -> int | None:
