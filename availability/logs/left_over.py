@@ -25,7 +25,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import known_states
+from f3ast_tff.availability.logs.log_states import known_states, states_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
@@ -35,6 +35,8 @@ from f3ast_tff.core.errors import DataError
 _SAME_MOMENT = 0.05
 # Rows per session: a begin and an end.
 _SESSION = 1.5, 2.5
+# Most kinds of rows, such as what they measure; fewest times at which a device has two states.
+_MOST_KINDS, _FEWEST_TWICE = 20, 3
 # Share of the rows of which a column is, with the begin, the end.
 _AGREES = 0.95
 _MOST_COLUMNS = 200
@@ -148,7 +150,10 @@ def _parts(
         yield "has few values, as a state has", ways
     if began is None or not reading.of_events:
         return
-    if _is_session(table, column, place):
+    if _tells_apart(table, column, reading, place, began):
+        said = "tells apart rows of a device at one time (of what they measure, keep one)"
+        yield said, [{"session": column}]
+    elif _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
     elif traits.is_of_times(table, column):
         yield from _ends(table, column, reading, place, began)
@@ -198,6 +203,21 @@ def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: 
     near = [np.abs(whole - lengths * unit) <= unit for unit in (1e-3, 1.0, 60.0, 3600.0)]
     known = np.isfinite(whole) & np.isfinite(lengths)
     return any(bool(each[known].mean() >= _AGREES) for each in near) if known.any() else True
+
+
+def _tells_apart(
+    table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
+) -> bool:
+    """Whether the few values of a column tell apart all rows of one device and time."""
+    if reading.session is not None or len(traits.values_of(table, column)) > _MOST_KINDS:
+        return False
+    rows = np.stack([place, began])
+    _, at, count = np.unique(rows, axis=1, return_inverse=True, return_counts=True)
+    states = np.bincount(at.ravel(), states_of(table, reading.state, reading.words))
+    if ((states > 0) & (states < count)).sum() < _FEWEST_TWICE:
+        return False
+    kinds = np.vstack([rows, table.coded(column).codes])
+    return np.unique(kinds, axis=1).shape[1] == len(place)
 
 
 def _is_session(table: LogTable, column: Any, place: np.ndarray) -> bool:

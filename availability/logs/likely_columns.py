@@ -25,7 +25,7 @@ from f3ast_tff.availability.logs.log_reading import (
 from f3ast_tff.availability.logs.log_states import STATES, unknown_words
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
-from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
@@ -63,12 +63,13 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
         lacks = [part for part in lacks if part not in ("start", "end")] + ["end"]
     said = " or ".join("online" if part == "state" else part for part in lacks)
     has = f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}: say "
+    outages = perhaps_outages(table, [each.reading for each in likely], given.words)
     if len(likely) == 1:
         flag = given.flag(likely[0].more)
-        raise DataError(f"{has}which they are by {flag} {OF_RUN}: {likely[0].outcome}")
+        raise DataError(f"{has}which they are by {flag} {OF_RUN}: {likely[0].outcome}{outages}")
     if likely:
         shown = " or ".join(sorted(said_of(given, each) for each in likely))
-        raise DataError(f"{has}which they are, by {shown} {OF_RUN}")
+        raise DataError(f"{has}which they are, by {shown} {OF_RUN}{outages}")
     if failed is not None:
         more, reason = failed
         raise DataError(f"{has}which they are by {given.flag(more)} {OF_RUN}; but {reason}")
@@ -203,7 +204,8 @@ def _spans(
         if not states:
             yield _ordered(device, when)
     elif unknown_words(table.coded(reading.state), reading.words):
-        yield _ordered(device, when, {"ignore": reading.state})
+        if not says_off(table, reading.state, reading.words):
+            yield _ordered(device, when, {"ignore": reading.state})
         yield from (_ordered(device, when, way) for way in worded(table, reading))
     else:
         yield _ordered(device, when)

@@ -24,7 +24,7 @@ from f3ast_tff.availability.logs.log_reading import (
 from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states_of, unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
-from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 
@@ -144,16 +144,18 @@ def _refuse_unknown_words(
         ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
     found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
     found = [each for each in found if 0 < each.shares.mean() < 1]
-    if reading.end is not None and "state" not in given.columns:
+    is_plain = "state" not in given.columns and not says_off(table, column, reading.words)
+    if reading.end is not None and is_plain:
         more = {"ignore": column}
         found = distinct([*found, tried(table, with_parts(reading, more), options, more)])
     found = completed(table, given, options, found)
+    outages = perhaps_outages(table, [each.reading for each in found], given.words)
     if len(found) == 1:
         way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
-        raise DataError(f"{said}{way}{found[0].outcome}")
+        raise DataError(f"{said}{way}{found[0].outcome}{outages}")
     if found:
         shown = " or ".join(sorted(said_of(given, each) for each in found))
-        raise DataError(f"{said}: say what they mean, by {shown} {OF_RUN}")
+        raise DataError(f"{said}: say what they mean, by {shown} {OF_RUN}{outages}")
     unknown = unknown_words(table.coded(column), reading.words)
     if unknown:
         words = listed([word for word in unknown if word.lower() not in NO_ANSWER] or unknown)
