@@ -92,7 +92,7 @@ def completed(
             done.append(each)
         else:
             todo += [replace(way, more=joined(each.more, way.more)) for way in left[2]]
-    return list(likely) if todo else done
+    return list(likely) if todo else distinct(done)
 
 
 def _left_over(

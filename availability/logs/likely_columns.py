@@ -22,7 +22,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import STATES, unknown_words
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_words
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
@@ -201,7 +201,7 @@ def _spans(
     if reading.state is None:
         states = [c for c in left if traits.is_of_states(table, c, reading.words)]
         yield from (_ordered(device, when, {"state": c}) for c in states)
-        if not states:
+        if all(traits.words_in(table, c) <= ANY_ANSWER for c in states):
             yield _ordered(device, when)
     elif unknown_words(table.coded(reading.state), reading.words):
         if not says_off(table, reading.state, reading.words):

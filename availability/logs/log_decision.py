@@ -98,7 +98,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
     if reading.state is not None:
         codes = traits.is_of_codes(table, reading.state)
         known = traits.words_in(table, reading.state) <= reading.words.keys()
-        if known or codes:
+        if known or codes or says_off(table, reading.state, reading.words):
             return reading
         reading = replace(reading, state=None)
     columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
