@@ -44,10 +44,10 @@ def json_table(content: bytes, name: str, *, lines: bool) -> tuple[Any, str] | N
     try:
         text = content.decode("utf-8-sig")
         if lines or _is_of_lines(text):
-            rows = _rows_of_lines(text)
-            if (series := _series(rows, name)) is not None:
+            of_lines = _rows_of_lines(text)
+            if (series := _series(of_lines, name)) is not None:
                 return _frame(_samples(series, name), name), PROMETHEUS
-            return _frame(rows, name, line=not text.lstrip().startswith("[")), ""
+            return _frame(of_lines, name, line=not text.lstrip().startswith("[")), ""
         found = _loads(text)
     except RecursionError as error:
         raise DataError(f"{name}: not a table: it is nested too deeply") from error

@@ -84,7 +84,8 @@ def completed(
     """
     if table.form:
         return list(likely)
-    done, todo = [], list(likely)
+    done: list[Tried] = []
+    todo = list(likely)
     while todo and len(done) + len(todo) <= _MOST_WAYS:
         each = todo.pop(0)
         left = _left_over(table, given.and_also(each.more), options, each)
