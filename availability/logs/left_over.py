@@ -41,7 +41,7 @@ _MOST_KINDS, _FEWEST_TWICE = 20, 3
 _AGREES = 0.95
 _MOST_COLUMNS = 200
 # Ways to read a log that a message may offer.
-_MOST_WAYS = 6
+_MOST_WAYS = 8
 _SHOWN = 40
 
 
