@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, read_text
+from f3ast_tff.availability.logs.json_tables import frame_of_objects
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet
@@ -51,10 +51,10 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _of_csv(content: bytes) -> pd.DataFrame:
     """The cells as texts."""
-    content, skipped = content.removeprefix(codecs.BOM_UTF8), 0
-    while content.startswith((b"#", b"\n", b"\r\n")):
-        _, _, content = content.partition(b"\n")
-        skipped += 1
+    content = content.removeprefix(codecs.BOM_UTF8)
+    notes = (b"#", b"\n", b"\r\n")
+    place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
+    content = content[place:]
     head = content.partition(b"\n")[0].decode(errors="replace")
     separator = max(",;\t", key=head.count)
     # Blank lines stay, so that rows are counted as lines.
@@ -87,18 +87,18 @@ def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str
 def _of_json(text: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
     if text.lstrip().startswith("["):
-        rows = json.loads(text, parse_constant=str)
+        rows = json_in(text, parse_constant=str)
     else:
         rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(_ROWS)
-    table = pd.json_normalize(rows).astype(object)
+    table = frame_of_objects(rows)
     return _numbered(table.where(table.notna(), ""), 1)
 
 
 def _object(number: int, line: str) -> Any:
     try:
-        return json.loads(line, parse_constant=str)
+        return json_in(line, parse_constant=str)
     except ValueError as error:
         raise ValueError(f"line {number}: {error}; {_ROWS}") from error
 
