@@ -142,7 +142,9 @@ class AvailabilityStrategy(FlowerStrategy):
         self._num_clients = checked["num_clients"]
         self._constraint = constraint_from("clients_per_round", clients_per_round)
         self._availability = None if availability is None else process_from(availability)
-        self._state_file = Path(checked["state_file"]) if checked["state_file"] else None
+        # Absolute: a client or a scoring function in this process may change the folder.
+        file = checked["state_file"]
+        self._state_file = Path(os.path.abspath(file)) if file else None
         self._server_lr = checked["server_lr"]
         self._evaluate_every = checked["evaluate_every"]
         self._wait_seconds = checked["wait_seconds"]
