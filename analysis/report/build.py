@@ -21,7 +21,7 @@ from f3ast_tff.analysis.report.document import (
     Section,
     Text,
 )
-from f3ast_tff.analysis.report.opening import date_of, title_of, who_waits
+from f3ast_tff.analysis.report.opening import clients_left_out, date_of, title_of, who_waits
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.report.readings import switched, varied
@@ -208,11 +208,13 @@ def summary(
         blocks.append(Text(f"{text}least ln C; the last column of Runs counts them."))
     if one_availability(collected.groups):
         blocks.append(Text(f"R{ONE_AVAILABILITY[1:]}: neither by ± nor by intervals."))
+    lost_clients = clients_left_out(collected.groups)
     for title, lines in (
         ("Unfinished, left out", collected.unfinished),
         ("Damaged, left out", collected.damaged),
         ("Selections that cannot be read", damaged),
         ("There twice, left out", _shortened(collected.repeated)),
+        ("Clients whose updates are left out most of the time", _shortened(lost_clients)),
     ):
         if lines:
             blocks.append(Listing(title, tuple(lines)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from f3ast_tff.analysis.compare.scored import varying
 from f3ast_tff.analysis.line_styles import labelled, looks_of
@@ -11,10 +12,13 @@ from f3ast_tff.analysis.presence import WAITS, by_presence, presence_figure
 from f3ast_tff.analysis.report.document import Picture
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, in_order
+from f3ast_tff.records.left_out import held
 from f3ast_tff.records.outputs import masks_there
 
 # Largest numbers of names in a title, and of methods in the picture.
 _NAMES, _METHODS = 4, 4
+# Largest number of clients named that a method leaves out.
+_CLIENTS = 4
 
 
 def title_of(groups: Sequence[RunGroup], of_papers: bool) -> str:
@@ -49,6 +53,32 @@ def date_of(groups: Sequence[RunGroup]) -> str:
         return ""
     day = datetime.fromtimestamp(max(times), tz=UTC)
     return f"{day.day} {day:%B %Y}"
+
+
+def clients_left_out(groups: Sequence[RunGroup]) -> list[str]:
+    """Returns a line per method about clients that it leaves out most of the time."""
+    told = told_apart(groups)
+    lines = []
+    for group in groups:
+        found = [(run.summary or {}).get("left_out", []) for run in group.runs.values()]
+        if text := _usually(found):
+            lines.append(f"{labelled(group, told[group])}: {text}.")
+    return list(dict.fromkeys(lines))
+
+
+def _usually(runs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Clients left out in most of the runs, with what they hold in the first that says it."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for client in (client for run in runs for client in run):
+        by_name.setdefault(client["client"], []).append(client)
+    usual = {name: found for name, found in by_name.items() if 2 * len(found) > len(runs)}
+    of = "" if len(runs) == 1 else f" of {len(runs)} runs; "
+    said = [
+        f"{name} ({len(found) if of else ''}{of}{', '.join(held(found[0]))})"
+        for name, found in [*usual.items()][:_CLIENTS]
+    ]
+    rest = len(usual) - len(said)
+    return ", ".join([*said, *([f"{rest} more"] if rest else [])])
 
 
 def who_waits(groups: Sequence[RunGroup]) -> list[Picture]:

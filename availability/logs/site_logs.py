@@ -87,8 +87,8 @@ def read_site_log(path: Path) -> SiteLog:
             found, read_as = _of_nvflare(text), "NVFlare's log of a job"
         elif _FLOWER.search(text):
             raise ValueError(
-                "Flower's log names no site: write a table site,round,start,end,ok, as a strategy "
-                "can in aggregate_fit"
+                "Flower's log names no site; a link to its nodes can write the table: "
+                "f3ast-tff example flower_site_log.py"
             )
         else:
             found, read_as = _of_table(text), "a table of sites"

@@ -86,11 +86,7 @@ def _rounds_of(rows: np.ndarray, num_clients: int) -> np.ndarray:
         return np.zeros(num_clients, int)
     cells = np.arange(number)[:, None] * (num_clients + 1) + rows + 1
     distinct = np.unique(cells) % (num_clients + 1)
-    return (
-        np.bincount(distinct, minlength=num_clients + 1)[1:]
-        if width
-        else np.zeros(num_clients, int)
-    )
+    return np.bincount(distinct, minlength=num_clients + 1)[1:]
 
 
 def _shares_of_classes(data: FederatedData) -> np.ndarray:
@@ -111,10 +107,14 @@ def said(clients: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _of_client(client: Mapping[str, Any]) -> str:
-    classes = sorted(client.get("classes", {}).items(), key=lambda each: -each[1])[:_CLASSES]
-    held = [f"{client['examples']:.0%} of the data"]
-    held += [f"{share:.0%} of class {name}" for name, share in classes if share >= 0.005]
     rounds = f"{client['delivered']} of {client['asked']} rounds"
     if not client["asked"]:
         rounds = "never asked"
-    return f"{client['client']} ({rounds}; {', '.join(held)})"
+    return f"{client['client']} ({rounds}; {', '.join(held(client))})"
+
+
+def held(client: Mapping[str, Any]) -> list[str]:
+    """Returns the shares of the data and of classes that a client holds, in words."""
+    classes = sorted(client.get("classes", {}).items(), key=lambda each: -each[1])[:_CLASSES]
+    of_classes = [f"{share:.0%} of class {name}" for name, share in classes if share >= 0.005]
+    return [f"{client['examples']:.0%} of the data", *of_classes]

@@ -1,14 +1,19 @@
 """Scores of the last models by class and site, with hours, from the runs; and their table.
 
-python -m f3ast_tff.analysis.studies.clinics.classes --runs runs/clinics
+python -m f3ast_tff.analysis.studies.clinics.classes --runs runs/clinics --goal=0.89
     --out analysis/studies/clinics/classes.csv
 python -m f3ast_tff.analysis.studies.clinics.classes --scores analysis/studies/clinics/classes.csv
+    --minus=fedavg/5:fedavg/8,f3ast/5:fedavg/5
+
+`hours_to_goal` are the hours until the mean over images first has the score `--goal`, empty for a
+run that never has it. The table gives the number of runs that have it, and the median over all
+runs, one that never has it being the slowest.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +27,7 @@ from f3ast_tff.analysis.compare.pairs import Paired
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.datasets.cifar10 import CIFAR10
 from f3ast_tff.datasets.mnist import MNIST
 from f3ast_tff.files.messages import show
 from f3ast_tff.run.saved_run import load_run
@@ -29,6 +35,7 @@ from f3ast_tff.settings import parameter
 
 CLASS = "class_5"
 _KEY = ["algorithm", "delivery", "quorum", "device_jitter"]
+_TASKS = {"mnist": MNIST, "cifar10": CIFAR10}
 _SCORES = ["sample", "class_3", "class_5", "class_8", "worst_site", "arriving_minus_all"]
 
 
@@ -38,23 +45,28 @@ class Flags:
 
     runs: str = parameter("", "folder of the campaign's runs, to write --out from")
     out: str = parameter("", "CSV to write")
+    goal: float = parameter(0.89, "accuracy over images that hours are counted to", above=0)
     scores: str = parameter("", "CSV of an earlier call, to print its tables")
+    minus: str = parameter(
+        "", "differences of class accuracies, as algorithm/quorum:algorithm/quorum, by commas"
+    )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the CSV or prints the tables."""
     if flags.scores:
-        show(tables_of(pd.read_csv(flags.scores, keep_default_na=False)))
+        pairs = [tuple(pair.split(":")) for pair in flags.minus.split(",") if pair]
+        show(tables_of(pd.read_csv(flags.scores, keep_default_na=False), pairs))
         return
     folders = sorted(path.parent for path in Path(flags.runs).glob("**/summary.json"))
-    rows = pd.DataFrame([scores_of(folder) for folder in folders])
+    rows = pd.DataFrame([scores_of(folder, flags.goal) for folder in folders])
     rows.sort_values([*_KEY, "draw"]).to_csv(flags.out, index=False)
 
 
 @lru_cache(maxsize=16)
-def _data(draw: int, data_dir: str, label_counts: str, scale: float) -> FederatedData:
-    task = MNIST(
+def _data(name: str, draw: int, data_dir: str, label_counts: str, scale: float) -> FederatedData:
+    task = _TASKS[name](
         num_clients=8,
         data_seed=draw,
         data_dir=data_dir,
@@ -65,12 +77,12 @@ def _data(draw: int, data_dir: str, label_counts: str, scale: float) -> Federate
     return task.drawn(task.build(), pooled=False)
 
 
-def scores_of(folder: Path) -> Mapping[str, Any]:
-    """Returns the row of a run."""
+def scores_of(folder: Path, goal: float) -> Mapping[str, Any]:
+    """Returns the row of a run, with hours until an accuracy over images."""
     run = load_run(folder)
     settings = run.settings
     draw, scale = settings["data_seed"], settings["scale"]
-    data = _data(draw, settings["data_dir"], settings["label_counts"], scale)
+    data = _data(settings["task"], draw, settings["data_dir"], settings["label_counts"], scale)
     assert run.trained is not None
     right = np.asarray(run.trained.predict(data.test.features)) == data.test.labels
     sites = np.repeat(np.arange(data.test.num_clients), data.test.sizes)
@@ -81,6 +93,8 @@ def scores_of(folder: Path) -> Mapping[str, Any]:
     usual = np.isin(sites, np.flatnonzero(came >= 0.5))
     hours = float(chosen["round_seconds"].sum()) / 3600
     successes = int((chosen["num_delivered"] > 0).sum())
+    metrics = run.metrics
+    there = metrics["simulated_seconds"][metrics["test_sample_accuracy"] >= goal]
     quorum = settings.get("quorum") if settings["delivery"] == "quorum" else None
     found = {
         "algorithm": settings["algorithm"],
@@ -95,40 +109,45 @@ def scores_of(folder: Path) -> Mapping[str, Any]:
         "largest_arrives": came[0],
         "successes": successes,
         "hours_per_success": hours / max(successes, 1),
+        "hours_to_goal": there.iloc[0] / 3600 if len(there) else np.nan,
     }
     return {n: round(float(v), 6) if isinstance(v, float) else v for n, v in found.items()}
 
 
-def tables_of(scores: pd.DataFrame) -> str:
-    """Returns means over draws, and what the plan asked of class accuracies, as Markdown."""
+def tables_of(scores: pd.DataFrame, pairs: Sequence[tuple[str, ...]]) -> str:
+    """Returns means over draws, and differences of class accuracies, as Markdown."""
     rows = []
     columns = [*_SCORES, "largest_arrives", "successes", "hours_per_success"]
     for key, group in scores.groupby(_KEY, sort=False):
         means = [f"{pd.to_numeric(group[column]).mean():.3f}" for column in columns]
-        rows.append([*map(str, key), str(len(group)), *means])
-    text = [markdown_table([*_KEY, "draws", *columns], rows), ""]
+        hours = pd.to_numeric(group["hours_to_goal"]).fillna(np.inf)
+        median = float(np.median(hours))
+        found = [str(np.isfinite(hours).sum()), f"{median:.2f}" if median < np.inf else "never"]
+        rows.append([*map(str, key), str(len(group)), *means, *found])
+    head = [*_KEY, "draws", *columns, "have_goal", "hours_to_goal"]
+    text = [markdown_table(head, rows), ""]
     for jitter in sorted({*scores["device_jitter"]}, reverse=True):
-        for a, b in (
-            (("fedavg", 5), ("fedavg", 8)),
-            (("f3ast", 5), ("fedavg", 5)),
-            (("f3ast", 5), ("fedavg", 8)),
-        ):
-            one, other = (_by_draw(scores, *each, jitter) for each in (a, b))
-            found = Paired(one, other, higher_is_better=True).found
-            if found is not None:
+        for a, b in pairs:
+            one, other = (_by_draw(scores, each, jitter) for each in (a, b))
+            found_pair = Paired(one, other, higher_is_better=True).found
+            if found_pair is not None:
                 ours, theirs = (float(np.mean(list(each.values()))) for each in (one, other))
-                ends = f"[{found.low:+.3f}, {found.high:+.3f}]"
+                ends = f"[{found_pair.low:+.3f}, {found_pair.high:+.3f}]"
                 text.append(
-                    f"- sigma {jitter}, {CLASS}: {a[0]} {a[1]} {ours:.3f}, {b[0]} {b[1]} "
-                    f"{theirs:.3f}, difference {found.mean:+.3f} {ends}, {found.num_draws} draws"
+                    f"- sigma {jitter}, {CLASS}: {a} {ours:.3f}, {b} {theirs:.3f}, "
+                    f"difference {found_pair.mean:+.3f} {ends}, {found_pair.num_draws} draws"
                 )
     return "\n".join(text)
 
 
-def _by_draw(scores: pd.DataFrame, algorithm: str, quorum: int, jitter: float) -> dict[Pair, float]:
+def _by_draw(scores: pd.DataFrame, name: str, jitter: float) -> dict[Pair, float]:
+    """Accuracy on the class by draw of `algorithm/quorum`, or of `algorithm` that waits."""
+    algorithm, _, quorum = name.partition("/")
+    quorums = scores["quorum"].map(lambda value: str(value).removesuffix(".0"))
     chosen = scores[
         (scores["algorithm"] == algorithm)
-        & (scores["quorum"].astype(str).isin((str(quorum), f"{quorum}.0")))
+        & (scores["delivery"] == "quorum")
+        & (quorums == quorum)
         & (scores["device_jitter"] == jitter)
     ]
     return {Pair(d, d): float(v) for d, v in zip(chosen["draw"], chosen[CLASS])}

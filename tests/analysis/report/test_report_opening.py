@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from f3ast_tff.analysis.line_styles import looks_of, on_dark
 from f3ast_tff.analysis.report.build import build
-from f3ast_tff.analysis.report.opening import date_of, title_of, who_waits
+from f3ast_tff.analysis.report.opening import clients_left_out, date_of, title_of, who_waits
 from f3ast_tff.analysis.report.render import to_latex, to_markdown
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import collect
@@ -68,3 +70,24 @@ def test_one_colour_per_method(make_run: MakeRun, tmp_path: Path) -> None:
     looks = {look.label: look.color for look in looks_of(groups, told_apart(groups)).values()}
     assert looks["FedAvg, without replacement"] == "#0072B2"
     assert looks["FedAvg, with replacement"] not in ("#0072B2", "#D55E00")
+
+
+def left_out(folder: Path, *clients: dict[str, Any]) -> None:
+    """Adds clients left out to the summary of a run."""
+    summary = folder / "summary.json"
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "left_out": clients}))
+
+
+def test_clients_left_out_are_named_by_method(make_run: MakeRun, tmp_path: Path) -> None:
+    """North is left out in both draws, south in one of two, which is not most of them."""
+    north = {"client": "north", "asked": 9, "delivered": 1, "examples": 0.52}
+    south = {"client": "south", "asked": 9, "delivered": 4, "examples": 0.2, "classes": {"ill": 1}}
+    left_out(make_run("a0", algorithm="f3ast", seed=0), north, south)
+    left_out(make_run("a1", algorithm="f3ast", seed=1), north)
+    left_out(make_run("b", algorithm="uniform"), south)
+    make_run("c", algorithm="mifa")
+    assert clients_left_out(collect(tmp_path / "runs").groups) == [
+        "F3AST: north (2 of 2 runs; 52% of the data).",
+        "Uniform: south (20% of the data, 100% of class ill).",
+    ]
+    assert "north (2 of 2 runs" in to_markdown(build(collect(tmp_path / "runs"), "final"))

@@ -65,7 +65,7 @@ def test_other_logs_are_none_of_sites(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (FLOWER, "Flower's log names no site: write a table"),
+        (FLOWER, "Flower's log names no site; a link to its nodes"),
         ("site,round,start,end\n", "no site was asked"),
         ("site,round,start,end\nA,x,0,1\n", "line 2: must have a site, and a round"),
         ("site,round,start,end\nA,1,0,1\nA,1,0,1\n", "line 3: site A is in round 1 twice"),
