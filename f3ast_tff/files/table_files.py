@@ -20,8 +20,8 @@ MAX_PARQUET_BYTES = 2**31
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
 
 
-# What begins a formula in a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What begins a formula in a spreadsheet; the quote too, so that no two names become one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def as_cell(text: str) -> str:
@@ -29,8 +29,8 @@ def as_cell(text: str) -> str:
 
     Examples:
         >>> from f3ast_tff.files.table_files import as_cell
-        >>> [as_cell(text) for text in ("=1+1", "-5", "phone")]
-        ["'=1+1", '-5', 'phone']
+        >>> [as_cell(text) for text in ("=1+1", "'=1+1", "-5", "phone")]
+        ["'=1+1", "''=1+1", '-5', 'phone']
     """
     return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
