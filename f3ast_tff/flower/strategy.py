@@ -303,15 +303,39 @@ class AvailabilityStrategy(FlowerStrategy):
         mean = self._aggregation == "mean"
         if not len(cohort) or mean and cohort.weights.sum() == 0:
             return None
-        try:
+        ids = cohort.ids.tolist()
+
+        def along(places: Sequence[int]) -> Model:
             return moved(
                 model,
-                [updates[k] for k in cohort.ids.tolist()],
-                cohort.weights,
+                [updates[ids[n]] for n in places],
+                cohort.weights[list(places)],
                 mean=mean,
                 rate=self._server_lr,
                 buffers=self._buffers,
             )
+
+        def fails(place: int) -> bool:
+            try:
+                along([place])
+            except StepError:
+                return True
+            return False
+
+        places = range(len(ids))
+        try:
+            return along(places)
+        except StepError as error:
+            # Numbers in range, times a weight, may leave it: the fault of their client alone.
+            far = [n for n in places if (not mean or cohort.weights[n] > 0) and fails(n)]
+            rest = [n for n in places if n not in far]
+            if not far or not rest or mean and cohort.weights[rest].sum() == 0:
+                _LOG.warning("the step of this round is not taken: %s", error)
+                return None
+        names = [ids[n] for n in far]
+        _LOG.warning("the step leaves out clients %s, whose weighted update is not finite", names)
+        try:
+            return along(rest)
         except StepError as error:
             _LOG.warning("the step of this round is not taken: %s", error)
             return None
