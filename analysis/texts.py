@@ -211,7 +211,9 @@ def csv_text(table: pd.DataFrame) -> str:
     has one. Numbers stay the same.
     """
     texts = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "O"]
-    plain = table.assign(**{name: table[name].map(_no_formula) for name in texts})
+    # No `map`, which makes 5.0 of a 5 beside None.
+    cells = {name: [_no_formula(cell) for cell in table[name]] for name in texts}
+    plain = table.assign(**{n: pd.Series(each, table.index, object) for n, each in cells.items()})
     plain.columns = plain.columns.map(_no_formula)
     return plain.to_csv(index=False, lineterminator="\n")
 

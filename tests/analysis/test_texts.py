@@ -74,6 +74,8 @@ def test_no_cell_is_a_formula_and_all_are_read_back() -> None:
     assert back["=HYPERLINK(1)"].tolist() == texts
     plain = pd.DataFrame({"method": ["F3AST", None], "score": [0.5, -1.0]})
     assert csv_text(plain) == plain.to_csv(index=False, lineterminator="\n")
+    # A 5 beside None of a column of objects stays 5.
+    assert csv_text(pd.DataFrame({"quorum": [5, None]}, dtype=object)) == 'quorum\n5\n""\n'
 
 
 def test_long_lines_of_text_and_commands_are_broken_and_tables_are_not() -> None:
