@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".xlsx", ".xls", ".ods")
+# Digits of the largest float.
+_FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
@@ -87,7 +90,7 @@ def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str
 def _of_json(text: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
     if text.lstrip().startswith("["):
-        rows = json_in(text, parse_constant=str)
+        rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:
         rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
@@ -98,9 +101,15 @@ def _of_json(text: str) -> pd.DataFrame:
 
 def _object(number: int, line: str) -> Any:
     try:
-        return json_in(line, parse_constant=str)
+        return json_in(line, parse_constant=str, parse_int=_integer)
     except ValueError as error:
         raise ValueError(f"line {number}: {error}; {_ROWS}") from error
+
+
+def _integer(digits: str) -> int | str:
+    """An integer; as a text if no float, and so no pandas, holds it."""
+    value = int(digits)
+    return value if len(digits) <= _FLOAT_DIGITS else digits
 
 
 def _numbered(table: pd.DataFrame, first: int) -> pd.DataFrame:

@@ -94,18 +94,18 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
     return json_in(read_text(path, most))
 
 
-def json_in(text: str, parse_constant: Callable[[str], Any] | None = None) -> Any:
+def json_in(text: str, **hooks: Callable[[str], Any]) -> Any:
     """Returns the value in a JSON text.
 
     Args:
         text: The text.
-        parse_constant: Function of `NaN`, `Infinity` and `-Infinity`, as of `json.loads`.
+        **hooks: `parse_constant` and `parse_int` of `json.loads`.
 
     Raises:
         ValueError: If it is not JSON, is nested too deeply, or names a member of an object twice.
     """
     try:
-        return json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique_members)
+        return json.loads(text, object_pairs_hook=_unique_members, **hooks)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except MemoryError:

@@ -87,6 +87,10 @@ def test_an_integer_that_no_float_holds_is_as_infinite_as_its_text(tmp_path: Pat
     text = f'{{"method": "a", "acc": 1{"0" * 400}}}\n' * 2
     (tmp_path / "a.jsonl").write_text(text)
     assert [as_number(value) for value in read_table(tmp_path / "a.jsonl")["acc"]] == [math.inf] * 2
+    seeds = [f'{{"method": "{m}", "seed": {s}, "acc": {a}}}' for m, a in (("a", 0.5), ("b", 0.6))
+             for s in ("1" * 400, 2, 3)]  # fmt: skip
+    (tmp_path / "b.jsonl").write_text("\n".join(seeds))
+    assert len(judge_table(read_table(tmp_path / "b.jsonl")).results) == 1
     assert as_number("1e400") == math.inf and as_number(-(10**400)) == -math.inf
 
 
