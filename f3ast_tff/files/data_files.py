@@ -94,18 +94,28 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
     return json_in(read_text(path, most))
 
 
-def json_in(text: str, **hooks: Callable[[str], Any]) -> Any:
+def json_in(
+    text: str,
+    parse_constant: Callable[[str], Any] | None = None,
+    parse_int: Callable[[str], Any] | None = None,
+) -> Any:
     """Returns the value in a JSON text.
 
     Args:
         text: The text.
-        **hooks: `parse_constant` and `parse_int` of `json.loads`.
+        parse_constant: See `json.loads`.
+        parse_int: See `json.loads`.
 
     Raises:
         ValueError: If it is not JSON, is nested too deeply, or names a member of an object twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique_members, **hooks)
+        return json.loads(
+            text,
+            parse_constant=parse_constant,
+            parse_int=parse_int,
+            object_pairs_hook=_unique_members,
+        )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except MemoryError:
