@@ -32,7 +32,11 @@ from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, 
 from f3ast_tff.availability.logs.log_decision import decided
 from f3ast_tff.availability.logs.log_entries import Entries, entries_of, far_times, odd_lengths
 from f3ast_tff.availability.logs.log_files import PARQUET_FORMS, table_of
-from f3ast_tff.availability.logs.log_masks import in_longer_rounds, masks_of_frame
+from f3ast_tff.availability.logs.log_masks import (
+    in_longer_rounds,
+    masks_of_frame,
+    refuse_words_of_masks,
+)
 from f3ast_tff.availability.logs.log_reading import Options
 from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -41,7 +45,7 @@ from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_ma
 from f3ast_tff.availability.logs.split_times import with_joined_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
-from f3ast_tff.core.client_names import client_names
+from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import pandas_of
 from f3ast_tff.files.data_files import first_twice
@@ -264,12 +268,14 @@ def _log_of_masks(
     try:
         masks, clients, clock = masks_of_frame(table, given, options.time_unit)
     except DataError:
+        refuse_words_of_masks(table, given, options.time_unit)
         of_log = found.time is not None and found.state is not None
         if of_log or (found.start is not None and found.end is not None) or is_likely_log(table):
             refuse_columns(table, found, given, options)
         raise
+    names = clients if table.named else ()
     if clock is None:
-        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times"))
+        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times", names))
     last = clock.first + masks.shape[0] * clock.round_seconds
     said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
     before = masks, clock.round_seconds
@@ -284,12 +290,13 @@ def _log_of_masks(
         AvailabilityLog(masks, clients),
         round_seconds=clock.round_seconds,
         start=clock.first % DAY,
-        read_as=_of_masks_text(masks, said),
+        read_as=_of_masks_text(masks, said, names),
     )
 
 
-def _of_masks_text(masks: PackedMasks, times: str) -> str:
-    return f"masks, {masks.shape[1]} clients, {times}"
+def _of_masks_text(masks: PackedMasks, times: str, clients: Sequence[str] = ()) -> str:
+    names = f" ({listed(clients)})" if clients else ""
+    return f"masks, {masks.shape[1]} clients{names}, {times}"
 
 
 def _with_index(frame: Any, given: Given) -> Any:

@@ -21,6 +21,14 @@ _LENGTH = re.compile(
     r"(?:[0-9]{1,5}(?:-| days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
     r"P[0-9.DTHMS]{1,30}"
 )
+# As people write them: `1h 30m`, `2 hrs, 5 mins`, `3 days 4 hours`.
+_PART = re.compile(
+    r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(?:(w)(?:eeks?)?|(d)(?:ays?)?|(h)(?:ours?|rs?)?|"
+    r"(m)(?:inutes?|ins?)?|(s)(?:econds?|ecs?)?)(?:, ?| |$|(?=[0-9]))",
+    re.IGNORECASE,
+)
+_SPELLED = re.compile(f"(?:{_PART.pattern}){{1,5}}", re.IGNORECASE)
+_OF_PART = (7 * 86400.0, 86400.0, 3600.0, 60.0, 1.0)
 # Share of the spans that may reach beyond their device's next one.
 _OVERLAPS = 0.05
 # Distance from the next row, seconds and share of the length, within which a span ends there.
@@ -32,13 +40,14 @@ def is_named_duration(column: Any) -> bool:
     """Whether a column's name says that it holds lengths of time."""
     name = plain_name(column)
     words = ("duration", "elapsed", "uptime", "sessiontime", "connectedfor", "length")
-    return any(word in name for word in words)
+    return name == "dur" or any(word in name for word in words)
 
 
 def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
     """Returns lengths per row, NaN for none, and whether they are numbers without a unit.
 
-    Texts are such as `00:35:12`, `1-02:03:04` (days before) or `PT35M`; numbers have no unit.
+    Texts are such as `00:35:12`, `1-02:03:04` (days before), `PT35M` or `1h 30m`; numbers have no
+    unit.
     """
     import pandas as pd
 
@@ -52,8 +61,21 @@ def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
         [_DAYS.sub(r"\1 days \2", t) if _LENGTH.fullmatch(t) else "" for t in found.texts],
         dtype=object,
     )
-    lengths = pd.to_timedelta(texts, errors="coerce").dt.total_seconds().to_numpy(float)
+    lengths = pd.to_timedelta(texts, errors="coerce").dt.total_seconds().to_numpy(float).copy()
+    for k, text in enumerate(found.texts):
+        if _SPELLED.fullmatch(text):
+            lengths[k] = _spelled(text)
     return found.of_rows(lengths, np.nan), False
+
+
+def _spelled(text: str) -> float:
+    parts = [(float(found[1]), found.groups()[1:]) for found in _PART.finditer(text)]
+    return sum(
+        number * scale
+        for number, units in parts
+        for scale, unit in zip(_OF_PART, units)
+        if unit is not None
+    )
 
 
 def read_duration(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -18,19 +18,24 @@ from f3ast_tff.core.errors import DataError
 
 # Rows are samples if most steps are equal, and many repeat the state before.
 _FEWEST_STEPS, _EQUAL, _REPEATED, _JITTER, _GAP = 8, 0.7, 0.4, 0.1, 1.5
-# Sessions overlap, and are counted, if this many come online twice and go offline twice as often.
+# Sessions overlap, and are counted, if this many begin within another, and few stay open.
 _FEWEST_OVERLAPS, _BALANCE = 10, 0.8
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class _Changes:
-    """Rows by device and session, then time, one per time; `place` is the device."""
+    """Rows by device and session, then time, one per time; `place` is the device.
+
+    `steps` is the number of rows online at that time, minus those offline: 0 where one session
+    takes over from another.
+    """
 
     key: np.ndarray
     place: np.ndarray
     times: np.ndarray
     online: np.ndarray
+    steps: np.ndarray
 
     @property
     def follows(self) -> np.ndarray:
@@ -66,11 +71,7 @@ def visits_of_events(
         check_no_fall_back(times, place, table, reading.time)
     key = place if reading.session is None else _sessions(table, reading.session, place)
     changes, ties = _by_time(key, place, times, online, table, reading.time)
-    if ties:
-        notes.append(
-            f"{ties} times a device has two states at one time; the rows before and after say "
-            "which counts"
-        )
+    twice = f"{ties} times a device has two states at one time; the rows before and after say "
     found = Visits(
         names,
         place=changes.place[changes.online],
@@ -80,7 +81,7 @@ def visits_of_events(
         last=float(times.max()),
         seen=first_seen(place, times, len(names)),
         read=in_zone(read, (times,), reading.zone),
-        notes=tuple(notes),
+        notes=(*notes, f"{twice}which counts") if ties else tuple(notes),
         odd=_odd(changes),
     )
     if reading.session is not None:
@@ -89,7 +90,31 @@ def visits_of_events(
         return _closed(found, max_visit)
     if (step := _sampled(changes, table.sampled)) is not None:
         return _samples(found, changes, step)
+    if (counted := _overlapping(changes)) is not None:
+        online, many = counted
+        return replace(
+            found,
+            place=changes.place[online],
+            begin=changes.times[online],
+            end=_ends(changes)[online],
+            notes=tuple(notes),
+            said=f"sessions that overlap {many} times, and are counted",
+        )
+    if not table.form and len(times) > len(names) and online.all() == online.any():
+        return replace(found, lacks=_lacks(reading, is_on=bool(online[0])))
     return _said(found, changes)
+
+
+def _lacks(reading: Reading, *, is_on: bool) -> str:
+    """Says that all rows have one state, which is the state of nobody all the time."""
+    said = f"by column {reading.state!r} all rows are {'on' if is_on else 'off'}line"
+    if not is_on:
+        return f"{said}: since when is a device online? Give those rows too"
+    return (
+        f"{said}, and devices would be so from their first row on: name the column of ends, by "
+        "--columns=end=NAME or duration=NAME (of a run --table_columns), or say by "
+        "--max_visit=SECONDS how long a device is online after a row (of a run --table_max_visit)"
+    )
 
 
 def in_zone(read: Times, seconds: tuple[np.ndarray, ...], zone: str) -> Times:
@@ -144,12 +169,14 @@ def _by_time(
     key, place, times, online = key[order], place[order], times[order], online[order]
     again = (key[1:] == key[:-1]) & (times[1:] == times[:-1])
     last = np.append(~again, True)
-    changes = _Changes(key[last], place[last], times[last], online[last].copy())
+    steps = np.where(online[last], 1, -1)
+    changes = _Changes(key[last], place[last], times[last], online[last].copy(), steps)
     if not again.any():
         return changes, 0
     group = np.cumsum(np.append(0, ~again))
     size = np.bincount(group)
     many_on = np.bincount(group, online)
+    steps[:] = 2 * many_on - size
     odd = np.flatnonzero((many_on > 0) & (many_on < size))
     for each in odd.tolist():
         same_before = each > 0 and changes.key[each - 1] == changes.key[each]
@@ -235,6 +262,8 @@ def _samples(found: Visits, changes: _Changes, step: float) -> Visits:
 
 def _said(found: Visits, changes: _Changes) -> Visits:
     """Events that are changes: warns of what does not alternate, by its cause."""
+    kept = changes.steps != 0
+    changes = _Changes(*(getattr(changes, each.name)[kept] for each in fields(changes)))
     same = changes.follows[:-1] & (changes.online[1:] == changes.online[:-1])
     on, off = same & changes.online[1:], same & ~changes.online[1:]
     many_on, many_off = int(on.sum()), int(off.sum())
@@ -246,15 +275,6 @@ def _said(found: Visits, changes: _Changes) -> Visits:
     ended[1:] &= ~on
     lengths = (_ends(changes) - changes.times)[ended]
     notes = list(found.notes)
-    counted = _overlapping(changes, many_on, many_off)
-    if counted is not None:
-        return replace(
-            found,
-            place=counted.place[counted.online],
-            begin=counted.times[counted.online],
-            end=_ends(counted)[counted.online],
-            said=f"sessions that overlap {many_on} times, and are counted",
-        )
     if many_on + many_off > (len(changes.times) - len(found.names)) / 2:
         said = "most rows repeat the state before, at irregular times"
         return replace(found, said=said)
@@ -280,16 +300,18 @@ def _said(found: Visits, changes: _Changes) -> Visits:
     return replace(found, notes=tuple(notes))
 
 
-def _overlapping(changes: _Changes, many_on: int, many_off: int) -> _Changes | None:
-    """The changes of devices whose sessions overlap: online until the last one ends."""
-    if many_on < _FEWEST_OVERLAPS or not _BALANCE * many_on <= many_off <= many_on / _BALANCE:
-        return None
-    steps = np.where(changes.online, 1, -1)
+def _overlapping(changes: _Changes) -> tuple[np.ndarray, int] | None:
+    """Whether each device is online until the last of its sessions ends, and how many overlap.
+
+    `None` if sessions that are counted do not explain the rows: a missing end leaves one open.
+    """
+    steps = changes.steps
     firsts = np.flatnonzero(np.append(True, ~changes.follows[:-1]))
     total = np.cumsum(steps)
     before = np.repeat(total[firsts] - steps[firsts], np.diff(np.append(firsts, len(steps))))
     depth = total - before
     final = depth[np.append(firsts[1:], len(depth)) - 1]
-    if depth.min() < 0 or final.max() > 1:
+    many = int(((steps > 0) & (depth > 1)).sum())
+    if many < _FEWEST_OVERLAPS or depth.min() < 0 or final.max() > 1:
         return None
-    return replace(changes, online=depth > 0)
+    return (depth > 0, many) if final.sum() <= (1 - _BALANCE) * many else None

@@ -1,7 +1,8 @@
 """Tables in JSON files: lines of objects, lists of them, and the answers of known systems.
 
 - Lines of objects (JSON lines), a list of objects, or an object with one such list (`items`).
-- Prometheus: the answer to a range query, a matrix of series.
+- Prometheus: the answer to a range query, a matrix of series, or the series alone, as promtool and
+  VictoriaMetrics (a series per line) write them.
 - Home Assistant: its history, a list of states per entity of which the first alone names it.
 
 Objects within objects become columns such as `involvedObject.name`.
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.data_files import json_in
@@ -40,13 +43,16 @@ def json_table(content: bytes, name: str, *, lines: bool) -> tuple[Any, str] | N
     try:
         text = content.decode("utf-8-sig")
         if lines or _is_of_lines(text):
-            return _frame(_rows_of_lines(text), name, line=not text.lstrip().startswith("[")), ""
+            of_lines = _rows_of_lines(text)
+            if (series := _series(of_lines, name)) is not None:
+                return _frame(_samples(series, name), name), PROMETHEUS
+            return _frame(of_lines, name, line=not text.lstrip().startswith("[")), ""
         found = json_in(text)
     except ValueError as error:
         reason = " ".join(str(error)[:_REASON].split())
         raise DataError(f"{name}: not a table: {reason}") from error
-    if isinstance(found, Mapping) and (matrix := _matrix(found)) is not None:
-        return _frame(_samples(matrix, name), name), PROMETHEUS
+    if (series := _series(found, name)) is not None:
+        return _frame(_samples(series, name), name), PROMETHEUS
     rows = _rows(found)
     return None if rows is None else (_frame(rows, name), "")
 
@@ -110,11 +116,29 @@ def _histories(found: list[Any]) -> list[Any] | None:
     return rows
 
 
-def _matrix(found: Mapping[str, Any]) -> list[Any] | None:
-    data = found.get("data", found)
-    if not isinstance(data, Mapping) or data.get("resultType") != "matrix":
+def _series(found: Any, name: str) -> list[Any] | None:
+    """The series of a range query of Prometheus, or of programs that speak its language."""
+    if isinstance(found, list):
+        if len(found) == 1 and isinstance(found[0], Mapping) and "status" in found[0]:
+            return _series(found[0], name)
+        known = [
+            isinstance(each, Mapping) and each.keys() >= {"metric", "values"} for each in found
+        ]
+        return found if known and all(known) else None
+    if not isinstance(found, Mapping):
         return None
-    result = data.get("result")
+    if found.get("status") == "error" and "errorType" in found:
+        raise DataError(
+            f"{name}: Prometheus' answer is an error: {str(found.get('error'))[:_REASON]}"
+        )
+    data = found.get("data", found)
+    kind = data.get("resultType") if isinstance(data, Mapping) else None
+    if kind in ("vector", "scalar", "string"):
+        allowed = "has one moment: ask for a range, /api/v1/query_range"
+        raise DataError(f"{name}: Prometheus' answer to an instant query {allowed}")
+    result = data.get("result") if kind == "matrix" else None
+    if result == []:
+        raise DataError(f"{name}: {PROMETHEUS}, without a series")
     return result if isinstance(result, list) else None
 
 
@@ -122,7 +146,13 @@ def _samples(series: list[Any], name: str) -> Iterable[dict[str, Any]]:
     """A row per sample. A value that is no number is no answer, as a gap is."""
     try:
         metrics = [dict(each["metric"]) for each in series]
-        values = [each["values"] for each in series]
+        # VictoriaMetrics has the times in milliseconds, in a list of their own.
+        values = [
+            zip(np.divide(each["timestamps"], 1000.0).tolist(), each["values"], strict=True)
+            if "timestamps" in each
+            else each["values"]
+            for each in series
+        ]
         label = _label(metrics, name)
         return [
             {"device": metric.get(label, ""), "time": time, "state": value}

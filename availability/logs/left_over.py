@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from f3ast_tff.availability.logs.durations import (
     reaches_forward,
     seconds_of,
 )
-from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
+from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of, joined
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
     Options,
@@ -25,7 +25,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import known_states
+from f3ast_tff.availability.logs.log_states import known_states, states_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
@@ -35,9 +35,14 @@ from f3ast_tff.core.errors import DataError
 _SAME_MOMENT = 0.05
 # Rows per session: a begin and an end.
 _SESSION = 1.5, 2.5
+# Most kinds of rows, such as what they measure; fewest times at which a device has two states.
+_MOST_KINDS, _FEWEST_TWICE = 20, 3
 # Share of the rows of which a column is, with the begin, the end.
 _AGREES = 0.95
 _MOST_COLUMNS = 200
+# Ways to read a log that a message may offer.
+_MOST_WAYS = 8
+_SHOWN = 40
 
 
 def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tried) -> None:
@@ -53,12 +58,54 @@ def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tri
         options: What it is read with.
         found: The reading, and what it says.
     """
+    left = _left_over(table, given, options, found)
+    if left is not None:
+        column, what, ways = left
+        shown = sorted(said_of(given, each) for each in ways)
+        raise DataError(
+            f"{table.name}: column {column!r} {what}, and is not used: "
+            f"{' or '.join(shown)} {OF_RUN}"
+        )
+
+
+def completed(
+    table: LogTable, given: Given, options: Options, likely: Sequence[Tried]
+) -> list[Tried]:
+    """Returns readings with what else must be given, so that no column is left over.
+
+    Each reading is followed by those that its columns left over would give. Of readings with more
+    ways than one may read, those that are as they are.
+
+    Args:
+        table: The table.
+        given: What the user says of it.
+        options: What it is read with.
+        likely: The readings, and what must be given for them.
+    """
+    if table.form:
+        return list(likely)
+    done: list[Tried] = []
+    todo = list(likely)
+    while todo and len(done) + len(todo) <= _MOST_WAYS:
+        each = todo.pop(0)
+        left = _left_over(table, given.and_also(each.more), options, each)
+        if left is None:
+            done.append(each)
+        else:
+            todo += [replace(way, more=joined(each.more, way.more)) for way in left[2]]
+    return list(likely) if todo else distinct(done)
+
+
+def _left_over(
+    table: LogTable, given: Given, options: Options, found: Tried
+) -> tuple[Any, str, list[Tried]] | None:
+    """The first column that may decide: what it looks like, and each way to go on."""
     reading = found.reading
     columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
     columns = [c for c in columns[:_MOST_COLUMNS] if traits.is_readable(table, c)]
     columns = [c for c in columns if len(traits.values_of(table, c)) > 1]
     if not columns:
-        return
+        return None
     place = devices_of(table, reading.device)[1]
     for column in columns:
         if traits.is_of_device(table, column, place):
@@ -73,12 +120,12 @@ def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tri
             rivals = [each for each in rivals if not each.is_as(found)]
             if not rivals and readings:
                 continue
-            kept = replace(found, more={"ignore": column})
-            shown = sorted(said_of(given, each) for each in (*rivals, kept))
-            raise DataError(
-                f"{table.name}: column {column!r} {what}, and is not used: "
-                f"{' or '.join(shown)} {OF_RUN}"
-            )
+            kept = {"ignore": column}
+            kept_as_it_is = replace(found, more=kept, reading=with_parts(reading, kept))
+            ways = rivals if found.visits.lacks else [*rivals, kept_as_it_is]
+            if ways:
+                return column, what, ways
+    return None
 
 
 def _freed(reading: Reading, more: Mapping[str, Any]) -> Reading:
@@ -94,6 +141,9 @@ def _parts(
     if began is not None and _are_lengths(table, column, reading, place, began):
         yield "looks like a duration", [{"duration": column}]
         return
+    if reading.of_events and _is_unreadable_length(table, column):
+        word = traits.values_of(table, column)[0][:_SHOWN]
+        yield f"looks like a duration, but {word!r} is no length of time that is known", []
     if traits.is_of_states(table, column, reading.words):
         yield "looks like a state", [{"state": column}]
     elif traits.is_of_codes(table, column) and _lacks_state(table, reading):
@@ -101,7 +151,10 @@ def _parts(
         yield "has few values, as a state has", ways
     if began is None or not reading.of_events:
         return
-    if _is_session(table, column, place):
+    if _tells_apart(table, column, reading, place, began):
+        said = "tells apart rows of a device at one time (of what they measure, keep one)"
+        yield said, [{"session": column}]
+    elif _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
     elif traits.is_of_times(table, column):
         yield from _ends(table, column, reading, place, began)
@@ -138,6 +191,11 @@ def _are_lengths(
     return named or bool(known.all()) and reaches_forward(place, began, lengths, often=True)
 
 
+def _is_unreadable_length(table: LogTable, column: Any) -> bool:
+    lengths, _ = seconds_of(table, column)
+    return is_named_duration(column) and not np.isfinite(lengths).any()
+
+
 def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: np.ndarray) -> bool:
     if reading.end is None:
         return False
@@ -146,6 +204,21 @@ def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: 
     near = [np.abs(whole - lengths * unit) <= unit for unit in (1e-3, 1.0, 60.0, 3600.0)]
     known = np.isfinite(whole) & np.isfinite(lengths)
     return any(bool(each[known].mean() >= _AGREES) for each in near) if known.any() else True
+
+
+def _tells_apart(
+    table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
+) -> bool:
+    """Whether the few values of a column tell apart all rows of one device and time."""
+    if reading.session is not None or len(traits.values_of(table, column)) > _MOST_KINDS:
+        return False
+    rows = np.stack([place, began])
+    _, at, count = np.unique(rows, axis=1, return_inverse=True, return_counts=True)
+    states = np.bincount(at.ravel(), states_of(table, reading.state, reading.words))
+    if ((states > 0) & (states < count)).sum() < _FEWEST_TWICE:
+        return False
+    kinds = np.vstack([rows, table.coded(column).codes])
+    return np.unique(kinds, axis=1).shape[1] == len(place)
 
 
 def _is_session(table: LogTable, column: Any, place: np.ndarray) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import is_named_duration
+from f3ast_tff.availability.logs.left_over import completed
 from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, Given, Reading, plain_name
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
@@ -21,16 +22,16 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import STATES, unknown_words
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_words
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
-from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
 
 # A table of more columns is no log; as many readings are tried.
-_MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 3
+_MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 6
 # Readings are as likely if the shares of their rows that contradict others differ less.
 _AS_LIKELY = 0.02
 # Parts of the names that devices and their columns have.
@@ -54,6 +55,7 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     if all(map(is_number, frame.columns)):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
     likely, failed = _likeliest(table, found, options)
+    likely = completed(table, given, options, likely)
     of_spans = likely[0].reading.of_spans if likely else bool(found.start or found.end)
     parts = ("device", "start", "end") if of_spans else ("device", "time", "state")
     lacks = [part for part in parts if getattr(found, part) is None]
@@ -61,12 +63,13 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
         lacks = [part for part in lacks if part not in ("start", "end")] + ["end"]
     said = " or ".join("online" if part == "state" else part for part in lacks)
     has = f"{name}: has no column {said}, as in {LOG_FORMS}; it has {listed(frame.columns)}: say "
+    outages = perhaps_outages(table, [each.reading for each in likely], given.words)
     if len(likely) == 1:
         flag = given.flag(likely[0].more)
-        raise DataError(f"{has}which they are by {flag} {OF_RUN}: {likely[0].outcome}")
+        raise DataError(f"{has}which they are by {flag} {OF_RUN}: {likely[0].outcome}{outages}")
     if likely:
         shown = " or ".join(sorted(said_of(given, each) for each in likely))
-        raise DataError(f"{has}which they are, by {shown} {OF_RUN}")
+        raise DataError(f"{has}which they are, by {shown} {OF_RUN}{outages}")
     if failed is not None:
         more, reason = failed
         raise DataError(f"{has}which they are by {given.flag(more)} {OF_RUN}; but {reason}")
@@ -198,10 +201,11 @@ def _spans(
     if reading.state is None:
         states = [c for c in left if traits.is_of_states(table, c, reading.words)]
         yield from (_ordered(device, when, {"state": c}) for c in states)
-        if not states:
+        if all(traits.words_in(table, c) <= ANY_ANSWER for c in states):
             yield _ordered(device, when)
     elif unknown_words(table.coded(reading.state), reading.words):
-        yield _ordered(device, when, {"ignore": reading.state})
+        if not says_off(table, reading.state, reading.words):
+            yield _ordered(device, when, {"ignore": reading.state})
         yield from (_ordered(device, when, way) for way in worded(table, reading))
     else:
         yield _ordered(device, when)

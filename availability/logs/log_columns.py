@@ -34,7 +34,7 @@ KNOWN = {
         *("event_stop_time", "event_end_time", "stop_time"),
     ),
     "duration": (
-        *("duration", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
+        *("duration", "dur", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
         *("duration_min", "duration_minutes", "duration_h", "duration_hours"),
     ),
     "session": ("session", "session_id", "session_identifier", "connection_id"),
@@ -168,13 +168,24 @@ class Given:
 
     def flag(self, more: Mapping[str, Any]) -> str:
         """Returns the flag that gives further pairs, as one types it."""
-        given = _pairs(self.text)
-        pairs = {**more, **given}
-        for part in (*_WORDS, IGNORE):
-            if part in more and part in given:
-                pairs[part] = f"{given[part]}/{more[part]}"
-        text = ",".join(f"{part}={value}" for part, value in pairs.items())
-        return shlex.quote(f"--columns={text}")
+        return shlex.quote(f"--columns={self._text(more)}")
+
+    def and_also(self, more: Mapping[str, Any]) -> Given:
+        """Returns what is given once `flag` of these pairs is typed."""
+        return Given.of(self._text(more))
+
+    def _text(self, more: Mapping[str, Any]) -> str:
+        pairs = joined(_pairs(self.text), more)
+        return ",".join(f"{part}={value}" for part, value in pairs.items())
+
+
+def joined(given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the pairs of both: of one part what is given, of words and ignored columns both."""
+    pairs = {**more, **given}
+    for part in (*_WORDS, IGNORE):
+        if part in more and part in given:
+            pairs[part] = f"{given[part]}/{more[part]}"
+    return pairs
 
 
 def plain_name(column: Any) -> str:

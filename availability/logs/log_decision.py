@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
-from f3ast_tff.availability.logs.left_over import refuse_left_over
+from f3ast_tff.availability.logs.left_over import completed, refuse_left_over
 from f3ast_tff.availability.logs.likely_columns import has_other_devices, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
 from f3ast_tff.availability.logs.log_reading import (
@@ -24,7 +24,7 @@ from f3ast_tff.availability.logs.log_reading import (
 from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states_of, unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
-from f3ast_tff.availability.logs.log_words import worded
+from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 
@@ -62,6 +62,8 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
         )
     if not table.form:
         refuse_left_over(table, given, options, found)
+    if found.visits.lacks:
+        raise DataError(f"{table.name}: {found.visits.lacks}")
     return found
 
 
@@ -96,7 +98,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
     if reading.state is not None:
         codes = traits.is_of_codes(table, reading.state)
         known = traits.words_in(table, reading.state) <= reading.words.keys()
-        if known or codes:
+        if known or codes or says_off(table, reading.state, reading.words):
             return reading
         reading = replace(reading, state=None)
     columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
@@ -142,15 +144,18 @@ def _refuse_unknown_words(
         ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
     found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
     found = [each for each in found if 0 < each.shares.mean() < 1]
-    if reading.end is not None and "state" not in given.columns:
+    is_plain = "state" not in given.columns and not says_off(table, column, reading.words)
+    if reading.end is not None and is_plain:
         more = {"ignore": column}
-        found = distinct([*found, tried(table, replace(reading, state=None), options, more)])
+        found = distinct([*found, tried(table, with_parts(reading, more), options, more)])
+    found = completed(table, given, options, found)
+    outages = perhaps_outages(table, [each.reading for each in found], given.words)
     if len(found) == 1:
         way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
-        raise DataError(f"{said}{way}{found[0].outcome}")
+        raise DataError(f"{said}{way}{found[0].outcome}{outages}")
     if found:
         shown = " or ".join(sorted(said_of(given, each) for each in found))
-        raise DataError(f"{said}: say what they mean, by {shown} {OF_RUN}")
+        raise DataError(f"{said}: say what they mean, by {shown} {OF_RUN}{outages}")
     unknown = unknown_words(table.coded(column), reading.words)
     if unknown:
         words = listed([word for word in unknown if word.lower() not in NO_ANSWER] or unknown)

@@ -33,6 +33,7 @@ class Visits:
         notes: What looks wrong, in words.
         said: How the rows were read, in words.
         odd: Share of the rows that contradict others of their device.
+        lacks: Why the rows alone do not say who is online, in words; empty if they do.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,7 @@ class Visits:
     notes: tuple[str, ...] = ()
     said: str = ""
     odd: float = 0.0
+    lacks: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
+from f3ast_tff.availability.logs.local_times import ask_for_zone, in_utc, zones_of
 from f3ast_tff.availability.logs.log_columns import KNOWN, Given
 from f3ast_tff.availability.logs.log_states import STATES, known_states
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable, coded, row_of
@@ -63,7 +65,7 @@ def masks_of_frame(
     clock = _clock_of_index(frame, name, unit)
     column = _clock_column(frame, given)
     if column is not None:
-        clock = clock_of(frame.iloc[:, column], name, unit)
+        clock = clock_of(_in_zone(frame.iloc[:, column], table, given.zone), name, unit)
         frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k != column]]
     clients = client_names([str(each) for each in frame.columns])
     if len(set(clients)) < len(clients):
@@ -83,6 +85,41 @@ def masks_of_frame(
         )
     packed = PackedMasks(np.packbits(states, axis=1), (states.shape[0], states.shape[1]))
     return packed, tuple(clients), clock
+
+
+def refuse_words_of_masks(table: LogTable, given: Given, unit: str = "") -> None:
+    """Raises `DataError` on masks with words of unknown meaning, the same in most columns.
+
+    Args:
+        table: A table that could not be read as masks.
+        given: See `masks_of_frame`.
+        unit: See `masks_of_frame`.
+    """
+    place = _clock_column(table.frame, given)
+    columns = [c for k, c in enumerate(table.frame.columns) if k != place]
+    if len(columns) < 2 or len({*columns}) < len(columns):
+        return
+    try:
+        found = [table.coded(column) for column in columns]
+    except DataError:
+        return
+    words = [{w for w in each.words if w not in GAPS} for each in found]
+    every = max(words, key=len)
+    unknown = sorted(every - given.words.keys())
+    if len(every) != 2 or not unknown or not all(each and each <= every for each in words):
+        return
+    ways = [{"on": on, "off": off} for on, off in itertools.permutations(sorted(every))]
+    if any(char in word for word in every for char in ",=/"):
+        return
+    shown = []
+    for way in ways:
+        masks = masks_of_frame(table, given.and_also(way), unit)[0]
+        outcome = f"{masks.shape[1]} clients, {masks.mean().mean():.1%} online"
+        shown.append(f"{given.flag(way)} ({outcome})")
+    raise DataError(
+        f"{table.name}: a table with a column per client has {listed(unknown)}: say what they "
+        f"mean, by {' or '.join(sorted(shown))} (of a run --table_columns)"
+    )
 
 
 def in_longer_rounds(
@@ -155,6 +192,30 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
             allowed += f"; {len(wrong)} of {len(steps)} rows are not" if len(wrong) > 1 else ""
         raise DataError(f"{name}: column {column.name!r}, {row}: {allowed}")
     return clock
+
+
+def _in_zone(column: Any, table: LogTable, zone: str) -> Any:
+    """Local dates in UTC; asks for their zone if some come again, as no rows of masks do."""
+    import pandas as pd
+
+    if not looks_like_dates(column):
+        return column
+    read = read_times([column], table.name)
+    seconds, place = read.seconds[0], np.zeros(len(column), np.int64)
+    if not read.local:
+        return column
+    if zone:
+        found, _ = in_utc(seconds, zone, place, table, column.name, once_each=True)
+        utc = pd.to_datetime(pd.Series(found, column.index), unit="s", utc=True)
+        return utc.rename(column.name)
+    back = np.flatnonzero(np.diff(seconds) <= 0) + 1
+    usual = np.median(np.diff(seconds)) if len(seconds) > 1 else 0
+    if len(back) == 1 and usual > 0 and zones_of(seconds[back]):
+        row = int(back[0])
+        raise DataError(
+            f"{table.entry(column.name, row)}: comes again: {ask_for_zone(seconds[back])}"
+        )
+    return column
 
 
 def _clock_column(frame: Any, given: Given) -> int | None:

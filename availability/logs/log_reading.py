@@ -93,6 +93,8 @@ def tried(
     """
     try:
         found = Tried(more or {}, reading, carried_out(table, reading, options), options)
+        if found.visits.lacks:
+            return DataError(f"{table.name}: {found.visits.lacks}")
         return found if found.shares.size else DataError(f"{table.name}: has no device")
     except DataError as error:
         return error

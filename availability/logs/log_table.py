@@ -45,6 +45,8 @@ class Coded:
 
     def of_rows(self, of_values: Any, gap: Any) -> np.ndarray:
         """Returns a value per row, from one per distinct value, and one for gaps."""
+        if not self.values:
+            return np.full(len(self.codes), gap)
         return np.append(np.asarray(of_values), gap)[self.codes]
 
     @cached_property

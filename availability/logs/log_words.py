@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
 from f3ast_tff.availability.logs.log_columns import Reading
-from f3ast_tff.availability.logs.log_states import NO_ANSWER, known_states, unknown_words
+from f3ast_tff.availability.logs.log_states import (
+    ANY_ANSWER,
+    NO_ANSWER,
+    known_states,
+    unknown_words,
+)
 from f3ast_tff.availability.logs.log_table import LogTable
 
 # With more unknown words no meaning is proposed; of more than three, one at a time is online.
@@ -55,6 +61,31 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
         parts = {"on": "/".join(on), "off": "/".join(off)}
         given.append({**state, **{part: text for part, text in parts.items() if text}})
     return given
+
+
+def says_off(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
+    """Whether a column has words of being offline, so that its rows are not online whatever."""
+    found = table.coded(column)
+    return any(words.get(w) is False for w in {*found.words} - NO_ANSWER - ANY_ANSWER)
+
+
+def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping[str, bool]) -> str:
+    """Returns, in words, that spans may all be offline; empty if a word says that some are not.
+
+    Args:
+        table: The table.
+        readings: Likely readings.
+        words: What is known of words, without what is proposed.
+    """
+    for reading in readings:
+        if reading.of_spans and reading.state is not None:
+            known = {*known_states(table.coded(reading.state), words)}
+            if True not in known and says_off(table, reading.state, words):
+                return (
+                    f"; if no row is online by {reading.state!r}, it is a list of outages, which "
+                    "does not say when a device is online"
+                )
+    return ""
 
 
 def _gap(table: LogTable, reading: Reading) -> list[bool | None]:

@@ -21,6 +21,8 @@ FROM_START = 600_000_000
 _PLAUSIBLE = 788_918_400, 3_155_760_000
 # So do many within 10 s, and numbers from a log's start that begin late or end after years.
 _MANY, _SHORT, _LATE, _LONG = 10, 10.0, 30 * DAY, 5 * 365 * DAY
+# Many seconds from a log's start within this are hours or days, presumably.
+_SHORT_START = 300.0
 # Forms of compact dates by their number of digits.
 _COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%f"}
 # First two digits of the years after 2100.
@@ -69,7 +71,7 @@ def is_plausible(values: np.ndarray, unit: str) -> bool:
     many = len(values) >= _MANY and len(np.unique(values)) >= _MANY
     if unit == "start":
         late = first > max(_LATE, _MANY * (last - first))
-        return not (many and (late or last - first > _LONG))
+        return not (many and (late or not _SHORT_START <= last - first <= _LONG))
     if last < _PLAUSIBLE[0] or first > _PLAUSIBLE[1]:
         return False
     return not (many and last - first < _SHORT)

@@ -226,3 +226,63 @@ def test_masks_in_longer_rounds_are_read_as_the_same_log_of_events() -> None:
         f"{states.mean():.1%} of the rows online, {longer.masks.mean().mean():.1%} of the rounds"
     )
     assert f"rounds of 1 h, of each its first row of 60 s ({shown})" in longer.read_as
+
+
+def series_of(device: str, states: list[int]) -> dict[str, Any]:
+    """Series of Prometheus, a state per hour."""
+    pairs = [[1_717_200_000 + HOUR * k, str(on)] for k, on in enumerate(states)]
+    return {"metric": {"__name__": "up", "instance": device}, "values": pairs}
+
+
+def test_series_as_promtool_and_victoriametrics_write_them(tmp_path: Path) -> None:
+    series = [series_of(k, [row[n] for row in MASKS]) for n, k in enumerate("ab")]
+    alone = tmp_path / "promtool.json"
+    alone.write_text(json.dumps(series))
+    lines = tmp_path / "export.jsonl"
+    lines.write_text(
+        "\n".join(
+            map(
+                json.dumps,
+                (
+                    {
+                        "metric": each["metric"],
+                        "values": [int(on) for _, on in each["values"]],
+                        "timestamps": [1000 * time for time, _ in each["values"]],
+                    }
+                    for each in series
+                ),
+            )
+        )
+    )
+    for path in (alone, lines):
+        log = read_log(path)
+        assert log.clients == ("a", "b")
+        assert [log.masks.row(t).tolist() for t in (1, 2, 3)] == [
+            list(map(bool, m)) for m in MASKS[:3]
+        ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status": "error", "errorType": "bad_data", "error": "no"}, "answer is an error: no"),
+        ({"data": {"resultType": "vector", "result": []}}, "ask for a range, /api/v1/query_range"),
+        ({"data": {"resultType": "matrix", "result": []}}, "without a series"),
+    ],
+)
+def test_other_answers_of_prometheus_are_named(
+    answer: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(answer))
+    with pytest.raises(DataError, match=said):
+        read_log(path)
+
+
+def test_a_column_of_nothing_beside_a_log(tmp_path: Path) -> None:
+    """Kubernetes' events have members that are always null."""
+    path = tmp_path / "x.json"
+    rows = [{"node": k, "at": f"{START}{h}:00:00Z", "kind": on, "none": None} for k, h, on in ROWS]
+    path.write_text(json.dumps({"items": rows}))
+    with pytest.raises(DataError, match="time=at,state=kind .*: 2 devices, 50.0% on"):
+        read_log(path)

@@ -199,3 +199,14 @@ def test_words_in_a_table_of_clients() -> None:
     frame = pd.DataFrame({"ann": ["here", "away"], "bob": ["away", "here"]})
     log = log_of_frame(frame, columns="on=here,off=away")
     assert log.masks.table().tolist() == [[True, False], [False, True]]
+
+
+def test_words_that_all_columns_of_a_table_share_are_asked_for() -> None:
+    days = pd.date_range("2024-06-01", periods=4, freq="h", tz="UTC")
+    words = pd.DataFrame({"Time": days, "a": ["0%", "100%"] * 2, "b": ["0%"] * 3 + ["100%"]})
+    way = "--columns=on=100%,off=0% (2 clients, 37.5% online)"
+    with pytest.raises(DataError, match=re.escape(way)):
+        log_of_frame(words)
+    log = log_of_frame(words, columns="on=100%,off=0%")
+    assert log.masks.mean().tolist() == [0.5, 0.25]
+    assert "masks, 2 clients (a, b), " in log.read_as

@@ -319,3 +319,19 @@ def test_small_files_that_would_take_much_memory_or_time(tmp_path: Path) -> None
     log = frame_of([("a", 0, 1), ("b", 0, 0)]).assign(time=[f"{blanks}x", "2024-06-02"])
     with pytest.raises(DataError, match="must be a time"):
         log_of_frame(log)
+
+
+def test_takeovers_at_one_time_and_late_ends_are_sessions_that_overlap(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Each hour a session takes over: of a at once, of b half an hour before the other ends."""
+    rows = []
+    for hour in range(15):
+        for device, late in (("a", 0), ("b", 1800)):
+            rows += [(device, hour * HOUR, 1), (device, (hour + 1) * HOUR + late, 0)]
+    rows += [("c", 19 * HOUR, 1), ("c", 20 * HOUR, 0)]
+    frame = pd.DataFrame(sorted(rows, key=lambda row: row[1]), columns=["device", "time", "online"])
+    log = log_of_frame(frame)
+    assert log.masks.mean().tolist() == [15 / 20, 16 / 20, 1 / 20]
+    assert "sessions that overlap 14 times, and are counted" in log.read_as
+    assert not caplog.text

@@ -143,3 +143,11 @@ def test_an_unknown_unit_is_refused() -> None:
 def test_durations_in_words() -> None:
     words = [duration_text(seconds) for seconds in (5, 900, 3600, 7200, 86_400, 900_000)]
     assert words == ["5 s", "15 min", "1 h", "2 h", "24 h", "10.4 days"]
+
+
+@pytest.mark.parametrize("length", [10.0, 237.0])
+def test_many_seconds_from_a_start_within_minutes_are_hours_or_days(length: float) -> None:
+    column = pd.Series(np.linspace(0, length, 20), name="time")
+    with pytest.raises(DataError, match="would be seconds from a start: say the unit"):
+        read_times([column], "log")
+    assert read_times([column], "log", "s").seconds[0].max() == length

@@ -294,7 +294,7 @@ def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert main(["f3ast-tff", "advise", *arguments, "--no-trial"]) == 0
         read, _, page = capsys.readouterr().out.replace(arguments[0], "LOG").partition("\n")
         times = "seconds from the log's start, 6 days, rounds of 3 h" if pages else "no times"
-        assert read == f"LOG: read as masks, 2 clients, {times}"
+        assert read == f"LOG: read as masks, 2 clients (ann, eve), {times}"
         pages.append(page)
     assert pages[0] == pages[1]
     assert "48 rounds of 3 h" in pages[0] and "over a day" in pages[0]
