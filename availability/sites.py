@@ -41,7 +41,7 @@ from f3ast_tff.settings.text_values import number_in
 _LOGGER = logging.getLogger(__name__)
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WEEK = 24.0 * len(DAYS)
-_CLOCK = r"(\d{1,2})(?::(\d{2}))?"
+_CLOCK = r"([0-9]{1,2})(?::([0-9]{2}))?"
 _WINDOW = re.compile(rf"([A-Za-z+]+)\s+{_CLOCK}\s*-\s*{_CLOCK}")
 _START = re.compile(rf"([A-Za-z]+)\s+{_CLOCK}")
 # Bounds of the columns with a number: least, whether it is allowed, most.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+
+from f3ast_tff.settings.text_values import number_in
 
 # Texts that stand for a value that was not measured.
 _GAPS = frozenset({"", "NA", "null", "None"})
@@ -20,9 +23,14 @@ def is_measured(value: Any) -> bool:
 
 
 def as_number(value: Any) -> float | None:
-    """Returns a cell as a number, NaN for a missing one; `None` for a text."""
+    """Returns a cell as a number, NaN for a missing one; `None` for a text.
+
+    An integer that no float holds is infinite, as its text is.
+    """
     try:
-        return float(value)
+        return number_in(value) if isinstance(value, str) else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         return float("nan") if value is None or value is pd.NA else None
 

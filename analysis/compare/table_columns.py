@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from reprlib import repr
 
 import numpy as np
 import pandas as pd
@@ -154,7 +155,9 @@ def recognised(
     table = measured(table, score, step)
     texts = [row for row, value in zip(table.index, table[score]) if as_number(value) is None]
     if texts:
-        said = f"column {score} holds text in {rows_said(texts)}: {table.loc[texts[0], score]!r}"
+        said = (
+            f"column {score} holds text in {rows_said(texts)}: {repr(table.loc[texts[0], score])}"
+        )
         raise RunsError(said)
     if table.empty:
         raise RunsError(f"column {score} is empty in every row")

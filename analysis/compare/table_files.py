@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import codecs
-import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, read_text
+from f3ast_tff.availability.logs.json_tables import frame_of_objects
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".xlsx", ".xls", ".ods")
+# Digits of the largest float.
+_FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
@@ -51,10 +54,10 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _of_csv(content: bytes) -> pd.DataFrame:
     """The cells as texts."""
-    content, skipped = content.removeprefix(codecs.BOM_UTF8), 0
-    while content.startswith((b"#", b"\n", b"\r\n")):
-        _, _, content = content.partition(b"\n")
-        skipped += 1
+    content = content.removeprefix(codecs.BOM_UTF8)
+    notes = (b"#", b"\n", b"\r\n")
+    place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
+    content = content[place:]
     head = content.partition(b"\n")[0].decode(errors="replace")
     separator = max(",;\t", key=head.count)
     # Blank lines stay, so that rows are counted as lines.
@@ -87,20 +90,26 @@ def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str
 def _of_json(text: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
     if text.lstrip().startswith("["):
-        rows = json.loads(text, parse_constant=str)
+        rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:
         rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(_ROWS)
-    table = pd.json_normalize(rows).astype(object)
+    table = frame_of_objects(rows)
     return _numbered(table.where(table.notna(), ""), 1)
 
 
 def _object(number: int, line: str) -> Any:
     try:
-        return json.loads(line, parse_constant=str)
+        return json_in(line, parse_constant=str, parse_int=_integer)
     except ValueError as error:
         raise ValueError(f"line {number}: {error}; {_ROWS}") from error
+
+
+def _integer(digits: str) -> int | str:
+    """An integer; as a text if no float, and so no pandas, holds it."""
+    value = int(digits)
+    return value if len(digits) <= _FLOAT_DIGITS else digits
 
 
 def _numbered(table: pd.DataFrame, first: int) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, first_twice
 from f3ast_tff.files.packed_files import read_packed
 from f3ast_tff.files.table_files import csv_table
 
@@ -68,19 +68,23 @@ def csv_text(path: Path) -> CsvText:
         content, first, separator = rest, 2, given[1].decode()
     if content.lstrip().startswith(_ANNOTATIONS):
         return _annotated(content, name)
-    while content.startswith(b"#") and not _is_header(content):
-        content, first = content.partition(b"\n")[2], first + 1
+    place, notes = after_lines(
+        content, lambda begin: content.startswith(b"#", begin) and not _is_header(content, begin)
+    )
+    content, first = content[place:], first + notes
     if content.startswith(b"#"):
         content = content[1:].lstrip(b" \t")
     entries, separator = _first_entries(content, name, separator)
     return CsvText(name, content, entries, separator, first)
 
 
-def _is_header(content: bytes) -> bool:
-    """Whether a first line with `#` has as many separators as the second."""
-    lines = content[:_HEADER_BYTES].split(b"\n", 2)
-    counts = [[line.count(each) for each in (b",", b";", b"\t", b"|")] for line in lines[:2]]
-    return len(counts) == 2 and counts[0] == counts[1] and any(counts[0])
+def _is_header(content: bytes, begin: int) -> bool:
+    """Whether a line with `#`, which begins at a place, has as many separators as the next."""
+    end = content.find(b"\n", begin)
+    last = content.find(b"\n", end + 1)
+    ends = [(begin, end), (end + 1, len(content) if last < 0 else last)]
+    counts = [[content.count(each, *span) for each in (b",", b";", b"\t", b"|")] for span in ends]
+    return end >= 0 and counts[0] == counts[1] and any(counts[0])
 
 
 def _first_entries(content: bytes, name: str, separator: str = "") -> tuple[list[str], str]:

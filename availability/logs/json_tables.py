@@ -10,14 +10,13 @@ Objects within objects become columns such as `involvedObject.name`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.files.data_files import unique_members
+from f3ast_tff.files.data_files import json_in
 
 LINES_FORMS = (".jsonl", ".ndjson")
 PROMETHEUS = "Prometheus' range query"
@@ -48,11 +47,7 @@ def json_table(content: bytes, name: str, *, lines: bool) -> tuple[Any, str] | N
             if (series := _series(of_lines, name)) is not None:
                 return _frame(_samples(series, name), name), PROMETHEUS
             return _frame(of_lines, name, line=not text.lstrip().startswith("[")), ""
-        found = _loads(text)
-    except RecursionError as error:
-        raise DataError(f"{name}: not a table: it is nested too deeply") from error
-    except MemoryError as error:
-        raise DataError(f"{name}: not a table: it does not fit into memory") from error
+        found = json_in(text)
     except ValueError as error:
         reason = " ".join(str(error)[:_REASON].split())
         raise DataError(f"{name}: not a table: {reason}") from error
@@ -62,17 +57,13 @@ def json_table(content: bytes, name: str, *, lines: bool) -> tuple[Any, str] | N
     return None if rows is None else (_frame(rows, name), "")
 
 
-def _loads(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=unique_members)
-
-
 def _is_of_lines(text: str) -> bool:
     """Whether the first line is an object by itself, with others after it or without lists."""
     first, _, rest = text.strip().partition("\n")
     if not first.startswith("{") or len(first) > _LONG_LINE:
         return False
     try:
-        found = json.loads(first)
+        found = json_in(first)
     except ValueError:
         return False
     flat = isinstance(found, dict) and not any(isinstance(v, (dict, list)) for v in found.values())
@@ -81,7 +72,7 @@ def _is_of_lines(text: str) -> bool:
 
 def _rows_of_lines(text: str) -> list[Any]:
     if text.lstrip().startswith("["):
-        found = _loads(text)
+        found = json_in(text)
         rows = _rows(found)
         if rows is None:
             raise ValueError("must be JSON objects")
@@ -90,7 +81,7 @@ def _rows_of_lines(text: str) -> list[Any]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                rows.append(_loads(line))
+                rows.append(json_in(line))
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from error
     if not all(isinstance(row, dict) for row in rows):
@@ -192,15 +183,29 @@ def _frame(rows: Iterable[Any], name: str, *, line: bool = False) -> Any:
     """The table of objects. Values keep their types: an integer is not rounded beside a float."""
     import pandas as pd
 
-    flat = [_flat(row) for row in rows]
-    keys = dict.fromkeys(key for row in flat for key in row)
-    if len(keys) * len(flat) > _SPARSE * sum(map(len, flat)) + _SMALL:
-        raise DataError(f"{name}: not a table: its {len(flat)} objects have {len(keys)} keys")
-    columns = {key: pd.Series([row.get(key) for row in flat], dtype=object) for key in keys}
-    frame = pd.DataFrame(columns)
+    try:
+        frame = frame_of_objects(rows)
+    except ValueError as error:
+        raise DataError(f"{name}: not a table: {error}") from error
     if line:
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="line")
     return frame
+
+
+def frame_of_objects(rows: Iterable[Any]) -> Any:
+    """Returns a DataFrame with a row per JSON object, and columns `a.b` for objects within.
+
+    Raises:
+        ValueError: If the objects have so many keys of their own that the table would not fit.
+    """
+    import pandas as pd
+
+    flat = [_flat(row) for row in rows]
+    keys = dict.fromkeys(key for row in flat for key in row)
+    if len(keys) * len(flat) > _SPARSE * sum(map(len, flat)) + _SMALL:
+        raise ValueError(f"its {len(flat)} objects have {len(keys)} keys")
+    columns = {key: pd.Series([row.get(key) for row in flat], dtype=object) for key in keys}
+    return pd.DataFrame(columns)
 
 
 def _flat(row: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:

@@ -23,19 +23,24 @@ from f3ast_tff.core.client_names import client_name
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.files.csv_rows import csv_rows
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, read_bytes
+from f3ast_tff.settings.text_values import number_in
 
 _SITE = ("site", "clinic", "hospital", "client")
 _NEEDED = ("round", "start", "end")
 _TRUE, _FALSE = ("1", "true", "yes", "ok"), ("0", "false", "no", "failed", "error")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[,.](\d+))?")
-_BEGINS = re.compile(r"\bRound (\d+) started")
-_ASKED = re.compile(r"assigned task to client\b.*?name=(\w+)")
+# Digits of other scripts are no digits here.
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[,.](\d+))?", re.ASCII)
+_BEGINS = re.compile(r"\bRound (\d{1,18}) started", re.ASCII)
+_ASKED, _TASK = "assigned task to client", re.compile(r"name=(\w+)")
 _REPLIED = re.compile(r"got result from client (\S+)(?:.*?name=(\w+))?")
 _PEER = re.compile(r"\bpeer=([^,\]\s]+)")
 _CODE = re.compile(r"\bpeer_rc=(\w+)")
 _FLOWER = re.compile(r"configure_fit: strategy sampled|\[ROUND \d+\]")
+_ROUND = re.compile(r"[0-9]{1,18}")
 _HEAD = 1 << 20
+# Limit on rounds times sites, a number each.
+_MOST = 2**24
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,9 @@ def read_site_log(path: Path) -> SiteLog:
     rounds = sorted({number for number, _ in found})
     if not sites:
         raise DataError(f"{path}: no site was asked in any round")
+    if len(rounds) * len(sites) > _MOST:
+        said = f"{len(rounds)} rounds of {len(sites)} sites"
+        raise DataError(f"{path}: has {said}, together more than {_MOST}")
     seconds = np.full((len(rounds), len(sites)), np.nan)
     places = {site: place for place, site in enumerate(sites)}
     rows = {number: place for place, number in enumerate(rounds)}
@@ -109,7 +117,7 @@ def _of_table(text: str) -> Mapping[tuple[int, str], float]:
     for line, row in rows:
         where = f"line {line}"
         name, number = client_name(row[site]), client_name(row[column["round"]])
-        if not name or not number.isdigit():
+        if not name or not _ROUND.fullmatch(number):
             raise ValueError(f"{where}: must have a site, and a round as a whole number")
         key = int(number), name
         if key in found:
@@ -129,7 +137,7 @@ def _of_table(text: str) -> Mapping[tuple[int, str], float]:
 
 def _time(text: str, where: str) -> float:
     try:
-        value = float(text)
+        value = number_in(text)
     except ValueError:
         try:
             value = datetime.fromisoformat(text).timestamp()
@@ -152,7 +160,7 @@ def _of_nvflare(text: str) -> Mapping[tuple[int, str], float]:
         peer = _PEER.search(row)
         if begins := _BEGINS.search(row):
             number, start = int(begins[1]), now
-        elif (asked := _ASKED.search(row)) and asked[1] == "train" and peer:
+        elif peer and (task := _TASK.search(row.partition(_ASKED)[2])) and task[1] == "train":
             begun[number, peer[1]] = now
             found.setdefault((number, peer[1]), math.inf)
         elif (replied := _REPLIED.search(row)) and replied[2] in (None, "train") and number >= 0:

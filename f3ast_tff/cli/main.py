@@ -90,19 +90,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end(code: int) -> None:
-    """Ends the process if threads, such as a plug-in's, outlive the command; Python waits for them.
+    """Ends the process if it outlives the command, since Python waits for what a plug-in began.
 
-    Nobody else could: the command is done, and signals are ignored.
+    These are threads, processes of `multiprocessing` and functions of `atexit`. Nobody else could
+    end it: the command is done, and signals are ignored.
     """
     time.sleep(_GRACE_S)
+    import multiprocessing
+
     main_thread = threading.main_thread()
     names = [t.name for t in threading.enumerate() if not t.daemon and t is not main_thread]
-    if not names:
-        return
+    children = multiprocessing.active_children()
+    names += [child.name for child in children]
     from f3ast_tff.files.messages import one_line
     from f3ast_tff.files.progress import say
 
-    say(one_line(f"WARNING: the process ends without its threads that did not: {', '.join(names)}"))
+    what = ", ".join(names) or "a function of atexit"
+    say(one_line(f"WARNING: the process ends without what did not: {what}"))
+    for child in children:
+        child.kill()
     os._exit(code)
 
 

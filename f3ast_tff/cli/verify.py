@@ -71,7 +71,7 @@ def _verify(flags: Flags, signals: Signals) -> int:
 
 def _range(text: str) -> tuple[int, int | None]:
     """First and last round of `A-B`, `A-`, `-B` or `A`."""
-    found = re.fullmatch(r"(\d{1,9})?(-)?(\d{1,9})?", text)
+    found = re.fullmatch(r"([0-9]{1,9})?(-)?([0-9]{1,9})?", text)
     if found is None or text == "-":
         raise ParameterError("rounds", text, "must be a range such as 1-100, 900- or -100")
     first = int(found[1] or 1)

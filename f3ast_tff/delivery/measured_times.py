@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import logging
 import lzma
 import math
@@ -22,7 +21,8 @@ import numpy as np
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.files.csv_rows import csv_rows
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, Limited, read_bytes
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, Limited, json_in, read_bytes
+from f3ast_tff.settings.text_values import number_in
 
 _LOGGER = logging.getLogger(__name__)
 _XZ = b"\xfd7zXZ\x00"
@@ -75,10 +75,7 @@ def _text(path: Path) -> str:
 def _rows(text: str) -> list[dict[str, Any]]:
     """Rows of a JSON list of objects or of a CSV table, told apart by the first character."""
     if text.lstrip()[:1] in ("[", "{"):
-        try:
-            rows = json.loads(text)
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
+        rows = json_in(text)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ValueError("must be a list of objects, one per device")
         return rows
@@ -90,7 +87,8 @@ def _time(value: Any, row: int) -> float:
     if value is None or (isinstance(value, str) and not value.strip()):
         return 0.0
     try:
-        time = math.nan if isinstance(value, bool) else float(value)
+        time = number_in(value) if isinstance(value, str) else float(value)
+        time = math.nan if isinstance(value, bool) else time
     except (OverflowError, TypeError, ValueError):
         time = math.nan
     if not 0 <= time <= LONGEST:

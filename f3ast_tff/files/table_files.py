@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import logging
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.core.frame_columns import is_number
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, first_twice, open_regular
 from f3ast_tff.files.packed_files import read_packed
 
 _LOG = logging.getLogger(__name__)
@@ -19,8 +20,8 @@ MAX_PARQUET_BYTES = 2**31
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
 
 
-# What begins a formula in a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What begins a formula in a spreadsheet; the quote too, so that no two names become one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def as_cell(text: str) -> str:
@@ -28,8 +29,8 @@ def as_cell(text: str) -> str:
 
     Examples:
         >>> from f3ast_tff.files.table_files import as_cell
-        >>> [as_cell(text) for text in ("=1+1", "-5", "phone")]
-        ["'=1+1", '-5', 'phone']
+        >>> [as_cell(text) for text in ("=1+1", "'=1+1", "-5", "phone")]
+        ["'=1+1", "''=1+1", '-5', 'phone']
     """
     return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
@@ -44,7 +45,7 @@ def read_csv(path: Path | str, **options: Any) -> Any:
     Raises:
         OSError: If it cannot be read.
         ValueError: If it is no CSV table, is damaged, holds more bytes, does not fit into memory,
-            or is no regular file.
+            names two columns alike, or is no regular file.
     """
     return csv_table(read_packed(path, MAX_TEXT_BYTES), **options)
 
@@ -57,6 +58,8 @@ def csv_table(content: bytes, **options: Any) -> Any:
         # pandas would drop the rest of the value: two names could become one.
         raise ValueError("it holds a NUL character: must be a text in UTF-8")
     try:
+        if options.get("header", 0) == 0:
+            _refuse_names_twice(content, options.get("sep", ","))
         frame = pd.read_csv(io.BytesIO(content), **options)
     except MemoryError as error:
         raise ValueError("it does not fit into memory") from error
@@ -64,6 +67,19 @@ def csv_table(content: bytes, **options: Any) -> Any:
         # pandas takes the first values as row labels then: every name would move by a column.
         raise ValueError("its rows have more values than its first line has names")
     return frame
+
+
+def _refuse_names_twice(content: bytes, separator: str) -> None:
+    """Raises `ValueError` if two columns have one name: pandas would number the second."""
+    place, _ = after_lines(content, lambda begin: content.startswith((b"\n", b"\r\n"), begin))
+    end = content.find(b"\n", place)
+    head = content[place : len(content) if end < 0 else end].decode("utf-8-sig", "replace")
+    try:
+        line = next(csv.reader([head], delimiter=separator, skipinitialspace=True), [])
+    except csv.Error as error:
+        raise ValueError(f"its first line: {error}") from error
+    if (twice := first_twice(name.strip() for name in line if name.strip())) is not None:
+        raise ValueError(f"two columns have the name {twice[:80]!r}")
 
 
 def read_parquet(path: Path | str) -> Any:

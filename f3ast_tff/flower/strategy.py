@@ -142,7 +142,9 @@ class AvailabilityStrategy(FlowerStrategy):
         self._num_clients = checked["num_clients"]
         self._constraint = constraint_from("clients_per_round", clients_per_round)
         self._availability = None if availability is None else process_from(availability)
-        self._state_file = Path(checked["state_file"]) if checked["state_file"] else None
+        # Absolute: a client or a scoring function in this process may change the folder.
+        file = checked["state_file"]
+        self._state_file = Path(os.path.abspath(file)) if file else None
         self._server_lr = checked["server_lr"]
         self._evaluate_every = checked["evaluate_every"]
         self._wait_seconds = checked["wait_seconds"]
@@ -301,15 +303,39 @@ class AvailabilityStrategy(FlowerStrategy):
         mean = self._aggregation == "mean"
         if not len(cohort) or mean and cohort.weights.sum() == 0:
             return None
-        try:
+        ids = cohort.ids.tolist()
+
+        def along(places: Sequence[int]) -> Model:
             return moved(
                 model,
-                [updates[k] for k in cohort.ids.tolist()],
-                cohort.weights,
+                [updates[ids[n]] for n in places],
+                cohort.weights[list(places)],
                 mean=mean,
                 rate=self._server_lr,
                 buffers=self._buffers,
             )
+
+        def fails(place: int) -> bool:
+            try:
+                along([place])
+            except StepError:
+                return True
+            return False
+
+        places = range(len(ids))
+        try:
+            return along(places)
+        except StepError as error:
+            # Numbers in range, times a weight, may leave it: the fault of their client alone.
+            far = [n for n in places if (not mean or cohort.weights[n] > 0) and fails(n)]
+            rest = [n for n in places if n not in far]
+            if not far or not rest or mean and cohort.weights[rest].sum() == 0:
+                _LOG.warning("the step of this round is not taken: %s", error)
+                return None
+        names = [ids[n] for n in far]
+        _LOG.warning("the step leaves out clients %s, whose weighted update is not finite", names)
+        try:
+            return along(rest)
         except StepError as error:
             _LOG.warning("the step of this round is not taken: %s", error)
             return None

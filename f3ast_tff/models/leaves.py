@@ -73,7 +73,7 @@ def chosen_leaves(
     found: set[int] = set()
     for entry in (each.strip() for each in text.split(",")):
         places = leaves_named((entry,), names)
-        if not places and entry.isdecimal() and int(entry) < num_leaves:
+        if not places and entry.isascii() and entry.isdecimal() and int(entry) < num_leaves:
             places = [int(entry)]
         if not entry or not places:
             raise ParameterError(setting, text, _allowed(names, num_leaves))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.real_numbers import is_real
 
 # Function of outputs and labels, of one value per example.
 ScoreFunction = Callable[[Any, Any], Any]
@@ -112,8 +113,8 @@ class Scoring:
             detached: Function that cuts outputs off from gradients, for scores.
 
         Raises:
-            ComponentError: If a function returns no array, or one of another shape; names model
-                and function.
+            ComponentError: If a function returns no array, one of another shape, or no real
+                numbers; names model and function.
         """
         counts = xp.asarray(labels >= 0, dtype) if self.classes else None
         known = xp.maximum(labels, 0) if self.classes else labels
@@ -125,6 +126,9 @@ class Scoring:
                 said = f"{what} returned a {type(found).__name__}, must return an array, [n]"
                 raise ComponentError(f"model {self.model}: {said}")
             values = xp.asarray(found)
+            if not is_real(values.dtype):
+                said = f"{what} returned {values.dtype}: must be real numbers"
+                raise ComponentError(f"model {self.model}: {said}")
             self._check(what, values, labels)
             if counts is not None:
                 return xp.where(counts > 0, values, 0).astype(dtype).sum(axis=rest)

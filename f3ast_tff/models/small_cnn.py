@@ -251,6 +251,6 @@ class SmallCNNConfig(ModelConfig):
 
 def _widths(name: str, text: str) -> tuple[int, ...]:
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
-    if not all(entry.isdecimal() and int(entry) > 0 for entry in entries):
+    if not all(entry.isascii() and entry.isdecimal() and int(entry) > 0 for entry in entries):
         raise ParameterError(name, text, "must be numbers above 0, separated by commas")
     return tuple(int(entry) for entry in entries)

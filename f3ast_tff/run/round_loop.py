@@ -250,7 +250,8 @@ class _Run:
         if self.callbacks:
             trained = self.experiment.trained(self.experiment.engine)
             for callback in self.callbacks:
-                callback.on_evaluation(row, trained)
+                # A copy: what a callback writes is not in the record.
+                callback.on_evaluation(dict(row), trained)
         return row
 
     def _scalars(self, row: Row) -> dict[str, float]:

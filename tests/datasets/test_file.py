@@ -120,6 +120,13 @@ def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:
         FileTask(data_file=str(path)).build()
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """pandas would name the second `x.1`, a feature."""
+    (tmp_path / "x.csv").write_text("client,label,x,x\n0,1,2,3\n1,0,2,3\n")
+    with pytest.raises(ParameterError, match="two columns have the name 'x'"):
+        FileTask(data_file=str(tmp_path / "x.csv")).build()
+
+
 def test_an_index_that_pandas_wrote_is_no_feature(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -98,7 +98,7 @@ class FunctionWork:
             same = same and all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
         if not same:
             raise ComponentError(f"{where} changed its arguments: must return new arrays")
-        return self._checked(where, trained)
+        return self._checked(where, *_called(where, lambda: _taken_apart(where, trained)))
 
     def _read_only(self, vector: np.ndarray) -> list[np.ndarray]:
         copied = vector.copy()
@@ -127,17 +127,10 @@ class FunctionWork:
             seed=work.seed,
         )
 
-    def _checked(self, where: str, trained: Any) -> tuple[np.ndarray, float]:
+    def _checked(
+        self, where: str, given: Sequence[np.ndarray], loss: float
+    ) -> tuple[np.ndarray, float]:
         """The weights as a vector, and the loss."""
-        try:
-            weights, loss = trained
-            if isinstance(loss, (str, bytes)):
-                raise TypeError
-            given = [np.asarray(weight) for weight in weights]
-            loss = float(loss)
-        except (OverflowError, TypeError, ValueError) as error:
-            said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
-            raise ComponentError(said) from error
         others = [n for n, array in enumerate(given) if not is_real(array.dtype)]
         if others:
             said = f"{where} returned array {others[0]} of {given[others[0]].dtype}"
@@ -181,6 +174,20 @@ class FunctionWork:
             return example_scores(None, found, labels)
         where = f"model {self.model.name}: loss or score"
         return _called(where, lambda: example_scores(scoring, found, labels))
+
+
+def _taken_apart(where: str, trained: Any) -> tuple[list[np.ndarray], float]:
+    """The arrays and the loss in what a function returned; a generator runs here."""
+    try:
+        weights, loss = trained
+        of_numpy = isinstance(loss, (np.ndarray, np.generic))
+        # `float` reads numbers in texts, and drops the imaginary part of NumPy's.
+        if isinstance(loss, (str, bytes, bytearray)) or of_numpy and not is_real(loss.dtype):
+            raise TypeError
+        return [np.asarray(weight) for weight in weights], float(loss)
+    except (OverflowError, TypeError, ValueError) as error:
+        said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
+        raise ComponentError(said) from error
 
 
 def _called(where: str, call: Callable[[], Any]) -> Any:

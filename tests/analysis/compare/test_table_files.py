@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_cells import as_number
 from f3ast_tff.analysis.compare.table_files import read_table
 from tests.analysis.compare.test_judge_table import HEAD, LEAD, MINE, THEIRS
 
@@ -65,12 +68,41 @@ def test_rows_are_named_by_their_line(tmp_path: Path) -> None:
         ("a.json", b'{\n"rows": [{"a": 1}]\n}', "line 1: .* an object per row"),
         ("a.csv", b"a,b\n", "it has no rows"),
         ("a.csv", b"a,b\n1,2,3\n1,2,3\n", "its rows have more values"),
+        ("a.csv", b"# x\n\nacc;seed; acc\n1;2;3\n", "two columns have the name 'acc'"),
+        ("a.jsonl", b'{"a": 1, "a": 2}', "line 1: it names 'a' twice"),
+        ("a.json", b'[{"a": 1, "a": 2}]', "names 'a' twice"),
+        ("a.json", b"[" * 10**5, "nested too deeply"),
+        ("a.jsonl", b'{"a":' * 10**5, "line 1: it is nested too deeply"),
+        ("a.jsonl", b'{"a": %s}' % (b"1" * 5000), "line 1: Exceeds the limit"),
+        ("a.jsonl", b"\n".join(b'{"k%d": 1}' % n for n in range(2000)), "have 2000 keys"),
     ],
 )
 def test_no_tables(name: str, content: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RunsError, match=said):
         read_table(tmp_path / name)
+
+
+def test_an_integer_that_no_float_holds_is_as_infinite_as_its_text(tmp_path: Path) -> None:
+    text = f'{{"method": "a", "acc": 1{"0" * 400}}}\n' * 2
+    (tmp_path / "a.jsonl").write_text(text)
+    assert [as_number(value) for value in read_table(tmp_path / "a.jsonl")["acc"]] == [math.inf] * 2
+    seeds = [f'{{"method": "{m}", "seed": {s}, "acc": {a}}}' for m, a in (("a", 0.5), ("b", 0.6))
+             for s in ("1" * 400, 2, 3)]  # fmt: skip
+    (tmp_path / "b.jsonl").write_text("\n".join(seeds))
+    assert len(judge_table(read_table(tmp_path / "b.jsonl")).results) == 1
+    assert as_number("1e400") == math.inf and as_number(-(10**400)) == -math.inf
+
+
+@pytest.mark.parametrize("line", ["#\n", "\n", "# a,b,c\n"])
+def test_a_million_lines_before_the_names_are_passed_over_at_once(
+    line: str, tmp_path: Path
+) -> None:
+    """In time linear in their number: half a second; a quadratic reader takes minutes."""
+    (tmp_path / "a.csv").write_text(line * 10**6 + ROWS)
+    began = time.process_time()
+    assert read_table(tmp_path / "a.csv").index[0] == 10**6 + 2
+    assert time.process_time() - began < 20
 
 
 def test_a_folder_is_no_table(tmp_path: Path) -> None:

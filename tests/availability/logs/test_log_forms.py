@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,14 @@ def test_a_name_that_is_there_twice_is_found_in_time_that_grows_with_their_numbe
     (tmp_path / "x.json").write_text(f'{{"devices": {{{devices}}}}}')
     with pytest.raises(DataError, match="'c99999' twice"):
         read_log(tmp_path / "x.json")
+
+
+def test_a_million_lines_of_notes_are_passed_over_in_linear_time(tmp_path: Path) -> None:
+    spans = "device,start,end\na,0,3600\nb,3600,7200\n"
+    (tmp_path / "x.csv").write_text("#\n" * 10**6 + spans)
+    began = time.process_time()
+    assert read_log(tmp_path / "x.csv").clients == ("a", "b")
+    assert time.process_time() - began < 20
 
 
 def test_a_name_of_a_megabyte_is_refused(tmp_path: Path) -> None:

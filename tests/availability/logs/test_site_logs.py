@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,15 @@ def test_a_fault_is_refused_in_one_line(tmp_path: Path, text: str, message: str)
     with pytest.raises(DataError, match=message) as refused:
         read_site_log(log_in(tmp_path, text))
     assert "\n" not in str(refused.value)
+
+
+def test_logs_of_any_size_end_soon(tmp_path: Path) -> None:
+    """A line of a megabyte takes a second; a quadratic search took minutes."""
+    line = "assigned task to client [peer=a] " * 30_000
+    log_in(tmp_path, NVFLARE + f"2024-05-01 10:03:00,000 {line}\n")
+    began = time.process_time()
+    assert read_site_log(tmp_path / "log.csv").sites == ("site-1", "site-2")
+    assert time.process_time() - began < 20
+    rows = "".join(f"s{k},{k},0,1\n" for k in range(5000))
+    with pytest.raises(DataError, match="has 5000 rounds of 5000 sites, together more than"):
+        read_site_log(log_in(tmp_path, f"site,round,start,end\n{rows}"))

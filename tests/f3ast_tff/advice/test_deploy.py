@@ -89,8 +89,8 @@ def test_the_files(tmp_path: Path) -> None:
 
 
 def test_names_that_a_spreadsheet_takes_for_formulas_are_quoted(tmp_path: Path) -> None:
-    names = ["=HYPERLINK(1)", "@x", "+a", "-7", "plain"]
-    found = advise(log_of_frame(pd.DataFrame([[1] * 5, [0, 1, 1, 1, 1]], columns=names)), ks=[1])
+    names = ["=HYPERLINK(1)", "@x", "+a", "-7", "plain", "'@x"]
+    found = advise(log_of_frame(pd.DataFrame([[1] * 6, [0, 1, 1, 1, 1, 1]], columns=names)), ks=[1])
     write_files(found, tmp_path / "out", "page")
     written = pd.read_csv(tmp_path / "out/clients.csv")["client"].tolist()
-    assert written == ["'=HYPERLINK(1)", "'@x", "'+a", "-7", "plain"]
+    assert written == ["'=HYPERLINK(1)", "'@x", "'+a", "-7", "plain", "''@x"]

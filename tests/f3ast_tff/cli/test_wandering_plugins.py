@@ -12,6 +12,8 @@ import pytest
 from f3ast_tff.cli.main import main
 
 PLUGIN = """
+import atexit
+import multiprocessing
 import os
 import threading
 import time
@@ -50,9 +52,20 @@ def test_a_relative_folder_stays_where_it_was(
     assert list(other.iterdir()) == [] and Path.cwd() == tmp_path
 
 
-def test_a_thread_that_never_ends_does_not_hold_the_process(tmp_path: Path) -> None:
-    thread = "threading.Thread(target=time.sleep, args=(600,), name='mine').start()"
-    (tmp_path / "mine.py").write_text(PLUGIN.format(at_import=thread, in_a_round="pass"))
+@pytest.mark.parametrize(
+    ("begun", "named"),
+    [
+        ("threading.Thread(target=time.sleep, args=(600,), name='mine').start()", "mine"),
+        (
+            "multiprocessing.get_context('fork').Process("
+            "target=time.sleep, args=(600,), name='mine').start()",
+            "mine",
+        ),
+        ("atexit.register(time.sleep, 600)", "a function of atexit"),
+    ],
+)
+def test_what_never_ends_does_not_hold_the_process(begun: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN.format(at_import=begun, in_a_round="pass"))
     code = "import sys, f3ast_tff.cli.main as m; m._GRACE_S = 0.2; sys.exit(m.main())"
     done = subprocess.run(
         [sys.executable, "-c", code, *RUN, "--run_name=a"],
@@ -62,4 +75,4 @@ def test_a_thread_that_never_ends_does_not_hold_the_process(tmp_path: Path) -> N
         timeout=120,
     )
     assert done.returncode == 0 and "a finished: round 2" in done.stdout
-    assert "the process ends without its threads that did not: mine" in done.stderr
+    assert f"the process ends without what did not: {named}" in done.stderr

@@ -58,6 +58,7 @@ def test_all_forms_alike(
         (b"[{", "a.csv: "),
         (b"[" * 100_000, "nested too deeply"),
         (b"t,t\n1,2\n", "names a column twice"),
+        (b'[{"t": 1, "t": 2}]', "names 't' twice"),
         (b't\n"1"2\n', "expected after"),
         (b"d,t\na,1\nb\n", "line 3 has 1 values, line 1 2 names"),
         (b"t\n1\nfast\n", "device 2: time 'fast' must be milliseconds"),

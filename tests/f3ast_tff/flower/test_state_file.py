@@ -82,3 +82,17 @@ def test_a_place_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
         with pytest.raises(CheckpointError, match=f"cannot write beside {path}: "):
             server(path).start(None, ArrayRecord([np.zeros(4)]))  # type: ignore[arg-type]
     assert (tmp_path / "file").read_text() == "content"
+
+
+def test_a_state_file_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's code in this process changes the folder in each round."""
+
+    def wanders(k: int, t: int) -> np.ndarray:
+        os.chdir(other)
+        return unit(k, t)
+
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+    run(InProcessGrid(app_of(wanders), 4, {}), server(Path("server.npz")), 2)
+    assert saved_round(tmp_path / "server.npz") == 2 and list(other.iterdir()) == []

@@ -15,6 +15,7 @@ from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
 from f3ast_tff.flower.step import StepError, moved
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
+from tests.f3ast_tff.flower.test_availability_strategy import app_of
 
 P = np.full(4, 0.25)
 
@@ -183,3 +184,16 @@ def test_a_model_that_no_reply_can_fit_is_refused_before_round_1(array: Array, s
     said = str(refused.value)
     assert said.startswith("initial_arrays = 2 arrays: array 'odd' ") and says in said
     assert not asked and "\n" not in said
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_an_update_that_its_weight_makes_infinite_is_the_fault_of_its_client(kind: Any) -> None:
+    """Three clients add 1, client 2 the greatest number; w = 1/4, server rate 8.
+
+    Each of two rounds moves the model by 8 * 3/4 = 6.
+    """
+    largest = float(np.finfo(kind).max)
+    grid = InProcessGrid(app_of(lambda k, t: largest if k == 2 else 1.0), 4, {})
+    server = AvailabilityStrategy(F3AST.start(P, 4), 4, 4, server_lr=8.0)
+    result = server.start(grid, ArrayRecord([np.zeros(4, kind)]), 2, timeout=1)
+    np.testing.assert_array_equal(result.arrays.to_numpy_ndarrays()[0], np.full(4, 12, kind))

@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.analysis.compare.table_cells import as_number
 from f3ast_tff.availability.logs.availability_log import read_log
 from f3ast_tff.availability.logs.mask_files import read_masks
 from f3ast_tff.availability.logs.signal_files import read_signal
+from f3ast_tff.availability.logs.site_logs import read_site_log
 from f3ast_tff.availability.logs.trace_files import read_traces
+from f3ast_tff.availability.sites import windows_of
 from f3ast_tff.availability.spell_laws import read_law
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.delivery.device_speeds import read_speeds
+from f3ast_tff.delivery.measured_times import read_times
+from f3ast_tff.models.leaves import chosen_leaves
 from f3ast_tff.settings.resolve import resolve
 from f3ast_tff.settings.text_values import integer_in, number_in
 
@@ -81,8 +86,28 @@ def test_device_files_and_spell_laws(text: str, tmp_path: Path) -> None:
     (tmp_path / "speeds.json").write_text(large)
     with pytest.raises(DataError, match="must be a number above 0"):
         read_speeds(tmp_path / "speeds.json")
+    (tmp_path / "times.csv").write_text(f"phone,ms\na,{text}\n")
+    (tmp_path / "times.json").write_text(json.dumps([{"ms": text}]))
+    for name in ("times.csv", "times.json"):
+        with pytest.raises(DataError, match="must be milliseconds"):
+            read_times(tmp_path / name, "ms")
     with pytest.raises(ValueError, match="must be weibull"):
         read_law(f"weibull,0.5,{text}")
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS[:4])
+def test_sites_scores_and_leaves(text: str, tmp_path: Path) -> None:
+    (tmp_path / "sites.csv").write_text(f"site,round,start,end\nA,1,0,{text}\n")
+    with pytest.raises(DataError, match="is no time"):
+        read_site_log(tmp_path / "sites.csv")
+    (tmp_path / "sites.csv").write_text(f"site,round,start,end\nA,{text},0,1\n")
+    with pytest.raises(DataError, match="a round as a whole number"):
+        read_site_log(tmp_path / "sites.csv")
+    with pytest.raises(ValueError, match="must be days and hours"):
+        windows_of(f"Sun 02-{text}")
+    with pytest.raises(ParameterError, match="private = "):
+        chosen_leaves(text, [], 99)
+    assert as_number(text) is None and as_number(TEN) == 10
 
 
 def test_names_that_differ_are_not_one_client(tmp_path: Path) -> None:

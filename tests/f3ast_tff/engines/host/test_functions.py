@@ -181,6 +181,19 @@ def _objects(weights: Any, examples: Any, work: Any) -> Any:
     return Trained([object(), None], 0.0)  # type: ignore[list-item]
 
 
+def _complex_loss(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained(weights, np.complex64(1 + 1j))  # type: ignore[arg-type]
+
+
+def _loss_in_an_array_of_texts(weights: Any, examples: Any, work: Any) -> Any:
+    return Trained(weights, np.array("0.5"))  # type: ignore[arg-type]
+
+
+def _lazy(weights: Any, examples: Any, work: Any) -> Any:
+    """A generator, which runs after `train`."""
+    return Trained((weights[n] / [1, 0][n] + {}[n] for n in range(2)), 0.0)  # type: ignore
+
+
 def _raises(weights: Any, examples: Any, work: Any) -> Trained:
     raise RuntimeError("out of\nbattery")
 
@@ -200,6 +213,9 @@ def _raises(weights: Any, examples: Any, work: Any) -> Trained:
         (_huge_weight, r"returned array 0 of object: must be of real numbers"),
         (_text_loss, r"returned Trained: must be"),
         (_objects, r"returned array 0 of object: must be of real numbers"),
+        (_complex_loss, r"returned Trained: must be"),
+        (_loss_in_an_array_of_texts, r"returned Trained: must be"),
+        (_lazy, "raised KeyError"),
         (_raises, "raised RuntimeError: out of battery"),
     ],
 )
@@ -299,6 +315,25 @@ def test_numbers_that_are_not_real_are_refused() -> None:
             ComponentError, match=r"returned array 0 of .*: must be of real numbers"
         ):
             simulate(model=TrainingFunction(initial, weights_of(kind), predict), **GIVEN)
+
+
+@pytest.mark.parametrize("kind", ["complex64", "U4", "m8[s]", "O"])
+@pytest.mark.parametrize("part", ["loss", "score mine"])
+def test_losses_and_scores_that_are_not_real_are_refused(kind: str, part: str) -> None:
+    def wrong(outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.ones(len(labels)).astype(int).astype(kind)
+
+    given: Any = {"loss": wrong} if part == "loss" else {"scores": {"mine": wrong}}
+    with pytest.raises(ComponentError, match=f"{part} returned .*: must be real numbers"):
+        simulate(model=TrainingFunction(initial, sgd, predict, **given), **GIVEN)
+
+
+def test_what_a_callback_writes_into_a_row_is_not_in_the_record() -> None:
+    def writes(row: Any, trained: Any) -> None:
+        row["test_sample_loss"] = -1.0
+
+    metrics = simulate(model=MODEL, on_evaluation=writes, **GIVEN).metrics
+    assert (metrics["test_sample_loss"] > 0).all()
 
 
 def test_weights_in_bfloat16_are_real_numbers() -> None:
