@@ -1,11 +1,13 @@
 """A link to Flower's nodes that writes who replied when, as a table for `f3ast-tff advise`.
 
+f3ast-tff advise sites_log.csv --label_counts=sites.csv  # the table of flower_site_log.py
+
 In a ServerApp, where `strategy.start(grid, ...)` stands:
 
     strategy.start(SiteLogGrid(grid, "sites_log.csv"), initial_arrays=arrays, num_rounds=100)
 
-Then `f3ast-tff advise sites_log.csv --label_counts=sites.csv` reads the table, also while the job
-runs. Sites are node ids; `names` gives them names, which the table of counts must have too.
+The command reads the table also while the job runs. Sites are node ids; `names` gives them names,
+which the table of counts must have too.
 """
 
 from __future__ import annotations
