@@ -11,7 +11,8 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, json_in, read_text
+from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet

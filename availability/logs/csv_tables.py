@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, first_twice
+from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
 from f3ast_tff.files.packed_files import read_packed
 from f3ast_tff.files.table_files import csv_table
 

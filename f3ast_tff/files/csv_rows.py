@@ -1,9 +1,10 @@
-"""Rows of a CSV table with a line of names, each with the number of its line."""
+"""Rows of a CSV table with a line of names, and lines before it."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 
 
 def csv_rows(text: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
@@ -43,3 +44,16 @@ def csv_rows(text: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
             raise ValueError(f"line {number} has {len(entries)} values, line 1 {len(names)} names")
         found.append((number, dict(zip(names, entries))))
     return names, found
+
+
+def after_lines(content: bytes, begins: Callable[[int], bool]) -> tuple[int, int]:
+    """Returns the place after a text's first lines of a kind, and their number, in linear time.
+
+    Args:
+        content: The text.
+        begins: Whether such a line begins at a place.
+    """
+    place = number = 0
+    while place < len(content) and begins(place):
+        place, number = content.find(b"\n", place) + 1 or len(content), number + 1
+    return place, number

@@ -9,7 +9,7 @@ import json
 import os
 import stat
 import tomllib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -94,28 +94,18 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
     return json_in(read_text(path, most))
 
 
-def json_in(
-    text: str,
-    parse_constant: Callable[[str], Any] | None = None,
-    parse_int: Callable[[str], Any] | None = None,
-) -> Any:
+def json_in(text: str, **parse: Any) -> Any:
     """Returns the value in a JSON text.
 
     Args:
         text: The text.
-        parse_constant: See `json.loads`.
-        parse_int: See `json.loads`.
+        **parse: `parse_constant` and `parse_int` of `json.loads`.
 
     Raises:
         ValueError: If it is not JSON, is nested too deeply, or names a member of an object twice.
     """
     try:
-        return json.loads(
-            text,
-            parse_constant=parse_constant,
-            parse_int=parse_int,
-            object_pairs_hook=_unique_members,
-        )
+        return json.loads(text, object_pairs_hook=_unique_members, **parse)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except MemoryError:
@@ -152,19 +142,6 @@ def first_twice(values: Iterable[Hashable]) -> Any:
             return value
         before.add(value)
     return None
-
-
-def after_lines(content: bytes, begins: Callable[[int], bool]) -> tuple[int, int]:
-    """Returns the place after a text's first lines of a kind, and their number, in linear time.
-
-    Args:
-        content: The text.
-        begins: Whether such a line begins at a place.
-    """
-    place = number = 0
-    while place < len(content) and begins(place):
-        place, number = content.find(b"\n", place) + 1 or len(content), number + 1
-    return place, number
 
 
 def hash_of(path: Path, algorithm: str = "sha256", start: int = 0, most: int | None = None) -> str:

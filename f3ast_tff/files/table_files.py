@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.core.frame_columns import is_number
-from f3ast_tff.files.data_files import MAX_TEXT_BYTES, after_lines, first_twice, open_regular
+from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice, open_regular
 from f3ast_tff.files.packed_files import read_packed
 
 _LOG = logging.getLogger(__name__)

@@ -99,17 +99,16 @@ def said(clients: Sequence[Mapping[str, Any]]) -> str:
     """Returns one line about clients that `left_out` has found; empty for none."""
     if not clients:
         return ""
-    shown = [_of_client(each) for each in clients[:_SHOWN]]
+    shown = ", ".join(map(_of_client, clients[:_SHOWN]))
     more = f" and {len(clients) - _SHOWN} more" if len(clients) > _SHOWN else ""
     together = sum(each["examples"] for each in clients)
     total = f"; together {together:.0%} of the data" if len(clients) > 1 else ""
-    return f"left out most of the time: {', '.join(shown)}{more}{total}"
+    return f"left out most of the time: {shown}{more}{total}"
 
 
 def _of_client(client: Mapping[str, Any]) -> str:
-    rounds = f"{client['delivered']} of {client['asked']} rounds"
-    if not client["asked"]:
-        rounds = "never asked"
+    asked, came = client["asked"], client["delivered"]
+    rounds = f"{came} of {asked} rounds" if asked else "never asked"
     return f"{client['client']} ({rounds}; {', '.join(held(client))})"
 
 

@@ -61,13 +61,13 @@ def test_nothing_of_a_name_reaches_the_terminal_raw(
 
 def test_no_name_of_a_log_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / f"log{REVERSED}.csv"
-    rows = [f"{REVERSED}{k},{hour},{hour + 6}" for k in range(8) for hour in range(k, 90, 9)]
+    rows = [f"{REVERSED}{k},{t},{t + 60}" for k in range(8) for t in range(10 * k, 900, 90)]
     log.write_text("\n".join(["device,start,end", *rows]))
-    words = [str(log), "--clients_per_round=2", "--no-trial", "--round_seconds=1"]
+    words = [str(log), "--clients_per_round=2", "--no-trial", "--round_seconds=10"]
     words.append(f"--out={tmp_path / 'advice'}")
     assert "?abc?3" in said(["advise", *words], capsys)
     words = ["--availability=table", f"--table_file={log}", f"--plot={tmp_path / REVERSED}.png"]
-    assert "?abc?.png" in said(["availability", *words, "--table_round_seconds=1"], capsys)
+    assert "?abc?.png" in said(["availability", *words, "--table_round_seconds=10"], capsys)
 
 
 def test_a_report_has_no_markup_and_no_file_of_a_name(

@@ -77,7 +77,8 @@ def test_tff_repeats(case: str) -> None:
 )
 def test_every_component_is_recorded(kind: str) -> None:
     found = {configured(case).settings[kind] for case in CASES}
-    assert found == set(builtin_registry().names(kind))
+    # TFF refuses optimizers that look elsewhere.
+    assert found == set(builtin_registry().names(kind)) - {"sam"}
 
 
 def test_there_is_a_file_for_each_case() -> None:

@@ -112,9 +112,9 @@ def test_sites_scores_and_leaves(text: str, tmp_path: Path) -> None:
 
 def test_names_that_differ_are_not_one_client(tmp_path: Path) -> None:
     names = ["12", "1\u0662", "\uff11\uff12", "012", "1_2"]
-    spans = [f"{name},{t},{t + 5}" for name in names for t in range(0, 90, 9)]
+    spans = [f"{name},{t},{t + 50}" for name in names for t in range(0, 900, 90)]
     (tmp_path / "log.csv").write_text("\n".join(["device,start,end", *spans]))
-    assert {*read_log(tmp_path / "log.csv", 1.0).clients} == {*names}
+    assert {*read_log(tmp_path / "log.csv", 10.0).clients} == {*names}
     trace = {name: [[0, "AVL_TRAIN"], [5, "UN_AVL"]] for name in [*names, "a", "a\0"]}
     (tmp_path / "trace.json").write_text(json.dumps({"devices": trace}))
     assert len({*read_traces(tmp_path / "trace.json").names}) == len(names) + 2
