@@ -226,6 +226,8 @@ def _say(table: SiteCounts, scale: float, train: np.ndarray) -> None:
     ]
     if gone:
         said.append(f"rounded to none: {listed(gone)}")
+    if scale != 1:
+        said.append("times per example count these: divide seconds_per_example by the scale")
     (_LOGGER.warning if len(said) > 1 else _LOGGER.info)("label_counts: %s", "; ".join(said))
 
 

@@ -44,9 +44,10 @@ def advise_sites(
     lines += advice.page(sites, table, by_quorum(sites))
     show("\n".join(lines), flush=True)
     rest = []
-    if no_trial or table is None or "task" not in given:
-        rest.append("No trial: it needs --label_counts and a --task, such as mnist or cifar10")
-    if not no_trial and table is not None and "task" in given:
+    lacks = [flag for flag in ("label_counts", "task") if flag not in given]
+    if lacks:
+        rest.append(f"No trial: it needs --{' and --'.join(lacks)} (a task is mnist or cifar10)")
+    elif table is not None and not no_trial:
         rest += _trial(sites, table, given, draws)
     show("\n".join(rest))
     with written("out", str(out)):

@@ -108,7 +108,7 @@ def said(clients: Sequence[Mapping[str, Any]]) -> str:
 
 def _of_client(client: Mapping[str, Any]) -> str:
     asked, came = client["asked"], client["delivered"]
-    rounds = f"{came} of {asked} rounds" if asked else "never asked"
+    rounds = f"{came} of the {asked} rounds that asked it" if asked else "never asked"
     return f"{client['client']} ({rounds}; {', '.join(held(client))})"
 
 

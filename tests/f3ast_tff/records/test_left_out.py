@@ -48,8 +48,8 @@ def test_by_hand() -> None:
     }
     line = said([found])
     assert line == (
-        "left out most of the time: A (2 of 6 rounds; 50% of the data, 75% of class 0, "
-        "25% of class 1)"
+        "left out most of the time: A (2 of the 6 rounds that asked it; 50% of the data, "
+        "75% of class 0, 25% of class 1)"
     )
 
 
