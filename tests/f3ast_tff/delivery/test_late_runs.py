@@ -50,7 +50,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "amplified_fedavg": {"amplified_period": 3},
 }
 REFUSED = (
-    *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn"),
+    *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn", "feddc"),
     *("oort_loss", "sequential_sgd", "fedasync"),
 )
 ALGORITHMS = [name for name in builtin_registry().names("algorithm") if name not in REFUSED]

@@ -105,6 +105,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     # Memories with clients weighted by examples.
     "fedvarp_by_size": {"algorithm": "fedvarp", "client_share": "examples"},
     "scaffold_by_size": {"algorithm": "scaffold", "client_share": "examples"},
+    "feddc_paper": {"algorithm": "feddc", "feddc_form": "paper"},
     "mifa_wait": {"algorithm": "mifa", "mifa_start": "wait", "num_clients": 8},
     **{
         f"client_{name}": {"algorithm": "f3ast", "rate_beta": 0.1, "client_optimizer": name}

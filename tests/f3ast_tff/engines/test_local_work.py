@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data
 from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.methods.feddc import FedDC
 from f3ast_tff.methods.feddyn import FedDyn
 from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.fedprox import FedProx
@@ -100,6 +101,23 @@ def feddyn(alpha: float, momentum: float = 0.0) -> Models:
     return found
 
 
+def feddc(alpha: float, form: str) -> Models:
+    """Drifts h_i and last updates g_i of N clients; `form` as in `FedDC`."""
+    w, found = START, []
+    h, g = np.zeros((N, len(START))), np.zeros((N, len(START)))
+    for active in ROUNDS:
+        mean = g.mean(axis=0)
+        moves = {k: moved(k, w, pull=alpha, offset=alpha * h[k] + mean - g[k]) for k in active}
+        for k, move in moves.items():
+            h[k] += move
+            g[k] = -move / (STEPS * RATE) + (g[k] - mean if form == "released" else 0)
+        if active:
+            drifts = h if form == "released" else h[active]
+            w = w + np.mean(list(moves.values()), axis=0) + drifts.mean(axis=0)
+        found.append(w)
+    return found
+
+
 def fednova(batch_size: int) -> Models:
     """Eq. (4) and (6) of the paper: d_k is the mean step of client k, tau_eff = sum p_k tau_k."""
     work, w, found = LocalTraining(batch_size, epochs=STEPS), START, []
@@ -158,6 +176,15 @@ def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[.
 
 
 @ENGINES
+@pytest.mark.parametrize(("alpha", "form"), [(0.1, "released"), (0.5, "released"), (0.1, "paper")])
+def test_feddc_is_its_own_loop(
+    name: str, alpha: float, form: str, make_engine: Callable[..., Any]
+) -> None:
+    found = run(make_engine, name, FedDC("mean", alpha, form))
+    np.testing.assert_allclose(found, feddc(alpha, form), atol=1e-6)
+
+
+@ENGINES
 def test_fedprox_without_a_pull_is_fedavg_bit_for_bit(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
@@ -212,6 +239,39 @@ def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     f = moved(a2, 0, -d / 2)
     a4 = a2 + f + (d + f + e) / 2
     np.testing.assert_allclose(found, [a1, a2, a2, a4], rtol=5e-6)
+
+
+@ENGINES
+def test_feddc_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+    """alpha = 1/2, rate 1/2, two steps along g_k(a) + (h_k + a - a_t) / 2 + m - m_k; p = 1/2 each.
+
+    g_0(a) = s(2a) - 1, g_1(a) = s(2a); two steps at rate 1/2 make m_k = -D_k, and m = -D_0 / 2
+    while client 1 has not trained.
+    Round 1, client 0: as FedProx with mu = 1/2, D = 3/16 + (1 - s(1/2)) / 2 = h_0 = -m_0. Released,
+    the model is D + h_0 / 2 = 3/2 D; of the paper, D + h_0 = 2 D.
+    Round 2, client 1: along g_1 - D / 2, by E = h_1; m_1 = -E, released D / 2 - E. The model moves
+    by E + (D + E) / 2, or by 2 E.
+    Round 3, no client: the model stays.
+    Round 4, client 0: along g_0 + D / 2 + m + D, m = -(D + E) / 2, released D / 4 more, as m_1 has D / 2 more.
+    """
+    rounds = [([0], [1.0]), ([1], [1.0]), ([], []), ([0], [1.0])]
+    half = np.array([0.5, 0.5])
+
+    def moved(a: float, label: int, offset: float) -> float:
+        """D of two steps from a."""
+        first = -(s(2 * a) - 1 + label + offset) / 2
+        return first - (s(2 * (a + first)) - 1 + label + offset + first / 2) / 2
+
+    d = 3 / 16 + (1 - s(1 / 2)) / 2
+    for form in ("released", "paper"):
+        released = form == "released"
+        a1 = 3 / 2 * d if released else 2 * d
+        e = moved(a1, 1, -d / 2)
+        a2 = a1 + e + (d + e) / 2 if released else a1 + 2 * e
+        f = moved(a2, 0, 3 / 2 * d - (d + e) / 2 + (d / 4 if released else 0))
+        a4 = a2 + f + ((d + e + f) / 2 if released else d + f)
+        found = biases(make_engine, name, FedDC("mean", 0.5, form), rounds, steps=2, p=half)
+        np.testing.assert_allclose(found, [a1, a2, a2, a4], rtol=5e-6)
 
 
 @ENGINES

@@ -37,8 +37,8 @@ KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic", "fednova")
 # `test_tffs_worker_agrees` has SCAFFOLD; the amplified methods contain it.
 ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
-# FedDyn pulls to the start, too.
-ALIKE_FEDDYN = ("fedprox",)
+# FedDyn pulls to the start, too; FedDC is FedDyn with SCAFFOLD's controls.
+ALIKE_FEDDYN = ("fedprox", "feddc", "feddc_paper")
 
 
 def data() -> FederatedData:

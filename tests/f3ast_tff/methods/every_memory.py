@@ -5,6 +5,7 @@ from __future__ import annotations
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.feddc import FedDC
 from f3ast_tff.methods.feddyn import FedDyn
 from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.fedprox import FedProx
@@ -37,6 +38,8 @@ EVERY: dict[str, Aggregation] = {
     "fedprox": FedProx("mean", 0.7),
     "feddyn": FedDyn("mean", 0.5),
     "fednova": FedNova("mean"),
+    "feddc": FedDC("mean", 0.5),
+    "feddc_paper": FedDC("mean", 0.5, "paper"),
 }
 # These keep no value per client.
 KEEP_NOTHING = ("amplified_fedavg", "fedprox", "fednova")

@@ -55,6 +55,7 @@ feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
 fednova | FedNova | AllAvailable | fednova | sgd | mean
 fedasync | FedAsync | FedAsync | fedasync | sgd | mean
 aced | ACED | Aced | mifa | sgd | mean
+feddc | FedDC | AllAvailable | feddc | sgd | mean
 """
 
 

@@ -22,7 +22,7 @@ NEEDS: dict[str, dict[str, Any]] = {
 REMEMBER = {
     *("mifa", "fedvarp", "fedstale", "mimic", "fedawe"),
     *("scaffold", "amplified_fedavg", "amplified_scaffold", "focus"),
-    *("fedprox", "feddyn", "fednova"),
+    *("fedprox", "feddyn", "fednova", "feddc"),
 }
 # Methods of late updates alone.
 LATE = {"fedbuff", "fadas", "fedavg_in_time", "fedasync", "aced"}

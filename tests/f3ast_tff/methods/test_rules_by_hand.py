@@ -9,6 +9,7 @@ import pytest
 
 from f3ast_tff.methods.amplified_scaffold import PeriodControls
 from f3ast_tff.methods.fedawe import OwnModels
+from f3ast_tff.methods.feddc import Drifts, ReleasedDrifts
 from f3ast_tff.methods.feddyn import DynamicPenalties
 from f3ast_tff.methods.fednova import NormalisedUpdates
 from f3ast_tff.methods.parts.memory import Client, CohortSums, RoundContext
@@ -76,6 +77,25 @@ def test_feddyn() -> None:
     server = {"average_gradient": np.array([1.0, 2.0])}
     for model, expected in (([1.0, 3.0], [-1, -1]), (MODEL.tolist(), [1, 2])):
         assert rules.end_round(server, np.array(model), NOW)[1].tolist() == expected
+
+
+def test_feddc() -> None:
+    """alpha = 1/2: offset (1, -1) / 2 + (1/2, 1/2) - (2, 0); mean step (1, -2) over 2 steps.
+
+    The released control adds (2, 0) - (1/2, 1/2), the offset that the step contains.
+    """
+    one = {"drift": np.array([1.0, -1.0]), "step": np.array([2.0, 0.0])}
+    server = {"average_step": np.array([0.5, 0.5]), "average_drift": np.array([1.0, 2.0])}
+    for rules, step in ((Drifts(0.5), [1, -2]), (ReleasedDrifts(0.5), [2.5, -2.5])):
+        start = rules.client(client(**one), server, NOW)
+        assert (start.offset.tolist(), start.pull) == ([-1, 0], 0.5)
+        for steps, expected in ((2, step), (0, [2, 0])):
+            kept = rules.after_client(client(steps, **one), UPDATE, server, NOW)
+            assert (kept["drift"].tolist(), kept["step"].tolist()) == ([0, 1], expected)
+    start = Drifts(0.5).client(client(**one), server, NOW)
+    assert start.scale == 2 and start.shift.tolist() == [1, -1]
+    for model, expected in (([1.0, 3.0], [2, 5]), (MODEL.tolist(), [1, 2])):
+        assert ReleasedDrifts(0.5).end_round(server, np.array(model), NOW)[1].tolist() == expected
 
 
 @pytest.mark.parametrize(("steps", "scale"), [(4, 0.25), (1, 1), (0, 1)])

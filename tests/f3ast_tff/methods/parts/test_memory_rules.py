@@ -35,6 +35,8 @@ from tests.f3ast_tff.methods.every_memory import EVERY
         ("fedprox", {"pull"}),
         ("feddyn", {"offset", "pull"}),
         ("fednova", {"scale"}),
+        ("feddc", {"offset", "pull"}),
+        ("feddc_paper", {"offset", "pull", "scale", "shift"}),
     ],
 )
 def test_what_crosses_to_clients(name: str, used: set[str]) -> None:
