@@ -19,7 +19,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.begun import as_begun
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
-from f3ast_tff.settings.kinds import AUTO, KINDS
+from f3ast_tff.settings.kinds import AUTO, KINDS, NONE
 from f3ast_tff.settings.registry import load_plugin
 from f3ast_tff.settings.resolve import applicable, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
@@ -320,7 +320,7 @@ class _Planner:
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
             for kind in KINDS:
-                named = isinstance(given.get(kind), str) and given[kind] != AUTO
+                named = isinstance(given.get(kind), str) and given[kind] not in (AUTO, NONE)
                 if named and kind != "constraint":
                     given[kind] = self._registry.find(kind, given[kind]).name
             name = _name(point, {**given, **drawn})

@@ -43,7 +43,9 @@ class Drifts(Memory):
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """The client sends 2 D_k + h_k, which is D_k and the drift after this round."""
         drift = client.kept["drift"]
-        return ClientInit(offset=self._offset(client, server), pull=self.alpha, scale=2.0, shift=drift)
+        return ClientInit(
+            offset=self._offset(client, server), pull=self.alpha, scale=2.0, shift=drift
+        )
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext

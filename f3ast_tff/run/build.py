@@ -35,6 +35,7 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
 if TYPE_CHECKING:
+    from f3ast_tff.attacks.attack import Attack
     from f3ast_tff.models.scores import Scoring
     from f3ast_tff.run.trained_model import TrainedModel
 
@@ -172,6 +173,15 @@ class Builder:
         return around_private_leaves(
             aggregation, self.kinds, model=self.model, num_clients=self.data.train.num_clients
         )
+
+    @cached_property
+    def attack(self) -> Attack | None:
+        """The attack of some clients, if any.
+
+        Raises:
+            ParameterError: If no client would attack, or it is not known which.
+        """
+        return self._build("attack", self.world) if "attack" in self._configs else None
 
     @cached_property
     def kinds(self) -> LeafKinds:
@@ -339,14 +349,17 @@ class Builder:
             raise ParameterError("engine", settings.engine, allowed)
         client = self._build("client_optimizer")
         schedule = self._training.client_schedule
+        data, aggregation = self.data, self.aggregation
+        if self.attack is not None:
+            data, aggregation = self.attack.poisoned(data), self.attack.around(aggregation)
         parts = EngineParts(
-            data=self.data,
+            data=data,
             model=self.model,
             preprocessing=self.preprocessing,
             work=self.work,
             client_optimizer=for_clients(client, schedule, algorithm.client_clip_norm),
             server_optimizer=self.server_optimizer,
-            aggregation=self.aggregation,
+            aggregation=aggregation,
             p=world.p,
             client_loss=algorithm.client_loss,
             cohort_size=min(world.constraint.largest_k, world.num_clients),
@@ -408,7 +421,10 @@ class Builder:
             payload=self.payload,
             p=world.p,
             client_names=names,
-            of_clients=delivery.of_clients() if isinstance(delivery, DeliveryConfig) else {},
+            of_clients={
+                **(delivery.of_clients() if isinstance(delivery, DeliveryConfig) else {}),
+                **({} if self.attack is None else self.attack.of_clients(self.world.num_clients)),
+            },
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,

@@ -59,6 +59,7 @@ class Settings(Mapping[str, Any]):
     availability: str = ""
     constraint: str | None = None
     delivery: str = ""
+    attack: str | None = None
     client_optimizer: str = ""
     server_optimizer: str = ""
     engine: str = ""

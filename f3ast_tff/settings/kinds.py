@@ -31,6 +31,7 @@ class Kind:
         values: Those of `members` that are values, not methods.
         method_specific: Whether compared methods may differ in it.
         of_file: Flags to give for a file, if a user gives a file's name for a component.
+        optional: Whether a run may have none; a run without it has no setting of this name.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Kind:
     values: tuple[str, ...] = ()
     method_specific: bool = False
     of_file: str = ""
+    optional: bool = False
 
     @property
     def base_class(self) -> Any:
@@ -74,6 +76,8 @@ class Kind:
 
 # Value of the setting `engine` that stands for its default.
 AUTO = "auto"
+# Value of an optional kind that stands for none.
+NONE = "none"
 
 
 def _delivery(known: Any) -> str:
@@ -172,6 +176,17 @@ _ALL = (
         default=Derived(_delivery, "certain, or the method's"),
         build_arguments=("world",),
         members=("arrivals",),
+    ),
+    Kind(
+        "attack",
+        help="what a share of the clients sends, or trains on, to harm the model; default: none",
+        package="attacks",
+        base="attacks.attack:AttackConfig",
+        default=None,
+        build_arguments=("world",),
+        members=("ids", "of_clients", "poisoned", "around"),
+        values=("ids",),
+        optional=True,
     ),
     Kind(
         "client_optimizer",

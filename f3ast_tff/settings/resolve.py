@@ -18,7 +18,7 @@ from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry,
 from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.configuration import Configuration, Settings
 from f3ast_tff.settings.groups import GROUPS
-from f3ast_tff.settings.kinds import AUTO, KINDS
+from f3ast_tff.settings.kinds import AUTO, KINDS, NONE
 from f3ast_tff.settings.logger_names import logger_names
 from f3ast_tff.settings.parameter import REQUIRED, nearest
 from f3ast_tff.settings.registry import builtin_registry
@@ -61,11 +61,15 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The given settings; a constraint that is only a number becomes `clients_per_round`.
 
-    The engine `auto` counts as not given, so that a run's identity names the engine it is on.
+    The engine `auto` counts as not given, so that a run's identity names the engine it is on, and
+    so does `none` of an optional kind.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     if given.get("engine") == AUTO:
         del given["engine"]
+    for kind in KINDS:
+        if KINDS[kind].optional and given.get(kind) == NONE:
+            del given[kind]
     text = given.get("constraint")
     if isinstance(text, str) and _COUNT.fullmatch(text):
         if "clients_per_round" in given:
@@ -94,7 +98,9 @@ class _Resolver:
         self._fixed = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
         # The parameters of the chosen components, by name.
-        self.declared = _declared(tuple(c for kind in KINDS for c in self.config_classes(kind)))
+        # The kinds that the run has a component of.
+        self._kinds = [kind for kind in KINDS if not KINDS[kind].optional or kind in given]
+        self.declared = _declared(self._chosen_classes())
         self._refuse_two_defaults()
 
     def __getitem__(self, name: str) -> Any:
@@ -134,14 +140,17 @@ class _Resolver:
         names = config.part_names(self._given, self._registry.names(kind))
         return [config, *(self.find(kind, name) for name in names)]
 
+    def _chosen_classes(self) -> tuple[Any, ...]:
+        return tuple(c for kind in self._kinds for c in self.config_classes(kind))
+
     def configuration(self) -> Configuration:
         self._refuse_not_chosen()
-        kinds = {kind: self[kind] for kind in KINDS}
+        kinds = {kind: self[kind] for kind in self._kinds}
         # The run's name follows from all other settings.
         for name in self.declared.keys() - {"run_name"}:
             self[name]
         values = {name: self[name] for name in self.declared}
-        configs = {kind: self._chosen(kind) for kind in KINDS}
+        configs = {kind: self._chosen(kind) for kind in self._kinds}
         settings = Settings.of({**kinds, **values}, is_late=configs["delivery"].is_late)
         for config in configs.values():
             for part in (config, *parts_of(config)):
@@ -193,7 +202,7 @@ class _Resolver:
 
     def _depends_on_rounds(self) -> bool:
         """Whether a longer run has other first rounds."""
-        chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
+        chosen = map(component_of, self._chosen_classes())
         if any(self._registry.plugin_of(component) for component in chosen):
             return True
         derived = (p.default for p, *_ in self.declared.values() if p.name not in self._given)
@@ -315,7 +324,7 @@ class _Resolver:
         """Refuses components that share a setting's name by chance: one default would be lost."""
         for name, (first, *others) in self.declared.items():
             if any(other.default != first.default for other in others):
-                chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
+                chosen = map(component_of, self._chosen_classes())
                 both = [c for c in chosen if any(p.name == name for p in c.parameters)]
                 owners = " and ".join(f"{c.kind} {c.name}" for c in both)
                 raise ComponentError(f"{owners} both have a parameter {name}, of other defaults")
@@ -327,7 +336,8 @@ class _Resolver:
             takers = self._registry.takers(name)
             kind = takers[0].kind
             names = ", ".join(taker.name for taker in takers if taker.kind == kind)
-            chosen = component_of(self.config_class(kind)).name
+            there = kind in self._kinds
+            chosen = component_of(self.config_class(kind)).name if there else "not given"
             raise ParameterError(
                 name, value, f"only applies with {kind} {names}; the {kind} is {chosen}"
             )

@@ -14,6 +14,7 @@ FLOORS = (
     ("settings",),
     ("datasets", "models", "optimizers", "availability", "rate_region"),
     ("methods", "delivery"),
+    ("attacks",),
     ("engines",),
     ("records",),
     ("run",),

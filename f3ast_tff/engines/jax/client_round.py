@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.engines.jax.local_sgd import LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import Tree
-from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
+from f3ast_tff.engines.jax.server_step import ClientsKept, MemoryInputs, ServerState, with_average
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
@@ -31,7 +31,7 @@ class ClientRound:
         memory: The rules.
         state: State before the round.
         now: The round.
-        share: p_k of each lane's client, `[waves, lanes]`.
+        inputs: Share and number of each lane's client.
         steps: Local steps of each lane's client, `[waves, lanes]`.
         rates: Learning rate of each update, `[waves, lanes]`, if updates are of several rounds.
         weights: Weight of each update, `[waves, lanes]`; read by messages alone.
@@ -40,14 +40,14 @@ class ClientRound:
     memory: Memory
     state: ServerState
     now: RoundContext
-    share: Any
+    inputs: MemoryInputs
     steps: Any
     rates: Any = None
     weights: Any = None
 
     def _clients(self, w: Any, clients: ClientsKept) -> Client:
         kept = {name: values[w] for name, values in clients.kept.items()}
-        return Client(kept, self.share[w], self.steps[w])
+        return Client(kept, self.inputs.share[w], self.steps[w])
 
     def train(
         self, w: Any, clients: ClientsKept, train: Callable[[LocalStart], Trained]
@@ -98,12 +98,13 @@ class ClientRound:
             trained.start_loss if self.memory.start_loss else jnp.full_like(trained.loss, jnp.nan)
         )
         losses = ClientLosses(trained.loss / trained.count, start / trained.count)
+        now = self.now._replace(server=self.state.memory)
 
         def message(client: Client, update: Any, losses: ClientLosses) -> tuple[Any, Any]:
-            vector, factor = self.memory.message(client, update, losses, self.now)
+            vector, factor = self.memory.message(client, update, losses, now)
             return vector, jnp.asarray(factor, jnp.float32)
 
-        of_wave = self._clients(w, clients)._replace(weight=self.weights[w])
+        of_wave = self._clients(w, clients)._replace(weight=self.weights[w], id=self.inputs.ids[w])
         found: tuple[Any, Any] = jax.vmap(message)(of_wave, sent, losses)
         return found
 

@@ -200,11 +200,13 @@ class FusedEngine:
         if self._parts.aggregation.memory is None or p is None:
             return None
         share: Any = ()
+        ids: Any = ()
         if client is not None and self._tables is not None:
-            share = p[np.maximum(client, 0)].astype(np.float32)
+            share, ids = p[np.maximum(client, 0)].astype(np.float32), client.astype(np.int32)
         return MemoryInputs(
             kept={},
             share=share,
+            ids=ids,
             round_number=np.int32(round_number),
             num_clients=np.int32(np.count_nonzero(p > 0)),
         )

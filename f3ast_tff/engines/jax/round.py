@@ -196,7 +196,7 @@ class FusedRound:
         from f3ast_tff.engines.jax.client_round import ClientRound
 
         now = self.finish.context(state, learning_rate, memory_inputs)
-        rules = ClientRound(memory, state, now, memory_inputs.share, steps, rates, weights)
+        rules = ClientRound(memory, state, now, memory_inputs, steps, rates, weights)
         unsent = jnp.zeros(steps.shape, bool)
         return rules, ClientsKept(memory_inputs.kept, unsent, state.memory)
 

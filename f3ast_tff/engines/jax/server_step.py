@@ -81,12 +81,14 @@ class MemoryInputs(NamedTuple):
         kept: `Memory.vectors` and `Memory.numbers` of each lane's client, each `[waves, lanes,
             num_weights]` or `[waves, lanes]`; empty if only the server has a memory.
         share: p_k of each lane's client, `[waves, lanes]`.
+        ids: Number of each lane's client, -1 for an empty lane, `int32 [waves, lanes]`.
         round_number: Round t.
         num_clients: Number of clients with p_k above 0.
     """
 
     kept: dict[str, Any]
     share: Any
+    ids: Any
     round_number: Any
     num_clients: Any
 

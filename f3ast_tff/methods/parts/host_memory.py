@@ -189,8 +189,9 @@ class HostMemory:
             Vectors, `float32 [m, num_weights]`, and factors of the weights, `float32 [m]`.
         """
         vectors, factors = np.empty_like(updates), np.ones(len(ids), np.float32)
+        now = now._replace(server=self._server)
         for place, (k, count) in enumerate(zip(ids.tolist(), steps.tolist())):
-            client = self._client(k, count)._replace(weight=weights[place])
+            client = self._client(k, count)._replace(weight=weights[place], id=np.int32(k))
             sent = self.rules.message(client, updates[place], losses[place], now)
             vectors[place], factors[place] = sent
         return vectors, factors

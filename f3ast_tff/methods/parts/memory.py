@@ -41,6 +41,7 @@ class RoundContext(NamedTuple):
         num_clients: Number of clients with p_k above 0.
         cohort: Sums over the updates, for the rules of the server from `aggregated` on; `None` in
             the rules of a client, which precede them.
+        server: Server values before the round, in `Memory.message`, which gets them nowhere else.
     """
 
     xp: Any
@@ -50,6 +51,7 @@ class RoundContext(NamedTuple):
     model: Any
     num_clients: Any
     cohort: CohortSums | None = None
+    server: Mapping[str, Any] = MappingProxyType({})
 
 
 class Client(NamedTuple):
@@ -60,12 +62,14 @@ class Client(NamedTuple):
         share: p_k.
         steps: Its local steps in this round; 0 without a whole batch.
         weight: w_k in the cohort, over all draws of the client; only in `Memory.message`.
+        id: Its number k; only in `Memory.message`.
     """
 
     kept: Values
     share: Any
     steps: Any
     weight: Any = None
+    id: Any = None
 
 
 class ClientLosses(NamedTuple):
@@ -123,6 +127,7 @@ class Memory:
         settled_averages: Names of such `vectors` with averages updated after `after_server_step`.
         totals: Names of `numbers` whose sum over all clients is kept as `server["total_" + name]`.
         server_vectors: Vectors kept once; start as in `vectors`.
+        server_numbers: Numbers kept once, and their first values.
         last_step: Whether D_k is a client's last local step only, not its whole movement.
         start_loss: Whether `message` reads the loss at the client's start, which costs a pass
             through the network per batch.
@@ -149,6 +154,7 @@ class Memory:
     settled_averages: ClassVar[tuple[str, ...]] = ()
     totals: ClassVar[tuple[str, ...]] = ()
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    server_numbers: Mapping[str, float] = MappingProxyType({})
     last_step: ClassVar[bool] = False
     start_loss: ClassVar[bool] = False
     reads_gradients: ClassVar[bool] = False
@@ -170,7 +176,8 @@ class Memory:
     ) -> tuple[Any, Any]:
         """Returns what a client sends after training, and the factor of its weight w_k.
 
-        For clipping, quantisation, sparse updates and weights that depend on the update. A client
+        For clipping, quantisation, sparse updates and weights that depend on the update. The rule
+        also has the client's number, `client.id`, and the server's values, `now.server`. A client
         whose message or factor is not finite is left out, as with an update that is not. The rule
         `after_client` gets D_k itself.
 
@@ -344,7 +351,7 @@ def server_names(memory: Memory) -> list[str]:
     averages = [f"average_{name}" for name in (*memory.averages, *memory.settled_averages)]
     errors = [f"{name}_error" for name in averages]
     totals = [f"total_{name}" for name in memory.totals]
-    return [*memory.server_vectors, *averages, *errors, *totals]
+    return [*memory.server_vectors, *memory.server_numbers, *averages, *errors, *totals]
 
 
 def initial_server(memory: Memory, model: Any, xp: Any) -> Values:
@@ -360,8 +367,8 @@ def initial_server(memory: Memory, model: Any, xp: Any) -> Values:
     starts = {**{f"average_{n}": memory.vectors[n] for n in averages}, **memory.server_vectors}
     values: Values = {}
     for name in server_names(memory):
-        if name.startswith("total_"):
-            values[name] = xp.float32(0)
+        if name in memory.server_numbers or name.startswith("total_"):
+            values[name] = xp.float32(memory.server_numbers.get(name, 0))
         else:
             values[name] = xp.array(model) if starts.get(name) == "model" else xp.zeros_like(model)
     return values

@@ -45,7 +45,7 @@ def start_of(memory: Memory) -> ClientInit:
     kept |= {n: np.zeros(length_of(each), np.float32) for n, each in memory.parts.items()}
     server = {
         each: number if each.startswith("total_") else vector for each in server_names(memory)
-    }
+    } | {each: np.float32(start) for each, start in memory.server_numbers.items()}
     now = RoundContext(
         xp=np,
         round_number=np.int32(1),
@@ -68,8 +68,9 @@ def start_of(memory: Memory) -> ClientInit:
     _check_values(name, "after_client", memory.after_client(client, vector, server, now), kept)
     # Not 0, by which a rule may divide.
     one = np.float32(1)
-    sender, update = client._replace(weight=one), np.ones(size, np.float32)
-    sent = memory.message(sender, update, ClientLosses(one, one), now)
+    sender, update = client._replace(weight=one, id=np.int32(0)), np.ones(size, np.float32)
+    sending = now._replace(server=server)
+    sent = memory.message(sender, update, ClientLosses(one, one), sending)
     if not (isinstance(sent, tuple) and len(sent) == 2):
         raise _wrong(name, "message", sent, "must be a vector and a factor of the weight")
     _check_shape(name, "message's vector", sent[0], (size,))

@@ -27,6 +27,7 @@ _FACTS = (
     "settled_averages",
     "totals",
     "server_vectors",
+    "server_numbers",
     "last_step",
     "start_loss",
     "reads_gradients",

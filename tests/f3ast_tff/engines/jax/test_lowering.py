@@ -126,7 +126,7 @@ def lowered(
     named: dict[str, Any] = {"by_client": by_client, "tables": {}, "row": None}
     if memory is not None:
         share = np.ones(packed.client.shape, np.float32)
-        memory_inputs = abstract(MemoryInputs({}, share, np.int32(1), np.int32(3)))
+        memory_inputs = abstract(MemoryInputs({}, share, packed.client, np.int32(1), np.int32(3)))
         inputs = inputs._replace(memory_inputs=memory_inputs)
         tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
         named.update(tables=abstract(tables), row=abstract(packed.client))

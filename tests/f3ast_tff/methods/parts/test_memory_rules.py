@@ -208,7 +208,10 @@ def test_rules_are_tried_with_what_a_round_gives() -> None:
     assert {rule: tuple(map(described, arguments)) for rule, arguments in given.items()} == {
         "client": (client, server, now),
         "after_client": (client, vector, server, now),
-        "message": (client._replace(weight=number), vector, ClientLosses(number, number), now),
+        "message": (
+            *(client._replace(weight=number, id=whole), vector),
+            *(ClientLosses(number, number), now._replace(server=server)),
+        ),
         "aggregated": (vector, server, sums),
         "correction": (server, sums),
         "mean": (False, sums),
