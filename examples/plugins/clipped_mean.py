@@ -32,4 +32,5 @@ class ClippedMean(Aggregation):
         """Clips tensors of TensorFlow."""
         import tensorflow as tf
 
-        return tf.clip_by_global_norm(delta, self.clip_to)[0]
+        clipped: list[Any] = tf.clip_by_global_norm(delta, self.clip_to)[0]
+        return clipped

@@ -56,7 +56,8 @@ class Robust(Aggregation):
         """Returns Delta of the updates, `[m, num_weights]`."""
         wrong = int(self.wrong_share * len(updates))
         if self.robust_rule == "median":
-            return np.median(updates, axis=0)
+            median: np.ndarray = np.median(updates, axis=0)
+            return median
         if self.robust_rule == "trimmed_mean":
             return trimmed_mean(updates, wrong)
         return krum(updates, wrong)

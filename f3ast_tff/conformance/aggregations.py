@@ -8,6 +8,8 @@ import numpy as np
 
 from f3ast_tff.conformance.case import Case, NotDecided, distance
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.methods.parts.host_memory import initial_tables
+from f3ast_tff.methods.parts.memory import Gathered, initial_server
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.simulation import simulate
 
@@ -39,7 +41,7 @@ def order_does_not_matter(case: Case) -> str | None:
         updates, weights = _updates(5), np.linspace(0.1, 0.3, 5, dtype=np.float32)
         order = np.array([3, 0, 4, 1, 2])
         first, again = (
-            aggregation.combine(updates[rows], weights[rows]) for rows in (np.arange(5), order)
+            _combined(aggregation, updates[rows], weights[rows]) for rows in (np.arange(5), order)
         )
         if not np.allclose(first, again, rtol=_CLOSE, atol=_CLOSE):
             return f"combine of the same rows in the order {order.tolist()} gives another Delta"
@@ -68,7 +70,7 @@ def finite_stays_finite(case: Case) -> str | None:
     if aggregation.stacks:
         lost = _updates(3)
         lost[1] = np.nan
-        if np.isfinite(aggregation.combine(lost, weights[3])).all():
+        if np.isfinite(_combined(aggregation, lost, weights[3])).all():
             return None
         raise NotDecided(
             "finite updates give a finite Delta; one NaN makes combine's all NaN. Engines leave "
@@ -100,8 +102,30 @@ def _updates(m: int) -> np.ndarray:
     return draws.normal(size=(m, _SIZE)).astype(np.float32)
 
 
+def _combined(aggregation: Any, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Delta of `combine_round` in round 1; the clients are known by their updates' first number."""
+    model, memory = np.zeros(updates.shape[1], np.float32), aggregation.memory
+    server, kept = {}, {}
+    if memory is not None:
+        server = initial_server(memory, model, np)
+        tables = initial_tables(memory, len(updates), model)
+        kept = {name: tables[name] for name in memory.vectors.keys() | {*memory.numbers}}
+    # A client has the same number in each order.
+    ids = np.argsort(np.argsort(updates[:, 0]))
+    gathered = Gathered(
+        updates=updates,
+        weights=weights,
+        ids=ids,
+        round_number=1,
+        model=model,
+        server=server,
+        kept=kept,
+    )
+    return np.asarray(aggregation.combine_round(gathered)[0])
+
+
 def _delta(aggregation: Any, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        delta = aggregation.combine(updates, weights)
+        delta = _combined(aggregation, updates, weights)
         (direction,) = aggregation.in_numpy([np.asarray(delta)])
     return np.asarray(direction)

@@ -29,6 +29,8 @@ CASES: dict[str, list[str]] = {
     "sparse_updates": ["--aggregation=sparse_updates", "--sent_share=0.2"],
     "q_fedavg": ["--algorithm=fedavg", "--aggregation=q_fedavg", "--fair_q=0.5"],
     "robust": ["--algorithm=fedavg", "--aggregation=robust", "--wrong_share=0.3"],
+    "adaptive_clip": ["--algorithm=fedavg", "--aggregation=adaptive_clip", "--clip_rate=0.5"],
+    "centred_clip": ["--algorithm=fedavg", "--aggregation=centred_clip", "--bucket_size=2"],
     "clipped_mean": ["--algorithm=fedavg", "--aggregation=clipped_mean", "--clip_to=0.05"],
 }
 Command = Callable[..., str]

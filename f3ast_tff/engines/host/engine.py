@@ -125,7 +125,9 @@ class HostEngine:
             now = memory.after_training(now, sent.weights, each.steps, finite)
         # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
         aggregation = self._parts.aggregation
-        delta = delta_of(sent, aggregation, memory, now)
+        delta, combined = delta_of(
+            sent, aggregation, memory, now=now, round_number=t, model=state.model
+        )
         delta = direction(aggregation, delta, self._like)
         factor = 1.0 if late_cohort is None else cohort.step
         after = stepped(state, delta, self._parts.server_optimizer, factor)
@@ -147,6 +149,7 @@ class HostEngine:
             model=after.model,
             fine=fine,
             rates=each.rates,
+            combined=combined,
         )
         noted = memory.advance(delivered, now)
         self._state = replace(after if noted.moves else state, model=noted.closed)

@@ -14,7 +14,7 @@ from f3ast_tff.engines.host.server import weighted_sum
 from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import HostMemory
-from f3ast_tff.methods.parts.memory import ClientInit, ClientLosses, RoundContext
+from f3ast_tff.methods.parts.memory import ClientInit, ClientLosses, Gathered, RoundContext, Values
 
 _LOG = logging.getLogger("f3ast_tff.engines")
 # Bytes of stacked updates above which the terminal says them too.
@@ -68,21 +68,41 @@ class Sent:
 
 
 def delta_of(
-    sent: Sent, aggregation: Aggregation, memory: HostMemory | None, now: RoundContext | None
-) -> np.ndarray:
-    """Returns Delta of the finite contributions, `float32 [num_weights]`; see `Memory`.
+    sent: Sent,
+    aggregation: Aggregation,
+    memory: HostMemory | None,
+    *,
+    now: RoundContext | None,
+    round_number: int,
+    model: np.ndarray,
+) -> tuple[np.ndarray, Values]:
+    """Returns Delta of the finite contributions, and the server values that `combined` changes.
 
     Args:
         sent: Contributions of the cohort.
         aggregation: Rule from the updates to the aggregate.
         memory: The memory, if any.
         now: The round, if there is a memory.
+        round_number: Round t.
+        model: w_t, `float32 [num_weights]`.
+
+    Returns:
+        Delta, `float32 [num_weights]`, see `Memory`; and values by name.
     """
+    changed: Values = {}
     mean = aggregation.normalise
     if memory is not None and now is not None:
         mean = memory.mean(mean, now)
     if aggregation.stacks:
-        delta = combined(aggregation, sent.applied())
+        before = ({}, {}) if memory is None else memory.before_round(clients_of(sent))
+        delta, changed = combined(
+            aggregation,
+            sent.applied(),
+            round_number=round_number,
+            model=model,
+            server=before[0],
+            kept=before[1],
+        )
     else:
         delta = weighted_sum(
             sent.updates[sent.finite],
@@ -93,28 +113,74 @@ def delta_of(
             may_be_zero=memory is not None,
         )
     if memory is None or now is None:
-        return delta
-    return memory.aggregated(delta, now) + memory.correction(now)
+        return delta, changed
+    return memory.aggregated(delta, now) + memory.correction(now), changed
 
 
-def combined(aggregation: Aggregation, sent: Sent) -> np.ndarray:
-    """Returns `Aggregation.combine` of the finite updates, each client once; 0 without any.
+def clients_of(sent: Sent) -> np.ndarray:
+    """Returns the clients whose contribution is finite, rising, each once, `int [m]`."""
+    return np.unique(sent.ids[sent.finite])
+
+
+def combined(
+    aggregation: Aggregation,
+    sent: Sent,
+    *,
+    round_number: int,
+    model: np.ndarray,
+    server: Values,
+    kept: Values,
+) -> tuple[np.ndarray, Values]:
+    """Returns `Aggregation.combine_round` of the finite updates, each client once.
+
+    Args:
+        aggregation: The rule.
+        sent: Contributions of the cohort.
+        round_number: Round t.
+        model: w_t, `float32 [num_weights]`.
+        server: The memory's server values before the round.
+        kept: Its values of `clients_of(sent)` before the round, `[m, ...]`.
+
+    Returns:
+        Delta, `float32 [num_weights]`, 0 without any update; and the values of
+        `Memory.server_vectors` and `Memory.server_numbers` after the round, which nothing else
+        changes before its end; none without any update.
 
     Raises:
-        ComponentError: If it is no vector of the updates' length.
+        ComponentError: If Delta is no vector of the updates' length, or a value has another shape.
     """
     ids, places, which = np.unique(sent.ids[sent.finite], return_index=True, return_inverse=True)
     updates = sent.updates[sent.finite][places]
     if not len(ids):
-        return np.zeros(sent.updates.shape[1], np.float32)
+        return np.zeros(sent.updates.shape[1], np.float32), {}
     weights = np.bincount(which.reshape(-1), sent.weights[sent.finite], len(ids))
-    found = np.asarray(aggregation.combine(updates, weights.astype(np.float32)))
+    gathered = Gathered(
+        updates=updates,
+        weights=weights.astype(np.float32),
+        ids=ids.astype(np.int64),
+        round_number=round_number,
+        model=model,
+        server=server,
+        kept=kept,
+    )
+    result = aggregation.combine_round(gathered)
+    says = f"aggregation {aggregation.own_name}: combine"
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise ComponentError(f"{says}_round must return Delta and the server's values")
+    found = np.asarray(result[0])
     if found.shape != updates.shape[1:] or found.dtype.kind not in "iuf":
         raise ComponentError(
-            f"aggregation {aggregation.own_name}: combine returned {found.dtype} of shape "
-            f"{[*found.shape]}: must be numbers of shape {[*updates.shape[1:]]}"
+            f"{says} returned {found.dtype} of shape {[*found.shape]}: must be numbers of shape "
+            f"{[*updates.shape[1:]]}"
         )
-    return found.astype(np.float32)
+    memory = aggregation.memory
+    names = () if memory is None else (*memory.server_vectors, *memory.server_numbers)
+    changed = {name: np.asarray(result[1][name], np.float32) for name in names}
+    for name, value in changed.items():
+        if value.shape != np.shape(server[name]):
+            shapes = f"{[*value.shape]}: must have shape {[*np.shape(server[name])]}"
+            raise ComponentError(f"{says}_round returned {name} of shape {shapes}")
+    return found.astype(np.float32), changed
 
 
 def client_losses_of(

@@ -133,6 +133,7 @@ class ServerStep:
         clients: ClientsKept | None = None,
         step: Any = None,
         combined: Any = None,
+        changed: Values | None = None,
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
         """Makes the step.
 
@@ -145,6 +146,7 @@ class ServerStep:
             clients: Memory of the cohort's clients; given with a memory of clients.
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
             combined: Delta of `Aggregation.combine`, `[num_weights]`, in place of the sum.
+            changed: Server values that `Aggregation.combine_round` has changed, if any.
 
         Returns:
             State after the round, outcome, and memory of the clients, whose `finite` now marks
@@ -160,7 +162,7 @@ class ServerStep:
         now = self.context(state, learning_rate, memory_inputs)
         now = now._replace(cohort=CohortSums(totals.weight, totals.steps))
         weights, unravel = ravel_pytree(state.weights)
-        noted = state.memory if clients is None else clients.server
+        noted = {**(state.memory if clients is None else clients.server), **(changed or {})}
         present = totals.finite > 0
         steps = jnp.asarray(memory.steps(noted, now, present))
         delta, _ = ravel_pytree(totals.update)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome, empty_round
-from f3ast_tff.engines.host.sums import Sent, check_stack, combined
+from f3ast_tff.engines.host.sums import Sent, check_stack, clients_of, combined
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued, on_host
 from f3ast_tff.engines.jax.packing import PackedCohort
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -60,6 +60,18 @@ class StackedFusedEngine(FusedEngine):
             weights=weights.ravel(),
             finite=np.asarray(by_lane.finite).ravel(),
         )
+        kept: dict[str, Any] = {}
+        if self._tables is not None:
+            ids = clients_of(sent)
+            kept = jax.device_get({name: each[ids] for name, each in self._tables.values.items()})
+        delta, changed = combined(
+            self._parts.aggregation,
+            sent,
+            round_number=round_number,
+            model=np.concatenate([np.ravel(weight) for weight in self.weights()]),
+            server=jax.device_get(self._state.memory),
+            kept=kept,
+        )
         self._state, outcome, tables = programs.finish(
             self._state,
             totals,
@@ -69,7 +81,8 @@ class StackedFusedEngine(FusedEngine):
             learning_rate=inputs.learning_rate,
             memory_inputs=memory_inputs,
             clients=clients,
-            combined=combined(self._parts.aggregation, sent),
+            combined=delta,
+            changed=changed,
         )
         if self._tables is not None:
             self._tables.take_back(client, tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import repeat
 from pathlib import Path
@@ -36,7 +36,7 @@ from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.files.process_memory import return_free_memory, share_arenas
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
-from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
+from f3ast_tff.methods.parts.memory import ClientInit, RoundContext, Values
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _NONE = np.zeros((0, 0), np.float32)
@@ -59,6 +59,7 @@ class EnteringUpdates:
     steps: np.ndarray
     rates: np.ndarray | None = None
     weights: np.ndarray | None = None
+    combined: Values = field(default_factory=dict)
 
 
 class TffEngine:
@@ -207,6 +208,7 @@ class TffEngine:
             model=model,
             fine=fine,
             rates=entering.rates,
+            combined=entering.combined,
         )
         advanced = memory.advance(delivered, now)
         state = output.state if advanced.moves else self._state

@@ -11,7 +11,7 @@ import tensorflow_federated as tff
 
 from f3ast_tff.engines.engine import EngineParts, ExampleScores, LateCohort
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
-from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
+from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating, model_of
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, Memory, RoundContext
@@ -90,8 +90,15 @@ class HostSumTffEngine(TffEngine):
             sent = self._with_messages(round_number, sent, starts, entering.losses, now)
             now = memory.after_training(now, sent.weights, entering.steps, sent.finite)
         with np.errstate(all="ignore"):
-            delta = delta_of(sent, parts.aggregation, memory, now)
-        entering = replace(entering, finite=sent.finite, weights=sent.weights)
+            delta, combined = delta_of(
+                sent,
+                parts.aggregation,
+                memory,
+                now=now,
+                round_number=round_number,
+                model=model_of(state),
+            )
+        entering = replace(entering, finite=sent.finite, weights=sent.weights, combined=combined)
         return self._stepped(state, delta, np.float32(1)), entering
 
     def _with_messages(

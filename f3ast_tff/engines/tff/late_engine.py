@@ -8,11 +8,11 @@ import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.forgetting import with_forgotten
-from f3ast_tff.engines.host.sums import Sent, combined
+from f3ast_tff.engines.host.sums import Sent, clients_of, combined
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import RoundContext
+from f3ast_tff.methods.parts.memory import RoundContext, Values
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _PREFIX = "late_"
@@ -106,9 +106,17 @@ class LateTffEngine(HostSumTffEngine):
             # Without a memory a mean of weight 0 is not finite, and the round is rejected.
             with np.errstate(divide="ignore", invalid="ignore"):
                 delta = delta / weight
+        changed: Values = {}
         if parts.aggregation.stacks:
-            delta = combined(
-                parts.aggregation, Sent(late_cohort.entering, steps, sent, weights, finite)
+            stack = Sent(cohort.ids, steps, sent, weights, finite)
+            before = ({}, {}) if memory is None else memory.before_round(clients_of(stack))
+            delta, changed = combined(
+                parts.aggregation,
+                stack,
+                round_number=round_number,
+                model=model_of(state),
+                server=before[0],
+                kept=before[1],
             )
         if memory is not None and now is not None:
             delta, correction = memory.aggregated(delta, now), memory.correction(now)
@@ -124,6 +132,7 @@ class LateTffEngine(HostSumTffEngine):
             steps=steps,
             rates=rates,
             weights=weights,
+            combined=changed,
         )
 
     def state(self) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from f3ast_tff.settings.kinds import KINDS
 if TYPE_CHECKING:
     import numpy as np
 
-    from f3ast_tff.methods.parts.memory import Memory
+    from f3ast_tff.methods.parts.memory import Gathered, Memory, Values
 
 # Weights for a sum over the cohort, p_k over a rate, and for a sum over all clients, p_k.
 OVER_RATE, SHARE = "p over a rate", "p"
@@ -98,10 +98,22 @@ class Aggregation:
         total = weights @ updates
         return total / weights.sum() if self.normalise else total
 
+    def combine_round(self, gathered: Gathered) -> tuple[np.ndarray, Values]:
+        """Returns Delta, as `combine`, and the server's values after the round.
+
+        For rules that remember, draw by round or tell clients apart. Of the values those in
+        `Memory.server_vectors` and `Memory.server_numbers` count. They stay as they were in a round
+        that is rejected, or without clients. Draws are by `gathered.round_number`
+        (`f3ast_tff.core.randomness.generator`), so that a resumed run repeats them.
+        """
+        return self.combine(gathered.updates, gathered.weights), gathered.server
+
     @property
     def stacks(self) -> bool:
-        """Whether the aggregation needs stacked updates, for a rule `combine` of its own."""
-        return type(self).combine is not Aggregation.combine
+        """Whether it needs stacked updates, for a rule `combine` or `combine_round` of its own."""
+        own = type(self)
+        combines = own.combine is not Aggregation.combine
+        return combines or own.combine_round is not Aggregation.combine_round
 
     @property
     def memory(self) -> Memory | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,7 @@ class Delivered:
         model: The model after the server's step along Delta.
         fine: Whether Delta and that model are finite.
         rates: Client learning rate of each update, `float [m]`, if updates are of several rounds.
+        combined: Server values that `Aggregation.combine_round` has changed.
     """
 
     ids: np.ndarray
@@ -92,6 +93,7 @@ class Delivered:
     model: np.ndarray
     fine: bool
     rates: np.ndarray | None = None
+    combined: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,10 @@ class HostMemory:
             vectors[place], factors[place] = sent
         return vectors, factors
 
+    def before_round(self, ids: np.ndarray) -> tuple[Values, Values]:
+        """Returns the server's values, and those kept for some clients, `[m, ...]`."""
+        return dict(self._server), {name: table[ids] for name, table in self._tables.items()}
+
     def correction(self, now: RoundContext) -> np.ndarray:
         """Returns the term added to Delta, `float32 [num_weights]`."""
         found = self.rules.correction(self._server, now)
@@ -236,7 +242,7 @@ class HostMemory:
     def _noted(self, delivered: Delivered, now: RoundContext) -> tuple[dict[int, Values], Values]:
         """Values kept per client, and the server's values, after the updates."""
         noted: dict[int, Values] = {}
-        server = dict(self._server)
+        server = {**self._server, **delivered.combined}
         if not self.rules.by_client:
             return noted, server
         ids, first = np.unique(delivered.ids, return_index=True)

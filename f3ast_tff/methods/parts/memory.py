@@ -72,6 +72,28 @@ class Client(NamedTuple):
     id: Any = None
 
 
+class Gathered(NamedTuple):
+    """What the clients of a round sent, for `Aggregation.combine_round`; NumPy arrays.
+
+    Attributes:
+        updates: What each client sent, `float32 [m, num_weights]`; finite, m at least 1.
+        weights: Weights of the clients in the cohort, over all draws, `float32 [m]`.
+        ids: Their numbers, rising, `int64 [m]`.
+        round_number: Round t, from 1.
+        model: w_t, before the round, `float32 [num_weights]`.
+        server: Server values of the memory before the round; empty without a memory.
+        kept: Values of the memory for each client before the round, by name, `[m, ...]`.
+    """
+
+    updates: np.ndarray
+    weights: np.ndarray
+    ids: np.ndarray
+    round_number: int
+    model: np.ndarray
+    server: Values
+    kept: Values
+
+
 class ClientLosses(NamedTuple):
     """Mean losses over the examples in a client's batches of this round; NaN without any step.
 
@@ -127,7 +149,6 @@ class Memory:
         settled_averages: Names of such `vectors` with averages updated after `after_server_step`.
         totals: Names of `numbers` whose sum over all clients is kept as `server["total_" + name]`.
         server_vectors: Vectors kept once; start as in `vectors`.
-        server_numbers: Numbers kept once, and their first values.
         last_step: Whether D_k is a client's last local step only, not its whole movement.
         start_loss: Whether `message` reads the loss at the client's start, which costs a pass
             through the network per batch.
@@ -154,7 +175,6 @@ class Memory:
     settled_averages: ClassVar[tuple[str, ...]] = ()
     totals: ClassVar[tuple[str, ...]] = ()
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    server_numbers: Mapping[str, float] = MappingProxyType({})
     last_step: ClassVar[bool] = False
     start_loss: ClassVar[bool] = False
     reads_gradients: ClassVar[bool] = False
@@ -251,6 +271,11 @@ class Memory:
             xp: `numpy` or `jax.numpy`.
         """
         return model
+
+    @property
+    def server_numbers(self) -> Mapping[str, float]:
+        """Numbers kept once, by name, and their first values."""
+        return {}
 
     @property
     def has_own_models(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
     ClientLosses,
+    Gathered,
     Memory,
     Ranges,
     RoundContext,
@@ -27,7 +29,6 @@ _FACTS = (
     "settled_averages",
     "totals",
     "server_vectors",
-    "server_numbers",
     "last_step",
     "start_loss",
     "reads_gradients",
@@ -90,6 +91,10 @@ class WrappedMemory(Memory):
         return self.inner.own_model(kept, server, model, xp)
 
     @property
+    def server_numbers(self) -> Mapping[str, float]:
+        return self.inner.server_numbers
+
+    @property
     def has_own_models(self) -> bool:
         return self.inner.has_own_models
 
@@ -146,3 +151,6 @@ class WrappedAggregation(Aggregation):
 
     def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return self.inner.combine(updates, weights)
+
+    def combine_round(self, gathered: Gathered) -> tuple[np.ndarray, Values]:
+        return self.inner.combine_round(gathered)

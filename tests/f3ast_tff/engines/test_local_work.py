@@ -252,7 +252,8 @@ def test_feddc_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 2, client 1: along g_1 - D / 2, by E = h_1; m_1 = -E, released D / 2 - E. The model moves
     by E + (D + E) / 2, or by 2 E.
     Round 3, no client: the model stays.
-    Round 4, client 0: along g_0 + D / 2 + m + D, m = -(D + E) / 2, released D / 4 more, as m_1 has D / 2 more.
+    Round 4, client 0: along g_0 + D / 2 + m + D, m = -(D + E) / 2, released D / 4 more:
+    m_1 has D / 2 more.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([], []), ([0], [1.0])]
     half = np.array([0.5, 0.5])

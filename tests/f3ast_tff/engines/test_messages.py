@@ -15,8 +15,9 @@ import pytest
 from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Client, ClientLosses, Memory, RoundContext
+from f3ast_tff.methods.parts.memory import Client, ClientLosses, Gathered, Memory, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
@@ -209,6 +210,91 @@ def test_robust_rules_are_their_own_loops(
 
 
 @ENGINES
+def test_an_adaptive_clip_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+    """C follows the median norm from 0.02, below all norms; clients get C of the round before."""
+    clips = [0.02]
+
+    def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        norms = np.linalg.norm(updates, axis=1)
+        clip = clips[-1]
+        clips.append(clip * np.exp(-1.5 * (np.mean(norms < clip) - 0.5)))
+        found: np.ndarray = (np.minimum(1, clip / norms)[:, None] * updates).mean(axis=0)
+        return found
+
+    expected = own_loop(delta)
+    assert min(clips[1:]) < max(clips[1:-1]) and len(clips) == 8
+    aggregation = plugin("adaptive_clip", first_clip=0.02, clip_rate=1.5)
+    np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
+
+
+@ENGINES
+@pytest.mark.parametrize("size", [1, 2])
+def test_centred_clipping_is_its_own_loop(
+    size: int, name: str, make_engine: Callable[..., Any]
+) -> None:
+    """Norms are around 0.1; an empty round leaves the centre."""
+    centre = [np.zeros(len(START))]
+
+    def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        order = np.argsort(uniforms(7, "buckets", np.array(ids), t))
+        buckets = [updates[order[i : i + size]].mean(axis=0) for i in range(0, len(ids), size)]
+        off = [bucket - centre[-1] for bucket in buckets]
+        cut.extend(np.linalg.norm(each) > 0.1 for each in off)
+        off = [each * min(1, 0.1 / np.linalg.norm(each)) for each in off]
+        centre.append(centre[-1] + np.mean(off, axis=0))
+        return centre[-1]
+
+    cut: list[Any] = []
+    expected = own_loop(delta)
+    assert True in cut and False in cut
+    aggregation = plugin("centred_clip", centred_tau=0.1, bucket_size=size, bucket_seed=7)
+    np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
+
+
+class Alike(Memory):
+    """Keeps the sum of a client's updates, as FoolsGold does."""
+
+    vectors = {"sum": "zero"}
+
+    def after_client(self, client: Client, update: Any, server: Any, now: RoundContext) -> Any:
+        return {"sum": client.kept["sum"] + update}
+
+
+class TellsApart(WeightedMean):
+    """Weights by the distance of a client's sum to the others' (a simple FoolsGold)."""
+
+    @property
+    def memory(self) -> Alike:
+        return Alike()
+
+    def combine_round(self, gathered: Gathered) -> tuple[np.ndarray, Any]:
+        return apart(gathered.kept["sum"] + gathered.updates) @ gathered.updates, {}
+
+
+def apart(sums: np.ndarray) -> np.ndarray:
+    """1 less the largest cosine to another's sum, scaled to sum 1."""
+    unit = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(len(unit))
+    found: np.ndarray = 1 - cosines.max(axis=1) + 1e-3 if len(unit) > 1 else np.ones(1)
+    return found / found.sum()
+
+
+@ENGINES
+def test_a_combination_sees_what_is_kept_of_its_clients(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    sums = np.zeros((N, len(START)))
+
+    def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        sums[ids] += updates
+        found: np.ndarray = apart(sums[ids]) @ updates
+        return found
+
+    expected = own_loop(delta)
+    np.testing.assert_allclose(run(make_engine, name, TellsApart()), expected, atol=1e-6)
+
+
+@ENGINES
 def test_the_median_of_equal_updates_is_the_update(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
@@ -242,7 +328,9 @@ def test_stacked_updates_of_a_memory(name: str, make_engine: Callable[..., Any])
 
 
 @ENGINES
-@pytest.mark.parametrize("kind", ["clipped_updates", "robust", "stacked", "memory"])
+@pytest.mark.parametrize(
+    "kind", ["clipped_updates", "robust", "stacked", "memory", "adaptive_clip", "centred_clip"]
+)
 def test_clients_that_break_are_left_out(
     kind: str, name: str, make_engine: Callable[..., Any]
 ) -> None:

@@ -205,6 +205,9 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
         "client_optimizer": digest(of_engine.client_optimizer),
         "server_optimizer": digest(of_engine.server_optimizer),
         "aggregation": digest(of_engine.aggregation),
+        "attack": digest(
+            [attackers, of_engine.aggregation] if (attackers := attackers_of(experiment)) else []
+        ),
         "client_loss": of_engine.client_loss,
         "engine": digest(engine),
         "loop": (
@@ -213,6 +216,10 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
             experiment.staleness_weight,
         ),
     }
+
+
+def attackers_of(experiment: Experiment) -> list[int]:
+    return list(np.flatnonzero(experiment.of_clients.get("attacks", [])))
 
 
 def events(experiment: Experiment) -> list[Any]:
@@ -304,5 +311,6 @@ def test_a_setting_reaches_its_part(
     assert before[part] != after[part]
     if kind in KINDS and kind not in ("task", "availability", "constraint"):
         moved = {name for name in before if before[name] != after[name]}
-        # The memory begins at the algorithm's switch; the released rank adds n_k.
-        assert moved <= {part, "aggregation", "strategy"}
+        # The memory begins at the algorithm's switch; the released rank adds n_k; attackers may
+        # have other labels.
+        assert moved <= {part, "aggregation", "strategy", *(["data"] if kind == "attack" else [])}
