@@ -127,7 +127,8 @@ def component_of(config: Any) -> Component:
 
 def parts_of(config: Any) -> tuple[Any, ...]:
     """Returns the `Config`s that a component is put together from, such as those of `product`."""
-    return getattr(config, "parts", ())
+    found = getattr(config, "parts", ())
+    return found if isinstance(found, tuple) else ()
 
 
 def given_fields(config: Any) -> tuple[str, ...]:
@@ -163,14 +164,15 @@ def _check_what_is_given(config: Any) -> None:
 
 
 def registered_in(module: Any) -> list[Component]:
-    """Returns the components that a module registers, in the order of their definition."""
-    return [
-        vars(value)[_ATTRIBUTE]
+    """Returns the components that a module registers, also within a class, in their order."""
+    classes = [
+        value
         for value in vars(module).values()
-        if isinstance(value, type)
-        and value.__module__ == module.__name__
-        and isinstance(vars(value).get(_ATTRIBUTE), Component)
+        if isinstance(value, type) and value.__module__ == module.__name__
     ]
+    own = [v for c in classes for v in (c, *vars(c).values()) if isinstance(v, type)]
+    found = [vars(value).get(_ATTRIBUTE) for value in own]
+    return [component for component in found if isinstance(component, Component)]
 
 
 def _is_frozen(config: Any) -> bool:

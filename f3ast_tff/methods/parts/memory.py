@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -272,7 +271,6 @@ class Memory:
         return bool(self.vectors or self.numbers or self.parts)
 
 
-@dataclass(frozen=True)
 class UpdateMemory(Memory):
     """Latest update y_k of every client, 0 before its first, and the average of all y_k.
 
@@ -283,23 +281,29 @@ class UpdateMemory(Memory):
     times remembered gradients, also if the rate decays (FedLaAvg, eq. (5); MIFA, Algorithm 1).
 
     Attributes:
-        beta: Factor of remembered updates, in [0, 1].
-        first_round: Round from which the model follows the memory. Before it, updates are stored
-            and the model follows the cohort's weighted mean.
-        waits: Whether the model stays the same until every client (of p above 0) has taken part
-            once.
         moves_alone: Whether the model follows the memory also in a round without any update.
     """
 
-    beta: float = 1.0
-    first_round: int = 1
-    waits: bool = False
-    moves_alone: bool = True
-
+    moves_alone: ClassVar[bool] = True
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"update": "zero"})
     numbers: ClassVar[tuple[str, ...]] = ("seen",)
     averages: ClassVar[tuple[str, ...]] = ("update",)
     totals: ClassVar[tuple[str, ...]] = ("seen",)
+
+    @property
+    def beta(self) -> float:
+        """Factor of remembered updates, in [0, 1]."""
+        return 1.0
+
+    @property
+    def first_round(self) -> int:
+        """Round from which the model follows the memory; before it, the cohort's weighted mean."""
+        return 1
+
+    @property
+    def waits(self) -> bool:
+        """Whether the model stays until every client (of p above 0) has taken part once."""
+        return False
 
     def _follows(self, now: RoundContext) -> Any:
         return now.round_number >= self.first_round

@@ -227,7 +227,8 @@ def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
 def test_a_memory_that_counts_for_nothing_moves_no_server(beta: float, steps: bool) -> None:
     """A server with momentum would move along an average times 0."""
     now = RoundContext(np, 5, 0.1, 1.0, np.zeros(2), 2)
-    assert UpdateMemory(beta=beta).steps({"total_seen": 1}, now, np.bool_(False)) == steps
+    rules = type("Rules", (UpdateMemory,), {"beta": beta})()
+    assert rules.steps({"total_seen": 1}, now, np.bool_(False)) == steps
 
 
 def test_a_clipped_vector_keeps_its_direction() -> None:
