@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from f3ast_tff.methods.parts.aggregation import OVER_RATE
-from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.method import MeanOfAvailable, method
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.methods.unbiased import UnbiasedConfig
 from f3ast_tff.settings import parameter
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.method import MeanOfAvailable, method
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 
 
 @method(

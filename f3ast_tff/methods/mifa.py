@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from f3ast_tff.methods.parts.aggregation import SHARE
-from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.method import MethodRules, method
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import parameter
 
 

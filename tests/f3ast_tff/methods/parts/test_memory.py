@@ -18,7 +18,6 @@ from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import (
     RoundContext,
-    UpdateMemory,
     added,
     clipped,
     initial_server,
@@ -26,6 +25,7 @@ from f3ast_tff.methods.parts.memory import (
     server_names,
 )
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from tests.f3ast_tff.methods.every_memory import EVERY
 
 N, SIZE, ROUNDS = 7, 4, 10_000
