@@ -20,7 +20,7 @@ from f3ast_tff.run.begun import as_begun
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
-from f3ast_tff.settings.registry import load_plugin
+from f3ast_tff.settings.plugin_files import load_plugin
 from f3ast_tff.settings.resolve import applicable, halves, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
 from f3ast_tff.settings.text_values import MAX_VALUES, ValueRefused, integer_range

@@ -48,6 +48,27 @@ class Component:
         return parameters_of(self.config)
 
 
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded plug-in.
+
+    Attributes:
+        name: The file's stem, or the module's dotted name.
+        source: Absolute path or dotted name, also for loading it in another process.
+        sha256: Digest of the source: of a file and the modules beside it that it imports, or of
+            all modules of the package.
+        components: Registered components.
+        lasting: Whether the digest is the same in every process; not of an object given in Python
+            without an identity.
+    """
+
+    name: str
+    source: str
+    sha256: str
+    components: tuple[Component, ...]
+    lasting: bool = True
+
+
 def register(
     kind: str, name: str, display: str = "", *, about: str, order: int = 1000
 ) -> Callable[[_Config], _Config]:
