@@ -21,8 +21,9 @@ from f3ast_tff.methods.parts.host_memory import (
     leaves_of,
     table_bytes,
 )
-from f3ast_tff.methods.parts.memory import Client, ClientLosses, CohortSums, Memory, UpdateMemory
+from f3ast_tff.methods.parts.memory import Client, ClientLosses, CohortSums, Memory
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from tests.f3ast_tff.methods.every_memory import AMPLIFIED, EVERY, OF_CLIENTS
 
 N, SIZE = 5, 3
