@@ -15,46 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import (
-    Client,
-    ClientLosses,
-    Gathered,
-    Memory,
-    RoundContext,
-    Values,
-)
+from f3ast_tff.methods.parts.memory import Client, ClientLosses, Gathered, RoundContext, Values
+from f3ast_tff.methods.parts.method import MethodRules
 from f3ast_tff.settings import parameter, register
-
-
-@dataclass(frozen=True)
-class ClipToServersNorm(Memory):
-    """v_k min(1, C / |v_k|), C kept by the server.
-
-    Attributes:
-        first: C of round 1.
-    """
-
-    first: float
-
-    @property
-    def server_numbers(self) -> Mapping[str, float]:
-        """C, as `clip`."""
-        return {"clip": self.first}
-
-    def message(
-        self, client: Client, update: Any, losses: ClientLosses, now: RoundContext
-    ) -> tuple[Any, Any]:
-        """Returns the clipped update; the client's weight stays."""
-        clip = now.server["clip"]
-        norm = now.xp.sqrt(now.xp.sum(update**2))
-        return update * (clip / now.xp.maximum(norm, clip)), 1.0
 
 
 @register("aggregation", "adaptive_clip", "Adaptive clip", about="mean of clipped updates")
 @dataclass(frozen=True)
-class AdaptiveClip(Aggregation):
-    """The weighted mean of updates clipped to a norm that follows a quantile."""
+class AdaptiveClip(MethodRules):
+    """The weighted mean of updates clipped to C, which the server keeps."""
 
     first_clip: float = parameter(0.1, "C of round 1", above=0)
     clip_quantile: float = parameter(
@@ -68,9 +37,17 @@ class AdaptiveClip(Aggregation):
         return True
 
     @property
-    def memory(self) -> ClipToServersNorm:
-        """The message, and the server's C."""
-        return ClipToServersNorm(self.first_clip)
+    def server_numbers(self) -> Mapping[str, float]:
+        """C, as `clip`."""
+        return {"clip": self.first_clip}
+
+    def message(
+        self, client: Client, update: Any, losses: ClientLosses, now: RoundContext
+    ) -> tuple[Any, Any]:
+        """Returns the clipped update; the client's weight stays."""
+        clip = now.server["clip"]
+        norm = now.xp.sqrt(now.xp.sum(update**2))
+        return update * (clip / now.xp.maximum(norm, clip)), 1.0
 
     def combine_round(self, gathered: Gathered) -> tuple[np.ndarray, Values]:
         """Returns the mean, and C of the next round."""

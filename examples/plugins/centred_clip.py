@@ -17,16 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.core.randomness import uniforms
-from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Gathered, Memory, Values
+from f3ast_tff.methods.parts.memory import Gathered, Values
+from f3ast_tff.methods.parts.method import MethodRules
 from f3ast_tff.settings import parameter, register
-
-
-@dataclass(frozen=True)
-class LastAggregate(Memory):
-    """v, the last Delta; 0 at first."""
-
-    server_vectors: ClassVar[Mapping[str, str]] = {"last": "zero"}
 
 
 def bucket_means(gathered: Gathered, size: int, seed: int) -> np.ndarray:
@@ -38,22 +31,20 @@ def bucket_means(gathered: Gathered, size: int, seed: int) -> np.ndarray:
 
 @register("aggregation", "centred_clip", "Centred clip", about="clipped around the last aggregate")
 @dataclass(frozen=True)
-class CentredClip(Aggregation):
+class CentredClip(MethodRules):
     """The mean of updates clipped around the last aggregate, in buckets."""
 
     centred_tau: float = parameter(0.5, "tau: largest distance from the last aggregate", above=0)
     bucket_size: int = parameter(1, "s: clients whose mean counts as one update", minimum=1)
     bucket_seed: int = parameter(0, "seed of the buckets", minimum=0)
 
+    # v, the last Delta; 0 at first.
+    server_vectors: ClassVar[Mapping[str, str]] = {"last": "zero"}
+
     @property
     def normalise(self) -> bool:
         """Like a mean, it takes weights of any sum."""
         return True
-
-    @property
-    def memory(self) -> LastAggregate:
-        """The last aggregate."""
-        return LastAggregate()
 
     def combine_round(self, gathered: Gathered) -> tuple[np.ndarray, Values]:
         """Returns Delta, which is also the centre of the next round."""

@@ -1,0 +1,122 @@
+"""Clients that attack, on the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.attacks import AttackConfig, Noise, SignFlip
+from f3ast_tff.attacks.attack import Attack
+from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.parts.memory import Client, RoundContext
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import Scaffold
+from f3ast_tff.methods.sum_and_mean import WeightedMean
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.run_folder import RunFolder
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.round_loop import train
+from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.engines.test_local_work import DATA, P, moved, run
+from tests.f3ast_tff.engines.test_messages import PLUGINS, own_loop
+from tests.f3ast_tff.engines.two_biases import ENGINES, ONE_ENGINE, biases, s
+from tests.f3ast_tff.run.small_run import assert_same_results
+
+NOW = RoundContext(np, np.int32(3), 0.5, 1.0, np.zeros(4, np.float32), 2)
+
+
+def by(config: AttackConfig, *ids: int) -> Attack:
+    return Attack(config, ids, seed=5)
+
+
+def sender(k: int) -> Client:
+    return Client({}, share=0.5, steps=1, weight=1.0, id=np.int32(k))
+
+
+@ENGINES
+def test_a_flipped_sign_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+    """Client 1 of `two_biases` sends - 2 D_1 = s in place of -s / 2; p = (1/4, 3/4).
+
+    Round 1, both: Delta = 1/4 * 1/4 + 3/4 * 1/2 = 7/16 = a. Round 2, client 0: (1 - s(7/8)) / 2.
+    """
+    attacked = by(SignFlip(attack_scale=2.0), 1).around(WeightedMean())
+    rounds = [([0, 1], [0.25, 0.75]), ([0], [1.0])]
+    found = biases(make_engine, name, attacked, rounds)
+    np.testing.assert_allclose(found, [7 / 16, 7 / 16 + (1 - s(7 / 8)) / 2], rtol=2e-6)
+
+
+@ENGINES
+def test_attackers_are_their_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+    """Client 3 sends noise; the others, and client 3 in what SCAFFOLD keeps, are honest."""
+    attack = by(Noise(), 3)
+
+    def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        now = NOW._replace(round_number=np.int32(t))
+        for place, k in enumerate(ids):
+            if k == 3:
+                sent = attack.config.sent(updates[place].astype(np.float32), sender(3), now, 5)
+                updates[place] = sent
+        found: np.ndarray = updates.mean(axis=0)
+        return found
+
+    found = run(make_engine, name, attack.around(WeightedMean()))
+    np.testing.assert_allclose(found, own_loop(delta), atol=2e-6)
+
+
+@ONE_ENGINE
+def test_a_method_remembers_honest_updates(name: str, make_engine: Callable[..., Any]) -> None:
+    """All attack with scale 1: w moves by -D, while controls are of the steps made."""
+    attacked = by(SignFlip(), 0, 1, 2, 3).around(Scaffold("mean"))
+    work = LocalTraining(int(DATA.train.sizes.max()), epochs=4)
+    given = {"client": Sgd(0.1), "p": P, "cohort_size": 4}
+    engine = make_engine(name, DATA, work, Sgd(1.0), attacked, **given)
+    engine.run_rounds(1, [Cohort(np.array([2]), np.ones(1))])
+    update = moved(2, np.zeros(len(engine.state()["server_average_control"])))
+    flat = np.concatenate([np.ravel(weight) for weight in engine.weights()])
+    np.testing.assert_allclose(flat, -update, atol=1e-6)
+    np.testing.assert_allclose(engine.state()["client_control"][2], -update / 0.4, atol=1e-5)
+
+
+@pytest.mark.parametrize("aggregation", ["centred_clip", "adaptive_clip"])
+@pytest.mark.parametrize("engine", ["host", "fused"])
+def test_killed_and_resumed_is_bit_for_bit_the_same(
+    engine: str, aggregation: str, tmp_path: Path
+) -> None:
+    """Killed after round 5, resumed from the checkpoint of round 4."""
+    given = {"num_clients": 10, "clients_per_round": 4, "rounds": 8, "checkpoint_every": 4}
+    given |= {"engine": engine, "algorithm": "fedavg", "aggregation": aggregation}
+    given |= {"attack": "noise", "eval_every": 2}
+    given |= {"bucket_size": 2} if aggregation == "centred_clip" else {"clip_rate": 0.5}
+    registry = registry_with([str(PLUGINS / f"{aggregation}.py")])
+
+    class Kill:
+        def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+            if round_number == 5:
+                raise Interrupted("here")
+
+        def on_evaluation(self, row: Row, trained: Any) -> None:
+            pass
+
+    def play(folder: str, *callbacks: Any) -> dict[str, np.ndarray]:
+        parts = Builder(resolve(given, registry)).experiment()
+        with closing(parts.engine), closing(RunFolder(tmp_path / folder, {"a": 1})) as opened:
+            train(parts, opened, None, callbacks)
+            return {name: np.array(value) for name, value in parts.engine.state().items()}
+
+    whole = play("whole")
+    with pytest.raises(Interrupted):
+        play("torn", Kill())
+    for name, value in play("torn").items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    assert_same_results(tmp_path / "torn", tmp_path / "whole")
+    kept = {"centred_clip": "server_last", "adaptive_clip": "server_clip"}[aggregation]
+    assert np.any(whole[kept] != (0 if kept == "server_last" else np.float32(0.1)))
