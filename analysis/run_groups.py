@@ -22,6 +22,7 @@ CONDITION = (
     "clients_per_round",
     "constraint",
     "delivery",
+    "attack",
     "rounds",
     "engine",
 )
@@ -36,6 +37,7 @@ _PHRASES = {
     "reading": "reading {}",
     "clients_per_round": "{} clients a round",
     "constraint": "constraint {}",
+    "attack": "attack {}",
     "rounds": "{} rounds",
     "engine": "engine {}",
 }
