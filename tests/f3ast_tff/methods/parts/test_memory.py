@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.tiny import engine_parts, tiny_data
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mifa import Mifa
