@@ -17,7 +17,7 @@ from f3ast_tff.files.plugin_errors import plugins_named
 
 _ALGORITHM, _AGGREGATION = ("algorithm",), ("aggregation",)
 _PROCESSES = ("availability", "constraint", "delivery")
-_OF_ROUNDS = (*_ALGORITHM, *_AGGREGATION, *_PROCESSES)
+_OF_ROUNDS = (*_ALGORITHM, *_AGGREGATION, *_PROCESSES, "attack")
 _ALL = (*_OF_ROUNDS, "task", "model", "client_optimizer", "server_optimizer")
 
 PROPERTIES = (
