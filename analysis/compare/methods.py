@@ -210,7 +210,6 @@ def judged(
             "b": labels[pair[1]],
             **render.row(verdict),
             **_words(verdict, pair, score, at(time), labels),
-            "differs_in": _differs_in(*pair),
         }
         for pair, verdict in zip(chosen, verdicts)
     ]
@@ -218,21 +217,30 @@ def judged(
 
 
 def in_words(row: Mapping[Any, Any]) -> list[str]:
-    """Returns a row of `differences` in words: the verdict, and the lead over time if known."""
+    """Returns a row of `differences` in words: verdict, known lead over time, unequal settings."""
     before = f"Before: {row['over_time']}." if row["over_time"] else ""
     more = " ".join(filter(None, [before, row["saved"]]))
-    return [row["sentence"], *([f"  {more}"] if more else [])]
+    unequal = f"They differ in {row['differs_in']}." if row["differs_in"] else ""
+    return [row["sentence"], *(f"  {line}" for line in (more, unequal) if line)]
 
 
 def pair_in_words(
-    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+    verdict: Verdict,
+    pair: tuple[RunGroup, ...],
+    score: str,
+    time: Time,
+    labels: Mapping[RunGroup, str],
 ) -> list[str]:
     """Returns a verdict on a pair in words, as `in_words`."""
     return in_words(_words(verdict, pair, score, time, labels))
 
 
 def _words(
-    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+    verdict: Verdict,
+    pair: tuple[RunGroup, ...],
+    score: str,
+    time: Time,
+    labels: Mapping[RunGroup, str],
 ) -> dict[str, str]:
     """The columns of words of `differences`."""
     a, b = pair
@@ -240,6 +248,7 @@ def _words(
         "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, pair)),
         "over_time": render.earlier(over_time([(a, b)], score, time)[:-1]),
         "saved": saved_words(verdict, pair, score, time, labels),
+        "differs_in": _differs_in(a, b),
     }
 
 
