@@ -33,6 +33,7 @@ from f3ast_tff.analysis.run_groups import (
 )
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.score_directions import check_score
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.analysis.texts import scored_on
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
@@ -341,8 +342,9 @@ def _apart(group: RunGroup, methods: Methods, baseline: str | None) -> str:
 
 
 def _differs_in(a: RunGroup, b: RunGroup) -> str:
-    """Settings with two values that neither algorithm nor aggregation declares."""
-    told = {name for group in (a, b) for name in group.first.method_settings if name not in KINDS}
+    """Settings with two values that neither algorithm nor aggregation declares, rates included."""
+    every = {name for group in (a, b) for name in group.first.method_settings}
+    told = every.difference(KINDS, RATES)
     names = [n for n in varying([a, b]) if n in a.own or n in b.own]
     shown = [
         n

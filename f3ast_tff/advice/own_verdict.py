@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,10 @@ from f3ast_tff.analysis.compare.methods import pair_in_words, with_what_is_their
 from f3ast_tff.analysis.compare.pairs import mean_score, paired
 from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.analysis.curves import X_AXES, add_legend, draw_panel, legend_columns
-from f3ast_tff.analysis.line_styles import Look, styles_of
+from f3ast_tff.analysis.line_styles import looks_of
 from f3ast_tff.analysis.report.document import Document, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, WIDTH, new_figure, to_show
+from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.records.metrics import users_said
 
@@ -189,8 +190,8 @@ class Outcome:
         )
 
     def _curves(self) -> Picture:
-        styles = styles_of(self.runs)
-        looks = {group: Look(*styles[name], name) for name, group in self.runs.items()}
+        styles = looks_of(self.runs.values(), told_apart([*self.runs.values()]))
+        looks = {group: replace(styles[group], label=name) for name, group in self.runs.items()}
         rows = -(-len(looks) // legend_columns([*self.runs], WIDTH))
         figure, panels = new_figure(
             1, columns=1, panel=(PANEL_WIDTH, 2.6), legend_rows=rows, title_lines=0
