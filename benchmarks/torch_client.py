@@ -20,7 +20,7 @@ from f3ast_tff.models.training_function import Examples, Work
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.torch import TorchModel
 
-REPEATS = 15
+REPEATS = 31
 NUM_EXAMPLES, BATCH, EPOCHS, RATE = 200, 20, 5, 0.05
 
 
@@ -51,11 +51,13 @@ def by_hand(module: nn.Module, start: list[torch.Tensor], data: Examples, work: 
             parameter.copy_(first)
     features, labels = torch.from_numpy(data.features), torch.from_numpy(data.labels)
     step = torch.optim.SGD(module.parameters(), RATE)
-    for batch in work.batches:
-        loss = nn.functional.cross_entropy(module(features[batch]), labels[batch])
-        step.zero_grad()
-        loss.backward()
-        step.step()
+    for row in torch.from_numpy(work.order):
+        for first in range(0, len(row), BATCH):
+            batch = row[first : first + BATCH]
+            loss = nn.functional.cross_entropy(module(features[batch]), labels[batch])
+            step.zero_grad()
+            loss.backward()
+            step.step()
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from f3ast_tff.analysis.run_groups import (
 )
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.score_directions import check_score
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.analysis.texts import scored_on
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
@@ -210,7 +211,6 @@ def judged(
             "b": labels[pair[1]],
             **render.row(verdict),
             **_words(verdict, pair, score, at(time), labels),
-            "differs_in": _differs_in(*pair),
         }
         for pair, verdict in zip(chosen, verdicts)
     ]
@@ -218,21 +218,30 @@ def judged(
 
 
 def in_words(row: Mapping[Any, Any]) -> list[str]:
-    """Returns a row of `differences` in words: the verdict, and the lead over time if known."""
+    """Returns a row of `differences` in words: verdict, known lead over time, unequal settings."""
     before = f"Before: {row['over_time']}." if row["over_time"] else ""
     more = " ".join(filter(None, [before, row["saved"]]))
-    return [row["sentence"], *([f"  {more}"] if more else [])]
+    unequal = f"They differ in {row['differs_in']}." if row["differs_in"] else ""
+    return [row["sentence"], *(f"  {line}" for line in (more, unequal) if line)]
 
 
 def pair_in_words(
-    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+    verdict: Verdict,
+    pair: tuple[RunGroup, ...],
+    score: str,
+    time: Time,
+    labels: Mapping[RunGroup, str],
 ) -> list[str]:
     """Returns a verdict on a pair in words, as `in_words`."""
     return in_words(_words(verdict, pair, score, time, labels))
 
 
 def _words(
-    verdict: Verdict, pair: tuple[G, ...], score: str, time: Time, labels: Mapping[G, str]
+    verdict: Verdict,
+    pair: tuple[RunGroup, ...],
+    score: str,
+    time: Time,
+    labels: Mapping[RunGroup, str],
 ) -> dict[str, str]:
     """The columns of words of `differences`."""
     a, b = pair
@@ -240,6 +249,7 @@ def _words(
         "sentence": render.sentence(verdict, labels[a], labels[b], said_at(time, pair)),
         "over_time": render.earlier(over_time([(a, b)], score, time)[:-1]),
         "saved": saved_words(verdict, pair, score, time, labels),
+        "differs_in": _differs_in(a, b),
     }
 
 
@@ -332,8 +342,9 @@ def _apart(group: RunGroup, methods: Methods, baseline: str | None) -> str:
 
 
 def _differs_in(a: RunGroup, b: RunGroup) -> str:
-    """Settings with two values that neither algorithm nor aggregation declares."""
-    told = {name for group in (a, b) for name in group.first.method_settings if name not in KINDS}
+    """Settings with two values that neither algorithm nor aggregation declares, rates included."""
+    every = {name for group in (a, b) for name in group.first.method_settings}
+    told = every.difference(KINDS, RATES)
     names = [n for n in varying([a, b]) if n in a.own or n in b.own]
     shown = [
         n

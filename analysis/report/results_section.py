@@ -83,11 +83,9 @@ def differences_section(
     drawn = [_forest(table, name)] if table["difference"].notna().any() else []
     blocks: list[Block] = [*drawn]
     for where, part in table.groupby("where", sort=False):
-        differing = dict.fromkeys(filter(None, part["differs_in"]))
         sentences = [" ".join(map(str.strip, in_words(row))) for row in part.to_dict("records")]
-        lines = (*sentences, *(f"They differ in {each}." for each in differing))
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
-        blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
+        blocks.append(Listing(str(where) or none, tuple(sentences), folded=len(table) > _MAX_ROWS))
     if notes := _notes(methods_of(groups, may_differ)):
         blocks.append(Listing("Beside these", notes, folded=False))
     blocks.append(Text(text))

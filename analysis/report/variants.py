@@ -12,6 +12,7 @@ from f3ast_tff.analysis.method_names import FORMS
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying_within
 from f3ast_tff.analysis.runs import METHOD_NAME
+from f3ast_tff.analysis.study_runs import RATES
 from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""
@@ -61,7 +62,6 @@ def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
 
 
 _CELL = ("algorithm", "task", "availability")
-_RATES = ("client_lr", "server_lr")
 
 
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
@@ -106,7 +106,7 @@ def _differing(groups: Sequence[RunGroup]) -> list[str]:
             # A setting that only some groups have.
             differing = varying(members)
         # Learning rates that only follow from another setting tell nothing apart.
-        for rate in _RATES:
+        for rate in RATES:
             fewer = [name for name in differing if name != rate]
             if len(partition(members, fewer)) == len(partition(members, differing)):
                 differing = fewer

@@ -10,21 +10,19 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
-import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from f3ast_tff.advice.candidates import Candidate, candidate
-from f3ast_tff.analysis.compare.judge import Claim, judge
-from f3ast_tff.analysis.compare.methods import pair_in_words
-from f3ast_tff.analysis.compare.pairs import best_first, mean_score, paired
-from f3ast_tff.analysis.compare.render import cell
+from f3ast_tff.advice.ladders import ends_of, ladders_in, next_value
+from f3ast_tff.analysis.compare.pairs import best_first, mean_score
 from f3ast_tff.analysis.compare.scored import scores_named
-from f3ast_tff.analysis.compare.times import FINAL, Time
+from f3ast_tff.analysis.compare.times import FINAL
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
 from f3ast_tff.analysis.runs import directions, read_run
 from f3ast_tff.analysis.study_runs import SCORES_OF
@@ -33,8 +31,6 @@ from f3ast_tff.campaigns.planned import Campaign
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write, made_folder
 from f3ast_tff.files.data_files import read_json
-from f3ast_tff.records.metrics import users_said
-from f3ast_tff.records.results import read_summary
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.registry import Registry
 from f3ast_tff.settings.resolve import resolve
@@ -51,7 +47,6 @@ CONDITIONS: Mapping[str, Any] = {
 }
 _OF_SYNTHETIC: Mapping[str, Any] = {"engine": "host", "local_steps": 5, "size_limit": 1000}
 
-_WIDTH = 100
 # Settings in which the runs of a combination differ.
 _OF_DRAW = ("seed", "data_seed", "output_dir", "run_name")
 
@@ -72,6 +67,7 @@ class Comparison:
         folder: Folder of the grids and the runs.
         score: Score that decides, such as `user_mae`; `""` for the accuracy of the objective, its
             loss if labels are values.
+        added: Values by which the ladders have grown, in this order.
     """
 
     methods: Sequence[Candidate]
@@ -81,6 +77,7 @@ class Comparison:
     plugins: Sequence[str]
     folder: Path
     score: str = ""
+    added: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def scored(self, campaign: Campaign) -> tuple[str, bool]:
         """Returns the name of the score that decides, and whether a higher one is better.
@@ -186,57 +183,64 @@ class Comparison:
         (group,), _ = group_runs(map(read_run, folders))
         return group
 
-    def edges(self, chosen: Mapping[str, Choice]) -> list[str]:
-        """Returns, in words, the choices at an end of a ladder of three or more values."""
-        return [
-            f"{method} {name} {value:g}"
-            for method, choice in chosen.items()
-            for name, value in choice.items()
-            if isinstance(value, (int, float))
-            and len(self.ladders[name]) > 2
-            and value in (min(self.ladders[name]), max(self.ladders[name]))
-        ]
+    def at_ends(self, chosen: Mapping[str, Choice]) -> dict[tuple[str, Any], list[str]]:
+        """Returns the methods whose choice is an end of a ladder, by parameter and value."""
+        found: dict[tuple[str, Any], list[str]] = {}
+        for method, choice in chosen.items():
+            for name, value in choice.items():
+                if value in ends_of(self.ladders[name]):
+                    found.setdefault((name, value), []).append(method)
+        return found
 
-    def verdict(self, judged: Campaign, chosen: Mapping[str, Choice]) -> str:
-        """Returns the verdict of each pair of the user's method and another one, as text.
+    def wider(self, chosen: Mapping[str, Choice], most: int) -> Comparison | None:
+        """Returns the comparison with a longer grid for all, if most methods chose an end of it.
 
         Args:
-            judged: The finished campaign of `judged`.
-            chosen: The tuned parameters, by method's name.
+            chosen: The chosen parameters, by method's name.
+            most: Largest number of values that a ladder gets.
+
+        Returns:
+            The comparison, each ladder with one value more beyond an end that more than half of the
+            methods with this parameter chose; `None` if there is none, or the value is not allowed.
         """
-        runs = {each.name: self._runs(judged, each, chosen[each.name]) for each in self.methods}
-        own, *others = runs
-        score, higher = self.scored(judged)
-        claims = [Claim(paired(runs[own], runs[name], score, FINAL)) for name in others]
-        verdicts = dict(zip(others, judge(claims)))
-        what = score.replace("_", " ") + ("" if higher else " (lower is better)")
-        where = ", ".join(f"{name}={value}" for name, value in self.conditions.items())
-        width = max(map(len, runs))
-        lines = [
-            f"{own} against {', '.join(others)}: {what}, mean of {len(runs[own].runs)} draws",
-            *textwrap.wrap(where, _WIDTH, initial_indent="  ", subsequent_indent="  "),
-            f"  {'':<{width}} {'mean':>6}  {own} minus it",
+        added = {}
+        for (name, end), methods in self.at_ends(chosen).items():
+            having = [each for each in self.methods if name in chosen[each.name]]
+            value = next_value(self.ladders[name], end)
+            if 2 * len(methods) <= len(having) or len(self.added.get(name, ())) >= most:
+                continue
+            if value is not None and all(self._allows(each, {name: value}) for each in having):
+                added[name] = value
+        if not added:
+            return None
+        longer = {name: sorted([*self.ladders[name], value]) for name, value in added.items()}
+        so_far = {name: (*self.added.get(name, ()), value) for name, value in added.items()}
+        return replace(self, ladders={**self.ladders, **longer}, added={**self.added, **so_far})
+
+    def _allows(self, method: Candidate, choice: Choice) -> bool:
+        try:
+            self.resolved(method, choice)
+        except ParameterError:
+            return False
+        return True
+
+    def outcome(self, judged: Campaign, chosen: Mapping[str, Choice]) -> Mapping[str, RunGroup]:
+        """Returns the finished runs of a campaign of `judged`, by method's name."""
+        return {each.name: self._runs(judged, each, chosen[each.name]) for each in self.methods}
+
+    def scores_of(self, tuning: Campaign) -> pd.DataFrame:
+        """Returns the mean score at the end of each combination tried: a row per combination."""
+        score, _ = self.scored(tuning)
+        rows = [
+            {
+                "method": method.name,
+                **choice,
+                score: mean_score(self._runs(tuning, method, choice), score, FINAL).mean,
+            }
+            for method in self.methods
+            for choice in self.choices(method)
         ]
-        for name, group in runs.items():
-            row = f"  {name:<{width}} {mean_score(group, score, FINAL).mean:>6.3f}"
-            if name in verdicts:
-                row += f"  {cell(verdicts[name])} {verdicts[name].word}"
-            lines.append(row)
-        for name in others:
-            pair = (runs[own], runs[name])
-            labels = {runs[own]: own, runs[name]: name}
-            for said in pair_in_words(verdicts[name], pair, score, Time(), labels):
-                lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="    ")
-        users = users_said(read_summary(run.folder) or {} for run in judged.runs)
-        lines.append(f"  user scores are over {users}")
-        lines.append("  tuned:")
-        for name, choice in chosen.items():
-            values = ", ".join(f"{each} {value}" for each, value in choice.items())
-            lines.append(f"  {name:<{width}} {values or 'nothing'}")
-        if at_edge := self.edges(chosen):
-            said = f"at the edge of what was tried: {'; '.join(at_edge)}: widen --tune"
-            lines += textwrap.wrap(said, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-        return "\n".join(lines)
+        return pd.DataFrame(rows, columns=["method", *self.ladders, score])
 
 
 def comparison(
@@ -274,7 +278,7 @@ def comparison(
     if conditions["client_share"] not in SCORES_OF:
         allowed = f"must be one of {', '.join(SCORES_OF)}"
         raise ParameterError("client_share", conditions["client_share"], allowed)
-    ladders = _ladders(tune)
+    ladders = ladders_in(tune)
     made = Comparison(found, ladders, conditions, registry, plugins, folder, score)
     known = set[str]()
     for each in found:
@@ -285,26 +289,6 @@ def comparison(
         if name not in known:
             raise ParameterError("tune", tune, f"no method here has a setting {name}")
     return made
-
-
-def _ladders(tune: str) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for part in filter(None, (each.strip() for each in tune.split(";"))):
-        name, equals, values = (each.strip() for each in part.partition("="))
-        if not (name and equals and values) or name in found:
-            allowed = "must be such as client_lr=0.01,0.1;server_lr=1,3"
-            raise ParameterError("tune", tune, allowed)
-        found[name] = [_value(each.strip()) for each in values.split(",")]
-    return found
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _without_draw(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,10 +112,8 @@ def main(flags: Flags) -> None:
     if time.reach is not None:
         show("\n".join(["", *_arrived(equal, time, score)]))
     for where, part in compared.groupby("where", sort=False):
-        differing = dict.fromkeys(filter(None, part["differs_in"]))
         lines = [str(where)] if where else []
         lines += [line for row in part.to_dict("records") for line in in_words(row)]
-        lines += [f"they differ in {each}" for each in differing]
         show("\n".join(["", *lines]))
     if len(set(equal.labels.values())) > 1:
         said = heading(equal, compared, score, time, flags.baseline)

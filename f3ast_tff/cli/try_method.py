@@ -54,6 +54,9 @@ class Options:
         "client_lr=0.001,0.003,0.01,0.03;server_lr=1,3,10,30",
         "values of each parameter to tune; a method without it passes over it",
     )
+    widen: int = parameter(
+        2, "values that a parameter gets beyond an end at which most methods are best", minimum=0
+    )
     score: str = parameter(
         "", "score that decides, such as user_mae; default: the accuracy of the objective, or loss"
     )
@@ -131,10 +134,14 @@ def _try(
     given: dict[str, Any],
     signals: Signals,
 ) -> int:
+    from f3ast_tff.advice.ladders import ends_of
     from f3ast_tff.advice.own_method import comparison
+    from f3ast_tff.advice.own_verdict import Outcome
+    from f3ast_tff.analysis.report.render import write
     from f3ast_tff.campaigns import Options as CampaignOptions
     from f3ast_tff.campaigns.command import run_campaign
     from f3ast_tff.campaigns.estimate import MeasurementError, print_estimate
+    from f3ast_tff.campaigns.planned import Campaign
     from f3ast_tff.campaigns.processes import default_processes
     from f3ast_tff.campaigns.runs import is_finished
 
@@ -155,6 +162,8 @@ def _try(
     tuning = made.tuning()
     judging = made.judged({each.name: made.choices(each)[0] for each in made.methods})
     show(f"{len(tuning.runs)} runs to tune, then {len(judging.runs)} to judge")
+    if options.widen and any(map(ends_of, made.ladders.values())):
+        show("a parameter gets more values where most methods are best at its end (--widen)")
     if options.score and not any(map(is_finished, tuning.runs)):
         made.check_score()
     if left := [run for run in tuning.runs if not is_finished(run)]:
@@ -165,16 +174,33 @@ def _try(
             print_estimate([*left, *later], processes, tuning.folder, signals)
         except MeasurementError as error:
             return fail(error, FAILED)
-    for campaign in (tuning, None):
-        if campaign is None:
-            chosen = made.chosen(tuning)
-            campaign = judged = made.judged(chosen)
+
+    def finishes(campaign: Campaign) -> int:
         own = CampaignOptions(
             campaign=str(folder / f"{campaign.name}.toml"), processes=options.processes
         )
         code = run_campaign(own, {"output_dir": str(folder)}, registry, signals)
-        if not all(map(is_finished, campaign.runs)):
-            return code or FAILED
-    show(f"\n{made.verdict(judged, chosen)}")
-    show(f"\nmore: f3ast-tff report --runs={judged.folder} --out=report")
+        return 0 if all(map(is_finished, campaign.runs)) else code or FAILED
+
+    while True:
+        if code := finishes(tuning):
+            return code
+        chosen = made.chosen(tuning)
+        wider = made.wider(chosen, options.widen)
+        if wider is None:
+            break
+        before, values = len(tuning.runs), wider.ladders
+        added = [f"{n} {v[-1]}" for n, v in wider.added.items() if values[n] != made.ladders[n]]
+        made, tuning = wider, wider.tuning()
+        more = f"{len(tuning.runs) - before} runs more"
+        show(f"most methods are best at an end of the grid: {', '.join(added)} too, {more}")
+    judged = made.judged(chosen)
+    if code := finishes(judged):
+        return code
+    score, higher = made.scored(judged)
+    outcome = Outcome(made, made.outcome(judged, chosen), chosen, score, higher)
+    write(outcome.document(made.scores_of(tuning)), folder, name="verdict")
+    show(f"\n{outcome}")
+    show(f"\npage: {folder / 'verdict.html'}, {folder / 'verdict.md'}")
+    show(f"more: f3ast-tff report --runs={judged.folder} --out=report")
     return 0

@@ -81,7 +81,7 @@ def test_compare_judges_at_equal_seconds(
     assert "FedAvg: 5 of 5 runs reach sample accuracy 0.25, 40 s on average" in said
     words = "by 30.000 [30.000, 30.000] (simulated seconds until 0.25, at most 80) over 5 draws."
     assert f"F3AST is better than FedAvg {words}" in said
-    assert "they differ in rounds (4, 5)" in said
+    assert "They differ in rounds (4, 5)." in said
     assert main(["compare", *flags, "--x=simulated_seconds"]) == 0
     assert "at 80 simulated seconds" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", *flags]) == 0

@@ -47,6 +47,9 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
         shutil.rmtree(lost)
     assert verdicts[0] == verdicts[1] != ""
     assert "more: f3ast-tff report --runs=" in verdicts[0]
+    page = tmp_path / "runs/try_greedy_loss/verdict.html"
+    assert str(page) in verdicts[0]
+    assert "2 settings tried of each method" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
