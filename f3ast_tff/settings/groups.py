@@ -62,6 +62,12 @@ class TrainingConfig:
         units="rounds",
         method_specific=True,
     )
+    train: str | None = parameter(
+        None,
+        "leaves of the model that are trained and sent, as in private, such as lora; all others "
+        "stay as they are",
+        method_specific=True,
+    )
     private: str | None = parameter(
         None,
         "leaves of the model that stay with each client and are not sent: a comma list of names, "

@@ -49,6 +49,7 @@ PART_OF = {
         "preprocessing": "augmentation",
         "data": "test_clients held_out_clients own_test",
         "aggregation": "private",
+        "model": "train",
         "constraint": "over_commitment",
     }.items()
     for parameter in parameters.split()
@@ -107,6 +108,7 @@ OTHER_VALUE: dict[str, Any] = {
     "renewal_up": "exponential,3",
     "renewal_down": "gamma,2,3",
     "private": "head.bias",
+    "train": "head.bias",
     "poc_candidates": 31,
     "last_batch": "drop",
     "local_steps": 3,
