@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,26 @@ class FactorPair:
         """Returns s B A in the form of the matrix's leaf."""
         product = self.scale * (b @ a)
         return product.T if self.transposed else product
+
+
+class Located(NamedTuple):
+    """A `FactorPair` in the model as one vector.
+
+    Attributes:
+        pair: The pair.
+        a: Coordinates of A, as a range (first, end).
+        b: Coordinates of B.
+        base: Coordinates of W_0, if it is a leaf.
+        rank: r.
+    """
+
+    pair: FactorPair
+    a: tuple[int, int]
+    b: tuple[int, int]
+    base: tuple[int, int] | None
+    rank: int
+
+    def product(self, vector: Any) -> Any:
+        """Returns s B A of a model `[num_weights]`, as its base's leaf, flat."""
+        a, b = vector[slice(*self.a)], vector[slice(*self.b)]
+        return self.pair.product(a.reshape(self.rank, -1), b.reshape(-1, self.rank)).reshape(-1)

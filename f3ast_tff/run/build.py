@@ -169,6 +169,10 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         aggregation: Aggregation = self._build("aggregation")
+        if self._training.factors is not None:
+            from f3ast_tff.run.trained_part import around_factors
+
+            aggregation = around_factors(aggregation, self.model, self._settings)
         if self._training.private is None:
             return aggregation
         from f3ast_tff.run.private_leaves import around_private_leaves
@@ -214,8 +218,9 @@ class Builder:
     def payload(self) -> Payload:
         """Bytes that one client receives and sends per round."""
         memory = self.aggregation.memory
-        down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
-        return Payload(bytes_down=down * self.model_bytes, bytes_up=up * self.model_bytes)
+        size = self.model_bytes
+        down, up = (size, size) if memory is None else memory.payload(size)
+        return Payload(bytes_down=down, bytes_up=up)
 
     @cached_property
     def world(self) -> StrategyContext:

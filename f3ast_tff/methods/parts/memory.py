@@ -248,6 +248,14 @@ class Memory:
         """
         return model
 
+    def payload(self, model_bytes: int) -> tuple[int, int]:
+        """Returns the bytes that a client receives and sends per round.
+
+        Args:
+            model_bytes: Bytes of the model's leaves that are shared.
+        """
+        return self.vectors_down * model_bytes, self.vectors_up * model_bytes
+
     @property
     def has_own_models(self) -> bool:
         """Whether clients are scored under models of their own."""

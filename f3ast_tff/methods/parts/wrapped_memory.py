@@ -88,6 +88,9 @@ class WrappedMemory(Memory):
     def own_model(self, kept: Values, server: Values, model: Any, xp: Any) -> Any:
         return self.inner.own_model(kept, server, model, xp)
 
+    def payload(self, model_bytes: int) -> tuple[int, int]:
+        return self.inner.payload(model_bytes)
+
     @property
     def has_own_models(self) -> bool:
         return self.inner.has_own_models

@@ -97,9 +97,27 @@ def test_factors_alone_are_trained_and_sent() -> None:
     np.testing.assert_allclose(found.trained.outputs(x), expected, atol=1e-5)
 
 
-def test_a_run_is_read_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("factors", "down", "up"),
+    [
+        ("fedit", FACTORS, FACTORS),
+        ("changes", FACTORS, FACTORS),
+        # The base's change comes down whole.
+        ("fedex", FACTORS + FEATURES * CLASSES, FACTORS),
+        ("flora", FEATURES * CLASSES, FACTORS),
+        ("ffa", RANK * CLASSES, RANK * CLASSES),
+        ("rolora", FACTORS, FACTORS // 2),
+    ],
+)
+def test_bytes_are_those_sent(factors: str, down: int, up: int) -> None:
+    last = lora_run(engine="fused", factors=factors, rounds=1).metrics.iloc[-1]
+    assert (last["bytes_down"], last["bytes_up"]) == (16 * down, 16 * up)
+
+
+@pytest.mark.parametrize("factors", ["fedex", "flora", "rolora"])
+def test_a_run_is_read_back(factors: str, tmp_path: Path) -> None:
     """The folder holds the whole model."""
-    found = lora_run(engine="fused", algorithm="f3ast", folder=tmp_path / "run")
+    found = lora_run(engine="fused", factors=factors, algorithm="f3ast", folder=tmp_path / "run")
     saved = load_run(tmp_path / "run").weights
     assert saved is not None
     for own, other in zip(found.weights, saved, strict=True):
@@ -137,6 +155,12 @@ LEAVES = "head.kernel, head.bias"
             {"train": "bias", "engine": "tff"},
             "^engine = tff: must be fused or host with train=bias",
         ),
+        ({"factors": "ffa"}, "^factors = ffa: needs train, such as train=lora$"),
+        (
+            {"train": "bias", "factors": "ffa"},
+            r"^factors = ffa: needs factors of lora\(...\) among",
+        ),
+        ({"factors": "fedup"}, "^factors = fedup: did you mean fedit"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:
@@ -144,9 +168,20 @@ def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> No
         run(task="synthetic", **given)
 
 
-def test_softmax_with_factors_has_no_form_in_numpy() -> None:
-    with pytest.raises(ParameterError, match="^engine = host: must be "):
-        lora_run(engine="host")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"train": "lora,kernel"}, "^train = lora,kernel: must not name head.kernel with factors"),
+        ({"aggregation": "fedvarp"}, "^aggregation = fedvarp: must be sum or mean with factors=f"),
+        ({"server_optimizer": "adam"}, "^server_optimizer = adam: must be sgd with factors=fedex"),
+        ({"private": "lora.A"}, "^factors = fedex: must be changes or ffa with private=lora.A$"),
+        ({"delivery": "late"}, "^delivery = late: must be in time with factors=fedex"),
+        ({"engine": "host"}, "^engine = host: must be "),
+    ],
+)
+def test_what_does_not_fit_lora_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        lora_run(**{"engine": "fused", "factors": "fedex", **given})
 
 
 def test_a_function_that_trains_all_is_refused() -> None:

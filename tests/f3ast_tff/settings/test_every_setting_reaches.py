@@ -123,9 +123,11 @@ OTHER_VALUE: dict[str, Any] = {
     "fail_below_arrivals": 1.0,
 }
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
-# (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); and
-# a table of sites (tests/datasets/test_label_counts.py).
+# (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); a
+# table of sites (tests/datasets/test_label_counts.py); and rules for a model with LoRA's factors
+# (tests/f3ast_tff/methods/parts/test_factor_rules.py).
 ELSEWHERE = {
+    "factors",
     "method_name",
     "output_dir",
     "run_name",
