@@ -221,6 +221,8 @@ def csv_text(table: pd.DataFrame) -> str:
 def read_csv(text: str) -> pd.DataFrame:
     """Returns the cells of a `csv_text` as texts; gaps are empty texts."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    if "'" not in text:
+        return table
     table.columns = table.columns.map(_as_it_was)
     return table.apply(lambda column: column.map(_as_it_was))
 

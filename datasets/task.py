@@ -245,7 +245,7 @@ class TaskConfig:
         """
         if self.own_test is None:
             return data
-        from f3ast_tff.core.own_test import with_own_test
+        from f3ast_tff.core.own_test_split import with_own_test
 
         train, test = with_own_test(data.train, self.own_test, self.data_seed)
         return replace(data, train=train, test=test)

@@ -87,7 +87,8 @@ def _studies_with(algorithms: set[str]) -> Iterator[Study]:
             continue
         cells = read_cells(scores)
         if {"task", "algorithm", "round"} <= {*cells} and algorithms <= {*cells["algorithm"]}:
-            yield Study(name=name, title=name, scores=scores)
+            only = ",".join(f"algorithm={each}" for each in sorted(algorithms))
+            yield Study(name=name, title=name, scores=scores, where=only)
 
 
 def _pairs(study: Study, a: Candidate, b: Candidate, where: str) -> Iterator[KeptPair]:

@@ -9,23 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
+from f3ast_tff.methods.parts.method import MethodRules
 from f3ast_tff.settings import parameter, register
 
 
+@register("aggregation", "smoothed_varp", "Smoothed VARP", about="FedVARP over running means")
 @dataclass(frozen=True)
-class RunningMeans(Memory):
-    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j; then y_k of S moves part of the way to D_k.
+class SmoothedVarp(MethodRules):
+    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j; then y_k of S moves part of the way to D_k."""
 
-    Attributes:
-        part: Part of the distance to D_k that y_k moves, in (0, 1].
-    """
-
-    part: float
-
+    normalise: ClassVar[bool] = True
     vectors: ClassVar[Mapping[str, str]] = {"y": "zero"}
     averages: ClassVar[tuple[str, ...]] = ("y",)
+
+    smoothing: float = parameter(0.5, "part that a running mean moves", above=0, maximum=1)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """Client k sends D_k - y_k."""
@@ -36,23 +34,8 @@ class RunningMeans(Memory):
     ) -> Values:
         """Returns the new y_k, which the memory keeps."""
         y = client.kept["y"]
-        return {"y": y + self.part * (update - y)}
+        return {"y": y + self.smoothing * (update - y)}
 
     def correction(self, server: Values, now: RoundContext) -> Any:
         """The server adds sum_j p_j y_j, an average that it keeps because `averages` names y."""
         return server["average_y"]
-
-
-@register("aggregation", "smoothed_varp", "Smoothed VARP", about="FedVARP over running means")
-@dataclass(frozen=True)
-class SmoothedVarp(Aggregation):
-    """The weighted mean, corrected by `RunningMeans`."""
-
-    normalise: ClassVar[bool] = True
-
-    smoothing: float = parameter(0.5, "part that a running mean moves", above=0, maximum=1)
-
-    @property
-    def memory(self) -> RunningMeans:
-        """The rules of the memory."""
-        return RunningMeans(self.smoothing)

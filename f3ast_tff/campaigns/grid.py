@@ -20,8 +20,8 @@ from f3ast_tff.run.begun import as_begun
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import AUTO, KINDS
-from f3ast_tff.settings.registry import load_plugin
-from f3ast_tff.settings.resolve import applicable, resolve
+from f3ast_tff.settings.plugin_files import load_plugin
+from f3ast_tff.settings.resolve import applicable, halves, resolve
 from f3ast_tff.settings.run_names import name_part, run_name
 from f3ast_tff.settings.text_values import MAX_VALUES, ValueRefused, integer_range
 
@@ -315,15 +315,17 @@ class _Planner:
         given = {**point.given, **single}
         name = _name(point, given)
         drawn = {name: given[name] for name in given if name == DRAW}
+        # A name of two halves stays in the run's name.
+        said = {n: v for n, v in given.items() if n == "algorithm" and "+" in str(v)}
         try:
-            given = with_draw(given)
+            given = halves(with_draw(given))
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
             for kind in KINDS:
                 named = isinstance(given.get(kind), str) and given[kind] != AUTO
                 if named and kind != "constraint":
                     given[kind] = self._registry.find(kind, given[kind]).name
-            name = _name(point, {**given, **drawn})
+            name = _name(point, {**given, **drawn, **said})
             where = {"output_dir": str(self._output_dir), "run_name": name}
             configuration = resolve({**given, **where}, self._registry)
             configuration = as_begun(configuration, configuration.folder)

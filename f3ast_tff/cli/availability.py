@@ -11,7 +11,7 @@ from typing import Any
 from f3ast_tff.availability.combined import build_process
 from f3ast_tff.availability.labelled import drawn_labels
 from f3ast_tff.availability.logs.mask_files import FORMS, masks_digest, read_masks, write_masks
-from f3ast_tff.availability.preview import draw, preview, report
+from f3ast_tff.availability.preview import preview, report
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.cli.flags import plugins_given, setting_flags
 from f3ast_tff.cli.help_pages import by_takers, component_lines, parameter_lines, parameter_text
@@ -135,6 +135,8 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
     show(f"{heading}\n{report(seen)}")
     if out is not None:
+        from f3ast_tff.analysis.availability_picture import draw
+
         with written("plot", out):
             draw(seen, heading, out)
         show(f"picture: {out}")

@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import SumOrMean
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.methods.parts.memory import RoundContext, Values
+from f3ast_tff.methods.parts.method import MeanOfAvailable, method
+from f3ast_tff.settings import parameter
 
 
-@dataclass(frozen=True)
-class PeriodStart(Memory):
-    """The model at the start of a period of P rounds.
+class AmplifiedPeriods(MeanOfAvailable):
+    """The model at the start of a period of P rounds, P = `period` >= 1, eta = `gain` > 0.
 
-        after every P-th round:   w = w + (eta - 1) (w - w at the period's start)
-
-    Attributes:
-        period: P, at least 1.
-        gain: eta, above 0.
+    After every P-th round:   w = w + (eta - 1) (w - w at the period's start)
     """
 
-    period: int
-    gain: float
-
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
+
+    @property
+    def period(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def gain(self) -> float:
+        raise NotImplementedError
 
     def ends(self, now: RoundContext) -> Any:
         """Whether a period ends with this round."""
@@ -39,34 +38,23 @@ class PeriodStart(Memory):
         return {**server, "period_start": now.xp.where(ends, model, start)}, model
 
 
-@register(
-    "aggregation",
+@method(
     "amplified_fedavg",
     "Amplified FedAvg",
-    about="mean of the updates; each period's movement is amplified at the period's end",
-    order=10,
+    about="each period's movement is amplified at the period's end",
+    order=26,
 )
 @dataclass(frozen=True)
-class AmplifiedFedAvg(SumOrMean):
-    """The weighted sum or mean of the updates, amplified by `PeriodStart`."""
+class AmplifiedFedAvg(AmplifiedPeriods):
+    """The weighted sum or mean of the updates, with `AmplifiedPeriods`."""
 
     amplified_period: int = parameter(500, "rounds of a period", minimum=1)
     amplified_gain: float = parameter(10.0, "factor of a period's movement", above=0)
 
     @property
-    def memory(self) -> PeriodStart:
-        return PeriodStart(self.amplified_period, self.amplified_gain)
+    def period(self) -> int:
+        return self.amplified_period
 
-
-@register(
-    "algorithm",
-    "amplified_fedavg",
-    "Amplified FedAvg",
-    about="mean over all available clients (or K of them); each period's movement is amplified",
-    order=26,
-)
-@dataclass(frozen=True)
-class AmplifiedFedAvgConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable` with amplified periods: a mean with weights p_k."""
-
-    aggregation: ClassVar[str] = "amplified_fedavg"
+    @property
+    def gain(self) -> float:
+        return self.amplified_gain

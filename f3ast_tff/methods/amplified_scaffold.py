@@ -7,17 +7,23 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.amplified_fedavg import PeriodStart
-from f3ast_tff.methods.parts.aggregation import SumOrMean
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.amplified_fedavg import AmplifiedPeriods
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
+from f3ast_tff.methods.parts.method import method
 from f3ast_tff.methods.scaffold import mean_gradient
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings import parameter
 
 
+@method(
+    "amplified_scaffold",
+    "Amplified SCAFFOLD",
+    about="as Amplified FedAvg, with controls as in SCAFFOLD that are renewed once a period",
+    order=27,
+    corrects=MappingProxyType({"algorithm": "scaffold"}),
+)
 @dataclass(frozen=True)
-class PeriodControls(PeriodStart):
-    """`PeriodStart` with controls as in SCAFFOLD, renewed once per period.
+class AmplifiedScaffold(AmplifiedPeriods):
+    """`AmplifiedPeriods` with controls as in SCAFFOLD, renewed once per period.
 
         client k of S steps along g - c_k + c;   c_k = the mean of its g over the last period in
         which it took part, and c = sum_j p_j c_j, both as of the period's start; 0 at first
@@ -25,6 +31,19 @@ class PeriodControls(PeriodStart):
     A client keeps c_k and its mean over this period. The mean becomes c_k at the client's first
     participation in a later period.
     """
+
+    control_period: int = parameter(50, "rounds of a period of Amplified SCAFFOLD", minimum=1)
+    control_gain: float = parameter(
+        1.5, "factor of a period's movement in Amplified SCAFFOLD", above=0
+    )
+
+    @property
+    def period(self) -> int:
+        return self.control_period
+
+    @property
+    def gain(self) -> float:
+        return self.control_gain
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero", "next": "zero"})
     numbers: ClassVar[tuple[str, ...]] = ("rounds", "period")
@@ -70,39 +89,3 @@ class PeriodControls(PeriodStart):
         server, model = super().end_round(server, model, now)
         control = now.xp.where(self.ends(now), server["average_next"], server["control"])
         return {**server, "control": control}, model
-
-
-@register(
-    "aggregation",
-    "amplified_scaffold",
-    "Amplified SCAFFOLD",
-    about="as Amplified FedAvg, with controls as in SCAFFOLD that are renewed once a period",
-    order=11,
-)
-@dataclass(frozen=True)
-class AmplifiedScaffold(SumOrMean):
-    """The weighted sum or mean of the updates, with `PeriodControls`."""
-
-    control_period: int = parameter(50, "rounds of a period of Amplified SCAFFOLD", minimum=1)
-    control_gain: float = parameter(
-        1.5, "factor of a period's movement in Amplified SCAFFOLD", above=0
-    )
-
-    @property
-    def memory(self) -> PeriodControls:
-        return PeriodControls(self.control_period, self.control_gain)
-
-
-@register(
-    "algorithm",
-    "amplified_scaffold",
-    "Amplified SCAFFOLD",
-    about="as Amplified FedAvg, with controls as in SCAFFOLD that last a period",
-    order=27,
-)
-@dataclass(frozen=True)
-class AmplifiedScaffoldConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable` with controls over periods: a mean with weights p_k."""
-
-    aggregation: ClassVar[str] = "amplified_scaffold"
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "scaffold"})

@@ -67,7 +67,7 @@ class FedAsync(FedBuff):
     "fedasync",
     "FedAsync",
     about="sum of w_k times the client's trained model less the server's present model",
-    order=16,
+    order=36,
 )
 @dataclass(frozen=True)
 class Mixing(Aggregation):

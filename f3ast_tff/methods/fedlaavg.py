@@ -11,16 +11,17 @@ import numpy as np
 from f3ast_tff.core.choosing import admit_by_priority
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.fedavg import BaselineConfig
-from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
+from f3ast_tff.methods.parts.aggregation import SHARE
 from f3ast_tff.methods.parts.algorithm import (
     MEAN_OF_AVAILABLE,
     StrategyContext,
     TiesConfig,
     require,
 )
-from f3ast_tff.methods.parts.memory import UpdateMemory
+from f3ast_tff.methods.parts.method import MethodRules
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings
 
@@ -152,7 +153,7 @@ class Switching(BaseStrategy):
     "aggregation", "fedlaavg", "FedLaAvg", about="average of all clients' latest updates", order=3
 )
 @dataclass(frozen=True)
-class FedLaAvg(Aggregation):
+class FedLaAvg(UpdateMemory, MethodRules):
     """Delta of `UpdateMemory`: with weights p_k the average g_t of eqs. (4) to (6).
 
     A client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
@@ -168,8 +169,8 @@ class FedLaAvg(Aggregation):
     )
 
     @property
-    def memory(self) -> UpdateMemory:
-        return UpdateMemory(first_round=self.memory_from_round)
+    def first_round(self) -> int:
+        return self.memory_from_round
 
 
 @register(

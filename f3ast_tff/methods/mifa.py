@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import SHARE, Aggregation
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import UpdateMemory
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.methods.parts.aggregation import SHARE
+from f3ast_tff.methods.parts.method import MethodRules, method
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
+from f3ast_tff.settings import parameter
 
 
-@register(
-    "aggregation",
+@method(
     "mifa",
     "MIFA",
     about="sum of p_k times each client's latest update, at once or once all have taken part",
-    order=4,
+    order=19,
 )
 @dataclass(frozen=True)
-class Mifa(Aggregation):
+class Mifa(UpdateMemory, MethodRules):
     """Algorithm 1: Delta of `UpdateMemory` with weights p_k and beta = 1.
 
     The model moves in every round, also in a round without clients. The analysis assumes that all
@@ -38,19 +37,5 @@ class Mifa(Aggregation):
     )
 
     @property
-    def memory(self) -> UpdateMemory:
-        return UpdateMemory(waits=self.mifa_start == "wait")
-
-
-@register(
-    "algorithm",
-    "mifa",
-    "MIFA",
-    about="takes all available clients (or K of them); latest updates stand in for absent clients",
-    order=19,
-)
-@dataclass(frozen=True)
-class MifaConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable` with MIFA's memory: weights p_k."""
-
-    aggregation: ClassVar[str] = "mifa"
+    def waits(self) -> bool:
+        return self.mifa_start == "wait"

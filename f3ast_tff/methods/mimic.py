@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
-from f3ast_tff.settings import register
+from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
+from f3ast_tff.methods.parts.method import MethodRules, method
 
 
+@method(
+    "mimic",
+    "MimiC",
+    about="mean of the updates, each plus the client's last gap to the whole step",
+    order=22,
+)
 @dataclass(frozen=True)
-class OffsetMemory(Memory):
+class Mimic(MethodRules):
     """c_k, the gap between client k's last update and Delta of that round.
 
         Delta = sum_{k in S} a_k (D_k + c_k),   then c_k = Delta - D_k for k in S
@@ -23,6 +27,8 @@ class OffsetMemory(Memory):
     clients in the first round. The memory holds c_k over the client learning rate of its round, as
     `UpdateMemory` does.
     """
+
+    normalise: ClassVar[bool] = True
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"offset": "zero"})
 
@@ -39,35 +45,3 @@ class OffsetMemory(Memory):
     def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
         """Delta - D_k."""
         return {"offset": kept["offset"] + delta / now.learning_rate}
-
-
-@register(
-    "aggregation",
-    "mimic",
-    "MimiC",
-    about="mean of the updates, each plus the client's last gap to the whole step",
-    order=7,
-)
-@dataclass(frozen=True)
-class Mimic(Aggregation):
-    """Delta of `OffsetMemory`."""
-
-    normalise: ClassVar[bool] = True
-
-    @property
-    def memory(self) -> OffsetMemory:
-        return OffsetMemory()
-
-
-@register(
-    "algorithm",
-    "mimic",
-    "MimiC",
-    about="mean over all available clients (or K of them), each corrected towards the whole step",
-    order=22,
-)
-@dataclass(frozen=True)
-class MimicConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable` with MimiC's memory: a mean with weights p_k."""
-
-    aggregation: ClassVar[str] = "mimic"

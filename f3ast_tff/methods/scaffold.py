@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import SumOrMean
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
-from f3ast_tff.settings import register
+from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
+from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 
 
 def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
@@ -18,8 +16,14 @@ def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
     return -update / (now.xp.maximum(steps, 1) * now.learning_rate)
 
 
+@method(
+    "scaffold",
+    "SCAFFOLD",
+    about="clients correct their gradients by their own and the average last gradients",
+    order=25,
+)
 @dataclass(frozen=True)
-class Controls(Memory):
+class Scaffold(MeanOfAvailable):
     """c_k, the mean gradient of client k in its last round, and c = sum_j p_j c_j; 0 at first.
 
         client k of S steps along g - c_k + c;   c_k = the mean of these g, for k in S
@@ -45,33 +49,3 @@ class Controls(Memory):
         stepped = mean_gradient(update, client.steps, now)
         mean = control - server["average_control"] + stepped
         return {"control": now.xp.where(client.steps > 0, mean, control)}
-
-
-@register(
-    "aggregation",
-    "scaffold",
-    "SCAFFOLD",
-    about="clients correct their gradients by their own and the average last gradients",
-    order=9,
-)
-@dataclass(frozen=True)
-class Scaffold(SumOrMean):
-    """The weighted sum or mean of updates, with `Controls`."""
-
-    @property
-    def memory(self) -> Controls:
-        return Controls()
-
-
-@register(
-    "algorithm",
-    "scaffold",
-    "SCAFFOLD",
-    about="mean over all available clients (or K of them), whose gradients are corrected",
-    order=25,
-)
-@dataclass(frozen=True)
-class ScaffoldConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable` with SCAFFOLD's controls: a mean with weights p_k."""
-
-    aggregation: ClassVar[str] = "scaffold"

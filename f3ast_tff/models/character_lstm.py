@@ -101,26 +101,11 @@ class CharacterLSTM:
         )
 
 
-@register(
-    "model",
-    "character_lstm",
-    "Character LSTM",
-    about="embedding and two LSTM layers that predict the next character (reading R7)",
-    order=3,
-)
 @dataclass(frozen=True)
-class CharacterLSTMConfig(ModelConfig):
-    """Configuration of `CharacterLSTM`."""
+class CharactersConfig(ModelConfig):
+    """Base of networks that predict the next character of sequences of ids."""
 
     labels_sequences: ClassVar[bool] = True
-
-    lstm_units: int = parameter(256, "units of each LSTM layer", minimum=1)
-
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> CharacterLSTM:
-        """Inputs are sequences of ids below `num_classes`."""
-        if len(input_shape) != 1:
-            raise unreadable("sequences of character ids, [length]", input_shape)
-        return CharacterLSTM(num_classes, units=self.lstm_units)
 
     def check_inputs(self, features: np.ndarray, num_classes: int) -> None:
         """Refuses an id outside the vocabulary, which would be read as another."""
@@ -130,3 +115,23 @@ class CharacterLSTMConfig(ModelConfig):
                 f"reads ids from 0 to {num_classes - 1}, the classes that it predicts; "
                 f"the examples have {wrong[0]}"
             )
+
+
+@register(
+    "model",
+    "character_lstm",
+    "Character LSTM",
+    about="embedding and two LSTM layers that predict the next character (reading R7)",
+    order=3,
+)
+@dataclass(frozen=True)
+class CharacterLSTMConfig(CharactersConfig):
+    """Configuration of `CharacterLSTM`."""
+
+    lstm_units: int = parameter(256, "units of each LSTM layer", minimum=1)
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> CharacterLSTM:
+        """Inputs are sequences of ids below `num_classes`."""
+        if len(input_shape) != 1:
+            raise unreadable("sequences of character ids, [length]", input_shape)
+        return CharacterLSTM(num_classes, units=self.lstm_units)

@@ -32,7 +32,6 @@ _SELECTION = "selection.npz"
 # Sealed files of every run.
 SEALED = ("metrics.csv", _SELECTION)
 CLIENT_SCORES = "client_scores"
-# File with the run's name in the services: a run that is started over is a new one.
 # Sealed files that a run writes on request.
 _ON_REQUEST = re.compile(rf"masks\.(csv|npy|npz)|{CLIENT_SCORES}/round_([0-9]{{8,18}})\.npz")
 _FILES, _OWN = "files", "sha256"

@@ -28,10 +28,9 @@ from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.models import TrainingFunction
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register
-from f3ast_tff.settings.component import component_of, given_fields
+from f3ast_tff.settings.component import Plugin, component_of, given_fields
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.registry import Plugin
 
 _LOG = logging.getLogger(__name__)
 # Rounds to measure, if a process does not declare whether clients are available together.

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.core.own_test import owners_of_tests
+from f3ast_tff.core.own_test_split import owners_of_tests
 from f3ast_tff.datasets.task import OWN_MODELS_NEED, TaskConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory_rules import length_of

@@ -21,7 +21,6 @@ from f3ast_tff.settings import Registry
 from f3ast_tff.settings.registry import registry_with
 
 _MAX_SHAPES = 4
-# Name of the task of a `FederatedData` object.
 
 
 @dataclass(frozen=True, eq=False)

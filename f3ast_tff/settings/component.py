@@ -48,6 +48,27 @@ class Component:
         return parameters_of(self.config)
 
 
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded plug-in.
+
+    Attributes:
+        name: The file's stem, or the module's dotted name.
+        source: Absolute path or dotted name, also for loading it in another process.
+        sha256: Digest of the source: of a file and the modules beside it that it imports, or of
+            all modules of the package.
+        components: Registered components.
+        lasting: Whether the digest is the same in every process; not of an object given in Python
+            without an identity.
+    """
+
+    name: str
+    source: str
+    sha256: str
+    components: tuple[Component, ...]
+    lasting: bool = True
+
+
 def register(
     kind: str, name: str, display: str = "", *, about: str, order: int = 1000
 ) -> Callable[[_Config], _Config]:
@@ -127,7 +148,8 @@ def component_of(config: Any) -> Component:
 
 def parts_of(config: Any) -> tuple[Any, ...]:
     """Returns the `Config`s that a component is put together from, such as those of `product`."""
-    return getattr(config, "parts", ())
+    found = getattr(config, "parts", ())
+    return found if isinstance(found, tuple) else ()
 
 
 def given_fields(config: Any) -> tuple[str, ...]:
@@ -163,14 +185,15 @@ def _check_what_is_given(config: Any) -> None:
 
 
 def registered_in(module: Any) -> list[Component]:
-    """Returns the components that a module registers, in the order of their definition."""
-    return [
-        vars(value)[_ATTRIBUTE]
+    """Returns the components that a module registers, also within a class, in their order."""
+    classes = [
+        value
         for value in vars(module).values()
-        if isinstance(value, type)
-        and value.__module__ == module.__name__
-        and isinstance(vars(value).get(_ATTRIBUTE), Component)
+        if isinstance(value, type) and value.__module__ == module.__name__
     ]
+    own = [v for c in classes for v in (c, *vars(c).values()) if isinstance(v, type)]
+    found = [vars(value).get(_ATTRIBUTE) for value in own]
+    return [component for component in found if isinstance(component, Component)]
 
 
 def _is_frozen(config: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.data_files import hash_of
-from f3ast_tff.settings.component import Component, component_of, parts_of
+from f3ast_tff.settings.component import Component, Plugin, component_of, parts_of
 from f3ast_tff.settings.groups import (
     GROUPS,
     ReadingConfig,
@@ -22,7 +22,7 @@ from f3ast_tff.settings.groups import (
 )
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, parameters_of
-from f3ast_tff.settings.registry import Plugin, Registry
+from f3ast_tff.settings.registry import Registry
 
 # Setting whose input is the folder of a run.
 _RUN = "initial_weights"

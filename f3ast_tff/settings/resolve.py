@@ -58,12 +58,23 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
     return {*KINDS, *_Resolver(_given(given), registry).declared}
 
 
+def halves(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns settings with `algorithm=f3ast+scaffold` as algorithm f3ast, aggregation scaffold."""
+    text = given.get("algorithm")
+    if not isinstance(text, str) or "+" not in text:
+        return dict(given)
+    algorithm, rules = text.split("+", 1)
+    if (other := given.get("aggregation", rules)) != rules:
+        raise ParameterError("aggregation", other, f"must be {rules} with {text}")
+    return {**given, "algorithm": algorithm, "aggregation": rules}
+
+
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The given settings; a constraint that is only a number becomes `clients_per_round`.
 
     The engine `auto` counts as not given, so that a run's identity names the engine it is on.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
+    given = halves({name: value for name, value in settings.items() if value is not None})
     if given.get("engine") == AUTO:
         del given["engine"]
     text = given.get("constraint")

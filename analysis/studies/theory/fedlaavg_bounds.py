@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.analysis.studies.theory.quadratics import row, slope_row
 from f3ast_tff.availability import AvailabilityProcess, IndependentAvailability, Turns
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent
 from f3ast_tff.methods.parts.strategy import Round, cohort_of

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.analysis.studies.theory.quadratics import Quadratics, row
 from f3ast_tff.availability import (
     AvailabilityProcess,
@@ -26,6 +25,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.constraints.counts import FixedK
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Outcome, Round
 from f3ast_tff.run.given_objects import settings_of

@@ -22,7 +22,7 @@ from f3ast_tff.engines.distributed.workers import (
     split,
 )
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.settings.registry import FILE_MODULE_PREFIX
+from f3ast_tff.settings.plugin_files import FILE_MODULE_PREFIX
 
 _MAX_REPLACEMENTS = 3
 # Time limit for starting an actor: normally seconds, but without a free core for ever.

@@ -154,6 +154,12 @@ def test_names_of_components_may_have_any_case(write_grid: WriteGrid) -> None:
     assert lower == upper
 
 
+def test_a_name_of_two_halves_names_its_run(write_grid: WriteGrid) -> None:
+    runs = plan(write_grid('[grid]\nalgorithm = ["f3ast", "f3ast+scaffold"]\n'), {}).runs
+    assert [run.name for run in runs] == ["f3ast", "f3ast+scaffold"]
+    assert [run.settings["aggregation"] for run in runs] == ["sum", "scaffold"]
+
+
 def test_a_file_with_nothing_in_it_is_one_run_of_the_defaults(write_grid: WriteGrid) -> None:
     (run,) = plan(write_grid(""), {}).runs
     assert run.name == "run"

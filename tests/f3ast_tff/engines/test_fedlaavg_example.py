@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks.tiny import engine_parts
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent

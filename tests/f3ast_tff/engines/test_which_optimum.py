@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedavg import Uniform

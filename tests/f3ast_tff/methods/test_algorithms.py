@@ -18,55 +18,6 @@ ALGORITHMS = builtin_registry().components["algorithm"]
 BYTES = {"constraint": "bytes:5e6", "num_clients": N}
 
 
-# Name, display name, strategy, aggregation, server optimizer and client loss, in their order.
-COMPOSED = """
-fedavg | FedAvg | Proportional | mean | sgd | mean
-fedadam | FedAdam | Proportional | mean | adam | mean
-f3ast | F3AST | F3AST | sum | sgd | mean
-f3ast_adam | F3AST+Adam | F3AST | sum | adam | mean
-f3ast_fixed | F3AST, fixed policy | FixedPolicy | sum | sgd | mean
-uniform | Uniform | Uniform | mean | sgd | mean
-poc | Power-of-Choice | PowerOfChoice | mean | sgd | mean
-unbiased | Unbiased | Unbiased | sum | sgd | mean
-more_available | More available | MoreAvailable | sum | sgd | mean
-adafed | AdaFed | AdaFed | sum | sgd | mean
-ca_fed | CA-Fed | CAFed | sum | sgd | one_batch
-f3ast_of_ca_fed | F3AST (CA-Fed's rule) | F3ASTOfCAFed | sum | sgd | mean
-fedlaavg | FedLaAvg | LongestAbsent | fedlaavg | sgd | mean
-fedavg_then_fedlaavg | FedAvg, then FedLaAvg | Switching | fedlaavg | sgd | mean
-sequential_sgd | Sequential SGD | Uniform | mean | sgd | mean
-fedavg_all | FedAvg over all | AllAvailable | sum | sgd | mean
-fedau | FedAU | FedAU | sum | sgd | mean
-oort_loss | Oort (loss) | OortLoss | mean | sgd | mean_squares
-mifa | MIFA | AllAvailable | mifa | sgd | mean
-fedvarp | FedVARP | AllAvailable | fedvarp | sgd | mean
-fedstale | FedStale | Unbiased | fedstale | sgd | mean
-mimic | MimiC | AllAvailable | mimic | sgd | mean
-fedawe | FedAWE | AllAvailable | fedawe | sgd | mean
-scaffold | SCAFFOLD | AllAvailable | scaffold | sgd | mean
-amplified_fedavg | Amplified FedAvg | AllAvailable | amplified_fedavg | sgd | mean
-amplified_scaffold | Amplified SCAFFOLD | AllAvailable | amplified_scaffold | sgd | mean
-focus | FOCUS | AllAvailable | focus | sgd | mean
-fedbuff | FedBuff | FedBuff | sum | sgd | mean
-fadas | FADAS | Fadas | sum | amsgrad | mean
-fedavg_in_time | FedAvg in time | InTime | mean | sgd | mean
-fedprox | FedProx | AllAvailable | fedprox | sgd | mean
-feddyn | FedDyn | AllAvailable | feddyn | sgd | mean
-fednova | FedNova | AllAvailable | fednova | sgd | mean
-fedasync | FedAsync | FedAsync | fedasync | sgd | mean
-aced | ACED | Aced | mifa | sgd | mean
-"""
-
-
-def test_what_each_is_composed_of() -> None:
-    found = [
-        (name, c.display, type(config(name).build(small_world())).__name__)
-        + (c.config.aggregation, c.config.server_optimizer, config(name).client_loss)
-        for name, c in ALGORITHMS.items()
-    ]
-    assert [" | ".join(row) for row in found] == COMPOSED.strip().splitlines()
-
-
 @pytest.mark.parametrize(
     ("constraint", "rate"),
     [

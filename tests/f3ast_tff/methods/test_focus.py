@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.focus import Focus
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, updates_of
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy, updates_of
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.strategy import Cohort
 

@@ -10,6 +10,7 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import (
     CharacterLSTM,
+    CharacterTransformer,
     PureModel,
     ResNet18,
     SmallCNN,
@@ -25,6 +26,7 @@ MODELS: dict[str, Any] = {
     "strided": ResNet18("strided"),
     "released": ResNet18("released"),
     "lstm": CharacterLSTM(units=4),
+    "transformer": CharacterTransformer(width=8),
 }
 
 

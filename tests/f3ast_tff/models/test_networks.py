@@ -65,6 +65,7 @@ SHAPES: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "cafed_cnn": ([IMAGE, GREY], [(60,), SMALL]),
     "fedlaavg_cnn": ([IMAGE, GREY], [(60,), SMALL]),
     "small_cnn": ([IMAGE, GREY], [(60,), SMALL]),
+    "character_transformer": ([(80,)], [IMAGE, GREY]),
 }
 
 

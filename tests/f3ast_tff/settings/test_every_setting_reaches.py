@@ -121,6 +121,8 @@ OTHER_VALUE: dict[str, Any] = {
     "device_column": "computation",
     "slot_seconds": 50.0,
     "fail_below_arrivals": 1.0,
+    "transformer_heads": 2,
+    "transformer_width": 8,
 }
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
 # (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); a

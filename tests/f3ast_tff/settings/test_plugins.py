@@ -14,12 +14,8 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import registry as registry_module
-from f3ast_tff.settings.registry import (
-    builtin_registry,
-    installed_plugins,
-    load_plugin,
-    registry_with,
-)
+from f3ast_tff.settings.plugin_files import load_plugin
+from f3ast_tff.settings.registry import builtin_registry, registry_with
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -244,5 +240,6 @@ def test_entry_points_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return [point] if group == "f3ast_tff" else []
 
     monkeypatch.setattr(registry_module.metadata, "entry_points", entry_points)
-    assert [plugin.name for plugin in installed_plugins()] == ["an_installed_plugin"]
-    assert "installed" in registry_with().names("availability")
+    registry = registry_with()
+    assert [plugin.name for plugin in registry.plugins] == ["an_installed_plugin"]
+    assert "installed" in registry.names("availability")

@@ -188,6 +188,15 @@ def test_constraint_replaces_clients_per_round() -> None:
         settings(constraint="7", clients_per_round=3)
 
 
+def test_a_name_of_two_halves_joins_a_selection_with_rules() -> None:
+    apart = resolve({"algorithm": "f3ast", "aggregation": "scaffold"})
+    assert resolve({"algorithm": "f3ast+scaffold"}).identity == apart.identity
+    with pytest.raises(ParameterError, match="= mean: must be scaffold with f3ast.scaffold"):
+        resolve({"algorithm": "f3ast+scaffold", "aggregation": "mean"})
+    with pytest.raises(ParameterError, match="aggregation = mifa: the weights of unbiased are "):
+        resolve({"algorithm": "unbiased+mifa"})
+
+
 MEANT = "are meant for "
 # D_k is -rate times the sum of gradients only without momentum, Adam or clipping.
 GRADIENTS: dict[str, Any] = {"algorithm": "f3ast", "aggregation": "scaffold"}

@@ -20,7 +20,7 @@ from f3ast_tff.engines.distributed.ray_connection import connect
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.settings.registry import load_plugin
+from f3ast_tff.settings.plugin_files import load_plugin
 from tests.listening import is_loopback, listening
 
 # Ray drops files and handles of its processes without closing them.

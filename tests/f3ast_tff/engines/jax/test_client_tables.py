@@ -19,8 +19,8 @@ from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.methods.every_memory import EVERY, FEDVARP
 

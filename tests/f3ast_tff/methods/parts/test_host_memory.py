@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import (
@@ -21,8 +21,9 @@ from f3ast_tff.methods.parts.host_memory import (
     leaves_of,
     table_bytes,
 )
-from f3ast_tff.methods.parts.memory import Client, ClientLosses, CohortSums, Memory, UpdateMemory
+from f3ast_tff.methods.parts.memory import Client, ClientLosses, CohortSums, Memory
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from tests.f3ast_tff.methods.every_memory import AMPLIFIED, EVERY, OF_CLIENTS
 
 N, SIZE = 5, 3

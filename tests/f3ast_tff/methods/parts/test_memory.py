@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from benchmarks.tiny import engine_parts, tiny_data
-from f3ast_tff.analysis.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy, Train, updates_of
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import (
     RoundContext,
-    UpdateMemory,
     added,
     clipped,
     initial_server,
@@ -26,6 +25,7 @@ from f3ast_tff.methods.parts.memory import (
     server_names,
 )
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from tests.f3ast_tff.methods.every_memory import EVERY
 
 N, SIZE, ROUNDS = 7, 4, 10_000
@@ -227,7 +227,8 @@ def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
 def test_a_memory_that_counts_for_nothing_moves_no_server(beta: float, steps: bool) -> None:
     """A server with momentum would move along an average times 0."""
     now = RoundContext(np, 5, 0.1, 1.0, np.zeros(2), 2)
-    assert UpdateMemory(beta=beta).steps({"total_seen": 1}, now, np.bool_(False)) == steps
+    rules = type("Rules", (UpdateMemory,), {"beta": beta})()
+    assert rules.steps({"total_seen": 1}, now, np.bool_(False)) == steps
 
 
 def test_a_clipped_vector_keeps_its_direction() -> None:

@@ -17,9 +17,9 @@ from f3ast_tff.methods.parts.memory import (
     Memory,
     Ranges,
     RoundContext,
-    UpdateMemory,
 )
 from f3ast_tff.methods.parts.personal import OWN, NoRules, Personal, PersonalParts
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 
 PRIVATE: Ranges = ((1, 2), (3, 5))
 MODEL = np.array([1, 2, 3, 4, 5, 6], np.float32)

@@ -27,7 +27,7 @@ def with_own_test(train: ClientExamples, share: float, seed: int) -> tuple[Clien
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff import ClientExamples
-        >>> from f3ast_tff.core.own_test import with_own_test
+        >>> from f3ast_tff.core.own_test_split import with_own_test
         >>> features, labels = np.zeros((12, 1)), np.zeros(12, int)
         >>> examples = ClientExamples(features, labels, offsets=np.array([0, 2, 12]))
         >>> [part.sizes.tolist() for part in with_own_test(examples, 0.3, seed=0)]

@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
-from f3ast_tff.core.own_test import owners_of_tests, with_own_test
+from f3ast_tff.core.own_test_split import owners_of_tests, with_own_test
 
 
 def examples(*sizes: int, names: str = "") -> ClientExamples:

@@ -1,0 +1,105 @@
+"""A method in one class: the rules of its clients and server, over a selection that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.methods.parts.aggregation import Aggregation, SumOrMean
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.memory import Memory
+from f3ast_tff.settings import register
+
+_Rules = TypeVar("_Rules", bound=type)
+
+
+class MethodRules(Memory, Aggregation):
+    """Base of a method that is its own memory: its fields are the parameters of its rules.
+
+    Attributes:
+        algorithm: `Config` of the algorithm, made by `method`.
+    """
+
+    algorithm: ClassVar[type[AlgorithmConfig]]
+
+    @property
+    def memory(self) -> Memory | None:
+        return self
+
+
+@dataclass(frozen=True)
+class MeanOfAvailable(MethodRules, SumOrMean):
+    """Base of methods that take the weighted mean of the available clients' updates.
+
+    With the weights of F3AST, p_k / r_k, the mean becomes a sum; see `SumOrMean`.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.methods.parts.memory import ClientInit
+        >>> from f3ast_tff.methods.parts.method import MeanOfAvailable, method
+        >>> from f3ast_tff.settings import parameter
+        >>> @method("half_steps", about="clients send a part of their update")
+        ... @dataclass(frozen=True)
+        ... class HalfSteps(MeanOfAvailable):
+        ...     part: float = parameter(0.5, "factor of each update", above=0)
+        ...     def client(self, client, server, now):
+        ...         return ClientInit(scale=self.part)
+        >>> HalfSteps.algorithm.__name__, HalfSteps("mean", 0.25).memory.part
+        ('HalfStepsConfig', 0.25)
+    """
+
+
+def method(
+    name: str,
+    display: str = "",
+    *,
+    about: str,
+    order: int = 1000,
+    selects: type[AlgorithmConfig] = AllAvailableConfig,
+    takes: str = "takes all available clients (or K of them)",
+    client_share: str | None = None,
+    corrects: Mapping[str, str] | None = None,
+) -> Callable[[_Rules], _Rules]:
+    """Registers a frozen dataclass as an aggregation and, over a selection, as an algorithm.
+
+    The class derives from `MethodRules`, in most cases from `MeanOfAvailable`. Its attribute
+    `algorithm` becomes the `Config` of the algorithm of the same name.
+
+    Args:
+        name: Name of both, as in `register`.
+        display: Name in tables and figures; by default `name`.
+        about: What the clients and the server do, one line.
+        order: Place among algorithms, and among aggregations.
+        selects: `Config` of the selection and its weights.
+        takes: What that selection does, the beginning of the algorithm's line.
+        client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
+            `selects`.
+        corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
+
+    Raises:
+        ComponentError: If the class has no rules, or cannot be a component.
+    """
+
+    def decorate(rules: _Rules) -> _Rules:
+        if not issubclass(rules, MethodRules):
+            label = f"method {name!r} ({rules.__qualname__})"
+            raise ComponentError(f"{label}: must derive from {MethodRules.__name__}")
+        members: dict[str, Any] = {
+            "__module__": rules.__module__,
+            "__qualname__": f"{rules.__qualname__}.algorithm",
+            "__doc__": f"The selection of `{selects.__name__}`, with {display or name}'s rules.",
+            "aggregation": name,
+        }
+        given = {"client_share": client_share, "corrects": corrects}
+        members |= {key: value for key, value in given.items() if value is not None}
+        made: Any = type(f"{rules.__name__}Config", (selects,), members)
+        says = f"{takes}; {about}"
+        entry = register("algorithm", name, display, about=says, order=order)
+        rules.algorithm = entry(dataclass(frozen=True)(made))
+        return register("aggregation", name, display, about=about, order=order)(rules)
+
+    return decorate
