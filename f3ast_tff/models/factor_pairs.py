@@ -16,6 +16,13 @@ class FactorPair:
         b: Place of B, `[outputs, r]`.
         scale: s.
         transposed: Whether the leaf is W_0^T, `[inputs, outputs]`, as JAX's layers have it.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.models import FactorPair
+        >>> pair = FactorPair(base=0, a=1, b=2, scale=2.0, transposed=True)
+        >>> pair.product(a=np.array([[1.0, 2.0]]), b=np.array([[3.0], [0.0], [1.0]])).tolist()
+        [[6.0, 0.0, 2.0], [12.0, 0.0, 4.0]]
     """
 
     base: int | None

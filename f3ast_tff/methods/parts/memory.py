@@ -256,6 +256,11 @@ class Memory:
         return self.vectors_down * model_bytes, self.vectors_up * model_bytes
 
     @property
+    def least_weights(self) -> int:
+        """Least number of weights of a model that the rules are for."""
+        return 0
+
+    @property
     def has_own_models(self) -> bool:
         """Whether clients are scored under models of their own."""
         return type(self).own_model is not Memory.own_model

@@ -92,6 +92,10 @@ class WrappedMemory(Memory):
         return self.inner.payload(model_bytes)
 
     @property
+    def least_weights(self) -> int:
+        return max([self.inner.least_weights, *(end for _, end in self.ranges)])
+
+    @property
     def has_own_models(self) -> bool:
         return self.inner.has_own_models
 
