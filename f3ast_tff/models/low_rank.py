@@ -43,6 +43,11 @@ class Lora:
         return int(self.base.examples_at_once)
 
     @property
+    def labels_sequences(self) -> bool:
+        """See `ModelConfig`."""
+        return bool(getattr(self.base, "labels_sequences", False))
+
+    @property
     def loss(self) -> Any:
         """See `Model`."""
         return getattr(self.base, "loss", None)

@@ -11,7 +11,7 @@ import pytest
 
 from f3ast_tff import Trained, TrainingFunction
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.models import PureModel, SoftmaxRegression, lora
+from f3ast_tff.models import CharacterTransformer, PureModel, SoftmaxRegression, lora
 from f3ast_tff.models.low_rank import Lora
 
 SHAPES = {"out": {"bias": (3,), "kernel": (5, 3)}, "in": {"kernel": (4, 5), "scale": (2, 2, 2)}}
@@ -98,6 +98,16 @@ def test_a_value_stays_a_value() -> None:
     """So programs are compiled once for runs that differ in data alone."""
     made = [lora(SoftmaxRegression(6, 4), 2, "head") for _ in range(2)]
     assert made[0] == made[1] and hash(made[0]) == hash(made[1]) and isinstance(made[0], Lora)
+
+
+def test_a_model_of_sequences_stays_one() -> None:
+    """So that data with a sequence per example fits."""
+    base = CharacterTransformer(length=5, width=8, heads=2, blocks=1)
+    model = lora(base, 2, "query,value")
+    assert model.labels_sequences and not lora(_model(), 2, "in").labels_sequences
+    weights, x = model.initial_weights(0), np.array([[3, 1, 4, 1, 5]])
+    same = base.apply(weights[:-4], x)
+    np.testing.assert_allclose(model.apply(weights, x), same, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
