@@ -290,8 +290,9 @@ def simulate(
                     break
                 found.append(run)
         return frame_of({"": found})
-    if not isinstance(private := settings.get("private"), (str, type(None))):
-        settings["private"] = ",".join(texts_of("private", private)) or None
+    for name in ("private", "train"):
+        if not isinstance(leaves := settings.get(name), (str, type(None))):
+            settings[name] = ",".join(texts_of(name, leaves)) or None
     check_files(folder, settings)
     start, settings = start_of(settings)
     registry = registry_with(plugins)

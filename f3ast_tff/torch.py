@@ -192,10 +192,11 @@ class TorchModel(TrainingFunction):
         work: Work,
         offset: Sequence[np.ndarray] | None = None,
         pull: float | None = None,
+        trains: Sequence[np.ndarray] | None = None,
     ) -> Trained:
         draws = generator(work.seed, "torch", work.round_number, work.client)
         with self._drawing(int(draws.integers(2**63))):
-            return self._trained(weights, examples, work, offset=offset, pull=pull)
+            return self._trained(weights, examples, work, offset=offset, pull=pull, trains=trains)
 
     def _trained(
         self,
@@ -205,6 +206,7 @@ class TorchModel(TrainingFunction):
         *,
         offset: Sequence[np.ndarray] | None,
         pull: float | None,
+        trains: Sequence[np.ndarray] | None,
     ) -> Trained:
         sgd = work.optimizer
         module = self._loaded(weights).train()
@@ -236,6 +238,10 @@ class TorchModel(TrainingFunction):
                 self._correct(parameters, offsets)
             if starts:
                 _pull(parameters, starts, pull or 0.0)
+            if trains is not None:
+                for weight, factor in zip(parameters, trains):
+                    if weight.grad is not None:
+                        weight.grad.mul_(torch.tensor(factor, device=self.device))
             if sgd.clip_norm is not None:
                 _clip(parameters, sgd.clip_norm)
             step.step()

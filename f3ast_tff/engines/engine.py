@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.models.leaves import BUFFER, LeafKinds, kinds_of
+from f3ast_tff.models.leaves import BUFFER, HELD, LeafKinds, kinds_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
 
@@ -241,6 +241,11 @@ class EngineParts:
     def buffer_leaves(self) -> tuple[int, ...]:
         """Places of the leaves that are buffers: no engine steps them, no rule moves them."""
         return self._kinds.leaves(BUFFER)
+
+    @cached_property
+    def held_leaves(self) -> tuple[int, ...]:
+        """Places of the leaves that are the server's: no client steps them."""
+        return self._kinds.leaves(HELD)
 
     @cached_property
     def buffer_places(self) -> np.ndarray:

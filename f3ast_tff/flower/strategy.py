@@ -26,7 +26,7 @@ from f3ast_tff.flower.step import StepError, moved
 from f3ast_tff.methods.parts.own_server import constraint_from, process_from
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
-from f3ast_tff.models.leaves import buffers_among
+from f3ast_tff.models.leaf_patterns import buffers_among
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of
 from f3ast_tff.settings.kinds import KINDS

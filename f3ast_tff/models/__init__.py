@@ -9,6 +9,8 @@ from f3ast_tff.core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from f3ast_tff.models.character_lstm import CharacterLSTM as CharacterLSTM
     from f3ast_tff.models.character_transformer import CharacterTransformer as CharacterTransformer
+    from f3ast_tff.models.factor_pairs import FactorPair as FactorPair
+    from f3ast_tff.models.low_rank import lora as lora
     from f3ast_tff.models.model import Model as Model
     from f3ast_tff.models.model import ModelConfig as ModelConfig
     from f3ast_tff.models.pure_model import PureModel as PureModel

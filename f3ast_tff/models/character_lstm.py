@@ -30,6 +30,7 @@ class CharacterLSTM:
         embedding: Length of a character's vector.
         units: Units of each LSTM.
         examples_at_once: See `Model`.
+        labels_sequences: See `ModelConfig`.
 
     Examples:
         >>> from f3ast_tff.models import CharacterLSTM
@@ -42,6 +43,7 @@ class CharacterLSTM:
     embedding: int = 8
     units: int = 256
     examples_at_once: int = 256
+    labels_sequences: ClassVar[bool] = True
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns 9 arrays `float32`.

@@ -42,6 +42,7 @@ class CharacterTransformer:
         blocks: Number of blocks.
         heads: Heads of a block's attention.
         examples_at_once: See `Model`.
+        labels_sequences: See `ModelConfig`.
 
     Examples:
         >>> from f3ast_tff.models import CharacterTransformer
@@ -57,6 +58,7 @@ class CharacterTransformer:
     blocks: int = 2
     heads: int = 4
     examples_at_once: int = 64
+    labels_sequences: ClassVar[bool] = True
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns the arrays of `leaf_names`, `float32`; kernels are [inputs, outputs]."""

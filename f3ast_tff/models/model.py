@@ -27,8 +27,9 @@ class Model(Protocol):
       pairs of a function and `"higher"` or `"lower"`.
 
     A method `leaf_names` may name the arrays of `initial_weights`, such as `head.bias`, for the
-    setting `private`. An attribute `buffer_leaves`, names or numbers of such arrays, may say which
-    are buffers; see `f3ast_tff.models.leaves`.
+    settings `train` and `private`. An attribute `buffer_leaves`, names or numbers of such arrays,
+    may say which are buffers; see `f3ast_tff.models.leaf_patterns`. A method `factor_pairs` may say
+    which are factors of LoRA, see `FactorPair`.
 
     Attributes:
         examples_at_once: Number of examples scored at once in evaluation; bounds memory.

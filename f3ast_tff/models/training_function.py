@@ -110,7 +110,9 @@ class TrainingFunction:
         train: Function `train(weights, examples, work) -> Trained`, called for a client of a
             cohort. If it has a parameter `offset`, it gets arrays like the weights to add to every
             gradient (SCAFFOLD); if it has a parameter `pull`, a number: every step is along
-            g + offset + pull (w - weights) (FedProx). Otherwise methods that need it are refused.
+            g + offset + pull (w - weights) (FedProx). If it has a parameter `trains`, it gets
+            arrays like the weights, factors of that sum by coordinate: 1, or 0 for those that stay
+            (setting `train`). Otherwise methods that need it are refused.
         predict: Function from weights and inputs `[n, ...]` to logits, or log-probabilities,
             `[n, classes]`; or to values.
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).

@@ -102,7 +102,7 @@ class Builder:
         try:
             for part in (train, self.data.test):
                 config.check_inputs(part.features, outputs)
-            model: Model = self._build("model", shape, outputs)
+            model: Any = self._build("model", shape, outputs)
         except ParameterError:
             raise
         except ValueError as error:
@@ -111,6 +111,10 @@ class Builder:
         # A model need not bring a loss, see `Model`.
         if not self._has_classes and getattr(model, "loss", None) is None:
             raise ParameterError("model", name, config.unfit_labels(self.data))
+        if self._training.train is not None:
+            from f3ast_tff.run.trained_part import trained_part
+
+            model = trained_part(model, self._settings, self._start)
         return model
 
     @property
@@ -166,6 +170,10 @@ class Builder:
     def aggregation(self) -> Aggregation:
         """The rule from the cohort's updates to the server's step."""
         aggregation: Aggregation = self._build("aggregation")
+        if self._training.factors is not None:
+            from f3ast_tff.run.trained_part import around_factors
+
+            aggregation = around_factors(aggregation, self.model, self._settings)
         if self._training.private is None:
             return aggregation
         from f3ast_tff.run.private_leaves import around_private_leaves
@@ -203,7 +211,8 @@ class Builder:
     def start(self) -> list[np.ndarray] | None:
         """Weights of round 1 by the setting `initial_weights`, if given; see `start_of`."""
         given = self._training.initial_weights
-        if given is None:
+        # A model of trained leaves starts from them by itself.
+        if given is None or self._training.train is not None:
             return None
         from f3ast_tff.run.initial_weights import start_of
 
@@ -219,8 +228,9 @@ class Builder:
     def payload(self) -> Payload:
         """Bytes that one client receives and sends per round."""
         memory = self.aggregation.memory
-        down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
-        return Payload(bytes_down=down * self.model_bytes, bytes_up=up * self.model_bytes)
+        size = self.model_bytes
+        down, up = (size, size) if memory is None else memory.payload(size)
+        return Payload(bytes_down=down, bytes_up=up)
 
     @cached_property
     def world(self) -> StrategyContext:
@@ -378,8 +388,10 @@ class Builder:
         """Returns the engine's scored model, for use."""
         from f3ast_tff.run.trained_model import PrivateLeaves, TrainedModel
 
-        weights, ranges = engine.scored_weights(), self.kinds.ranges(PRIVATE)
+        weights, ranges = self._whole(engine.scored_weights()), self.kinds.ranges(PRIVATE)
         private = None
+        if self._training.train is not None:
+            ranges = self._trained_part.all_kinds(self.kinds).ranges(PRIVATE)
         if ranges:
             names = self.data.train.names
             private = PrivateLeaves.of_state(engine.state(), ranges, names)
@@ -394,6 +406,16 @@ class Builder:
             features=self.data.feature_names,
             labels=self.data.label_names,
         )
+
+    @property
+    def _trained_part(self) -> Any:
+        """The model, of the trained leaves alone."""
+        return self.model
+
+    def _whole(self, weights: list[np.ndarray]) -> list[np.ndarray]:
+        """The weights with the leaves that are not trained."""
+        whole: list[np.ndarray] = weights
+        return whole if self._training.train is None else self._trained_part.whole(whole)
 
     def experiment(self) -> Experiment:
         """Returns all parts that the round loop needs."""
@@ -416,7 +438,8 @@ class Builder:
             run=self._run,
             num_clients=world.num_clients,
             trained=self.trained,
-            model=world.model,
+            model=world.model if self._training.train is None else self._trained_part.model,
+            whole=self._whole,
             delivery=delivery,
             payload=self.payload,
             p=world.p,

@@ -39,7 +39,8 @@ class Experiment:
             always gets a checkpoint.
         num_clients: Number of clients N.
         trained: Function from the engine to its model for use.
-        model: The network that the engine trains.
+        model: The network of which the engine trains all leaves, or some.
+        whole: Function from the engine's weights to those of all leaves.
         delivery: Decides which updates arrive.
         payload: Bytes that a client receives and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
@@ -65,6 +66,7 @@ class Experiment:
     num_clients: int
     trained: Callable[[Engine], TrainedModel]
     model: Model | None = None
+    whole: Callable[[list[np.ndarray]], list[np.ndarray]] = list
     delivery: Delivery = field(default_factory=Certain)
     payload: Payload = Payload()
     p: np.ndarray | None = None

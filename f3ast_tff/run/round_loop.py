@@ -296,8 +296,8 @@ class _Run:
             "in_flight": self.updates.arrays(),
         }
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
-        weights, scored = engine.weights(), engine.scored_weights()
-        if not all(map(np.array_equal, weights, scored)):
+        weights, scored = engine.weights(), self.experiment.whole(engine.scored_weights())
+        if len(weights) != len(scored) or not all(map(np.array_equal, weights, scored)):
             arrays |= {f"scored/{i:04d}": weight for i, weight in enumerate(scored)}
         meta = {"rows": self.rows, "wall_seconds": self.wall_seconds, "num_weights": len(weights)}
         meta[CLIENT_SCORES] = self.score_digests

@@ -62,6 +62,20 @@ class TrainingConfig:
         units="rounds",
         method_specific=True,
     )
+    train: str | None = parameter(
+        None,
+        "leaves of the model that are trained and sent, as in private, such as lora; all others "
+        "stay as they are",
+        method_specific=True,
+    )
+    factors: str | None = parameter(
+        None,
+        "LoRA's factors A and B over absence: means of the factors (fedit), sums of their changes "
+        "(changes), exact products into the base (fedex, flora), A frozen (ffa), halves by turns "
+        "(rolora)",
+        choices=("fedit", "changes", "fedex", "flora", "ffa", "rolora"),
+        method_specific=True,
+    )
     private: str | None = parameter(
         None,
         "leaves of the model that stay with each client and are not sent: a comma list of names, "

@@ -210,14 +210,16 @@ class HostEngine:
             updates = late.updates - self._state.model
             updates[:, self._parts.buffer_places] = 0
             return replace(late, updates=updates)
-        model, offsets, pulls = self._state.model, None, None
+        model, offsets, pulls, trains = self._state.model, None, None, None
         if starts and starts[0].model is not None:
             model = np.array([start.model for start in starts], np.float32)
         if starts and starts[0].offset is not None:
             offsets = np.array([start.offset for start in starts], np.float32)
         if starts and starts[0].pull is not None:
             pulls = np.array([start.pull for start in starts], np.float32)
-        return self._work.train(t, each.ids, LocalStart(model, offsets, pulls))
+        if starts and starts[0].trains is not None:
+            trains = np.array([start.trains for start in starts], np.float32)
+        return self._work.train(t, each.ids, LocalStart(model, offsets, pulls, trains))
 
     def _sent(
         self,

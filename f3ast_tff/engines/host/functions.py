@@ -48,7 +48,11 @@ class FunctionWork:
         if memory is None:
             return
         start = start_of(memory)
-        for part, does in (("offset", "corrects gradients"), ("pull", "pulls to the start")):
+        for part, does in (
+            ("offset", "corrects gradients"),
+            ("pull", "pulls to the start"),
+            ("trains", "freezes coordinates"),
+        ):
             if getattr(start, part) is not None and not self.model.takes(part):
                 allowed = f"{does}, but {self.model.name} has no parameter {part}"
                 raise ParameterError("aggregation", name, allowed)
@@ -74,6 +78,8 @@ class FunctionWork:
                 more["offset"] = self._read_only(start.offsets[place])
             if start.pulls is not None:
                 more["pull"] = float(start.pulls[place])
+            if start.trains is not None:
+                more["trains"] = self._read_only(start.trains[place])
             work = self._work(round_number, int(ids[place]))
             after, losses[place] = self._trained(
                 work, models[place], more, is_first=place == asked[0]

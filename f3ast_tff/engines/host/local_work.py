@@ -21,11 +21,13 @@ class LocalStart:
         model: Model of all clients, `float32 [num_weights]`, or of each, `[m, num_weights]`.
         offsets: Terms added to the clients' gradients, `float32 [m, num_weights]`, if any.
         pulls: Factors of w - model in the clients' gradients, `float32 [m]`, if any.
+        trains: Factors of the gradients by coordinate, `float32 [m, num_weights]`, if any.
     """
 
     model: np.ndarray
     offsets: np.ndarray | None = None
     pulls: np.ndarray | None = None
+    trains: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

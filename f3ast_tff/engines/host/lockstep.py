@@ -127,6 +127,7 @@ class Lockstep:
             models[order],
             None if start.offsets is None else start.offsets[order],
             None if start.pulls is None else start.pulls[order],
+            None if start.trains is None else start.trains[order],
         )
         batches = self._batches(round_number, ids[order], steps[order])
         delta, losses = self._trained(round_number, begin, batches)
@@ -141,7 +142,7 @@ class Lockstep:
         self, round_number: int, start: LocalStart, batches: Batches
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the updates, `float32 [m, num_weights]`, and the sums of losses, `[m]`."""
-        begin, offsets, pulls = start.model, start.offsets, start.pulls
+        begin, offsets, pulls, trains = start.model, start.offsets, start.pulls, start.trains
         optimizer, classes = self.parts.client_optimizer, self.model.num_classes
         buffers = self.parts.buffer_places
         rate = np.float32(optimizer.rate(round_number))
@@ -163,6 +164,8 @@ class Lockstep:
                 gradients += offsets[: len(active)]
             if pulls is not None:
                 gradients += pulls[: len(active), None] * (active - begin[: len(active)])
+            if trains is not None:
+                gradients *= trains[: len(active)]
             if len(buffers):
                 gradients[:, buffers] = 0
             if self.last_step:

@@ -8,6 +8,7 @@ from f3ast_tff.engines.host.functions import FunctionWork
 from f3ast_tff.engines.host.local_work import LocalWork
 from f3ast_tff.engines.host.lockstep import Lockstep
 from f3ast_tff.models import SoftmaxRegression, TrainingFunction
+from f3ast_tff.models.trained_leaves import TrainedLeaves
 
 
 def local_work_of(parts: EngineParts) -> LocalWork:
@@ -20,6 +21,10 @@ def local_work_of(parts: EngineParts) -> LocalWork:
     if not hasattr(preprocessing, "in_numpy"):
         allowed = f"must be another: {type(preprocessing).__name__} defines no in_numpy"
         raise ParameterError("engine", "host", allowed)
+    if isinstance(model, TrainedLeaves):
+        from f3ast_tff.engines.host.trained_part import part_work
+
+        return part_work(parts, model, local_work_of)
     last_step = memory is not None and memory.last_step
     if isinstance(model, SoftmaxRegression) and parts.scoring and parts.scoring.loss:
         name = type(model).__name__

@@ -73,6 +73,8 @@ class ClientRound:
             start = start._replace(offset=jax.vmap(unravel)(begin.offset), own_offset=True)
         if begin.pull is not None:
             start = start._replace(pull=begin.pull)
+        if begin.trains is not None:
+            start = start._replace(trains=jax.vmap(unravel)(begin.trains))
         trained = train(start)
         before = now.model if begin.model is None else begin.model
         if self.memory.last_step:

@@ -48,6 +48,7 @@ class LocalStart(NamedTuple):
         own_model: Whether `model` holds a model per lane, with a leading axis.
         own_offset: Whether `offset` holds an offset per lane, with a leading axis.
         pull: Factor of w - model in the gradients, `[lanes]`; `()` for none.
+        trains: Factor of each coordinate's gradient, like a model per lane; `()` for none.
     """
 
     model: Tree
@@ -55,6 +56,7 @@ class LocalStart(NamedTuple):
     own_model: bool = False
     own_offset: bool = False
     pull: Any = ()
+    trains: Tree = ()
 
 
 class Batches(NamedTuple):
@@ -145,6 +147,7 @@ class LocalSgd:
         start_loss: Whether to compute also the loss under the model at the client's start.
         sums: Loss of outputs and labels, and their scores: `CrossEntropy`, or a model's own.
         buffers: Places of the leaves that are buffers, which no step changes.
+        held: Places of the leaves that are the server's, which no client's step changes.
         jit_options: Arguments of `jax.jit` that a program with this training needs.
         kernels: Number of kernels of a client's steps, in words.
     """
@@ -160,6 +163,7 @@ class LocalSgd:
     start_loss: bool = False
     sums: Any = CrossEntropy()
     buffers: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
 
     def wave(
         self,
@@ -184,10 +188,10 @@ class LocalSgd:
         """
 
         def train(
-            model: Tree, offset: Tree, pull: Any, steps: Any, rows: Any, draws: Any
+            model: Tree, offset: Tree, pull: Any, trains: Tree, steps: Any, rows: Any, draws: Any
         ) -> Trained:
             return self._client(
-                LocalStart(model, offset, pull=pull),
+                LocalStart(model, offset, pull=pull, trains=trains),
                 batches._replace(rows=rows, draws=draws),
                 rate=rate,
                 first=first,
@@ -195,19 +199,20 @@ class LocalSgd:
                 bound=bound,
             )
 
-        model, offset, pull = start.model, start.offset, start.pull
+        model, offset, pull, trains = start.model, start.offset, start.pull, start.trains
         if batches.rows.shape[1] > 1:
             own = 0 if start.own_model else None, 0 if start.own_offset else None
-            return jax.vmap(train, in_axes=(*own, 0, 0, 1, 1))(
-                model, offset, pull, steps, batches.rows, batches.draws
+            return jax.vmap(train, in_axes=(*own, 0, 0, 0, 1, 1))(
+                model, offset, pull, trains, steps, batches.rows, batches.draws
             )
         # No `vmap` over one lane, which would turn all products into batched products.
         model = _only_lane(model) if start.own_model else model
         offset = _only_lane(offset) if start.own_offset else offset
-        pull = _only_lane(pull)
+        pull, trains = _only_lane(pull), _only_lane(trains)
 
         def only_client() -> Trained:
-            return train(model, offset, pull, steps[0], batches.rows[:, 0], batches.draws[:, 0])
+            rows, draws = batches.rows[:, 0], batches.draws[:, 0]
+            return train(model, offset, pull, trains, steps[0], rows, draws)
 
         return _map(lambda leaf: leaf[None], self._alone(only_client))
 
@@ -272,10 +277,12 @@ class LocalSgd:
                 local.weights,
                 start.model,
             )
-        if self.buffers:
-            gradients = with_leaves(gradients, _map(jnp.zeros_like, gradients), self.buffers)
+        if start.trains != ():
+            gradients = _map(jnp.multiply, gradients, start.trains)
+        if stays := (*self.buffers, *self.held):
+            gradients = with_leaves(gradients, _map(jnp.zeros_like, gradients), stays)
         state, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
-        weights = with_leaves(weights, local.weights, self.buffers)
+        weights = with_leaves(weights, local.weights, stays)
         num_examples = jnp.sum(here.astype(jnp.float32))
         start_loss = local.start_loss
         if self.start_loss:

@@ -82,6 +82,7 @@ class ClientsOnDevice:
             start_loss=memory is not None and memory.start_loss,
             sums=sums_of(parts.scoring),
             buffers=parts.buffer_leaves,
+            held=parts.held_leaves,
         )
 
     def fused_round(self, sgd: LocalSgd) -> FusedRound:

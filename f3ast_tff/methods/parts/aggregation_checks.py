@@ -36,6 +36,7 @@ def check_aggregation(
         "model": "models",
         "offset": "corrections of their gradients",
         "pull": "a pull to the model",
+        "trains": "a choice of coordinates",
     }
     what = [kind for part, kind in kinds.items() if getattr(start, part) is not None]
     if what and settings.is_late:
@@ -44,6 +45,9 @@ def check_aggregation(
             f"{what[0]} of the round that their update arrives in"
         )
         raise ParameterError("delivery", settings.delivery, allowed)
+    if start.trains is not None and settings.engine == "tff":
+        allowed = f"must be host or fused with aggregation {name}, which freezes coordinates"
+        raise ParameterError("engine", "tff", allowed)
     if memory.start_loss and settings.is_late:
         allowed = f"must not be late with aggregation {name}, which reads losses at the start"
         raise ParameterError("delivery", settings.delivery, allowed)

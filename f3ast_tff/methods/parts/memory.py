@@ -110,8 +110,10 @@ class ClientInit(NamedTuple):
 
     It trains from `model` by steps along g + offset + pull (w - model), and sends scale * D_k +
     shift. `pull` is thus the penalty (pull / 2) |w - model|^2, which reported losses leave out.
-    `None` stands for the model w_t, offset 0, scale 1, shift 0 and pull 0. Which fields are `None`
-    must not depend on values. `scale` and `pull` are numbers, the others `[num_weights]`.
+    `trains` is 1 for coordinates that the client trains, and 0 for others: a factor of the sum
+    above. `None` stands for the model w_t, offset 0, scale 1, shift 0, pull 0 and trains 1. Which
+    fields are `None` must not depend on values. `scale` and `pull` are numbers, the others
+    `[num_weights]`.
     """
 
     model: Any = None
@@ -119,6 +121,7 @@ class ClientInit(NamedTuple):
     scale: Any = None
     shift: Any = None
     pull: Any = None
+    trains: Any = None
 
 
 class Memory:
@@ -270,6 +273,19 @@ class Memory:
             xp: `numpy` or `jax.numpy`.
         """
         return model
+
+    def payload(self, model_bytes: int) -> tuple[int, int]:
+        """Returns the bytes that a client receives and sends per round.
+
+        Args:
+            model_bytes: Bytes of the model's leaves that are shared.
+        """
+        return self.vectors_down * model_bytes, self.vectors_up * model_bytes
+
+    @property
+    def least_weights(self) -> int:
+        """Least number of weights of a model that the rules are for."""
+        return 0
 
     @property
     def server_numbers(self) -> Mapping[str, float]:

@@ -39,7 +39,8 @@ def start_of(memory: Memory) -> ClientInit:
         raise ComponentError(allowed.format(memory))
     name = type(memory).__name__
     _check_names(name, memory)
-    size = max([_WEIGHTS, *(end for ranges in memory.parts.values() for _, end in ranges)])
+    ends = [end for ranges in memory.parts.values() for _, end in ranges]
+    size = max([_WEIGHTS, memory.least_weights, *ends])
     vector, number = np.zeros(size, np.float32), np.float32(0)
     kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
     kept |= {n: np.zeros(length_of(each), np.float32) for n, each in memory.parts.items()}

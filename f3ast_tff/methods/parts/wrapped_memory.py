@@ -90,6 +90,13 @@ class WrappedMemory(Memory):
     def own_model(self, kept: Values, server: Values, model: Any, xp: Any) -> Any:
         return self.inner.own_model(kept, server, model, xp)
 
+    def payload(self, model_bytes: int) -> tuple[int, int]:
+        return self.inner.payload(model_bytes)
+
+    @property
+    def least_weights(self) -> int:
+        return max([self.inner.least_weights, *(end for _, end in self.ranges)])
+
     @property
     def server_numbers(self) -> Mapping[str, float]:
         return self.inner.server_numbers

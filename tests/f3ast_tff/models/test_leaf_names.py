@@ -17,7 +17,8 @@ from f3ast_tff.models import (
     SoftmaxRegression,
     TrainingFunction,
 )
-from f3ast_tff.models.leaves import chosen_leaves, names_of
+from f3ast_tff.models.leaf_patterns import chosen_leaves
+from f3ast_tff.models.leaves import names_of
 
 MODELS: dict[str, Any] = {
     "softmax": SoftmaxRegression(3, 2),

@@ -49,6 +49,7 @@ PART_OF = {
         "preprocessing": "augmentation",
         "data": "test_clients held_out_clients own_test",
         "aggregation": "private",
+        "model": "train",
         "constraint": "over_commitment",
     }.items()
     for parameter in parameters.split()
@@ -107,6 +108,7 @@ OTHER_VALUE: dict[str, Any] = {
     "renewal_up": "exponential,3",
     "renewal_down": "gamma,2,3",
     "private": "head.bias",
+    "train": "head.bias",
     "poc_candidates": 31,
     "last_batch": "drop",
     "local_steps": 3,
@@ -123,9 +125,11 @@ OTHER_VALUE: dict[str, Any] = {
     "transformer_width": 8,
 }
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
-# (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); and
-# a table of sites (tests/datasets/test_label_counts.py).
+# (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); a
+# table of sites (tests/datasets/test_label_counts.py); and rules for a model with LoRA's factors
+# (tests/f3ast_tff/methods/parts/test_factor_rules.py).
 ELSEWHERE = {
+    "factors",
     "method_name",
     "output_dir",
     "run_name",

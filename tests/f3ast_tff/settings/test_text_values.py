@@ -21,7 +21,7 @@ from f3ast_tff.core.client_names import client_names
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.delivery.device_speeds import read_speeds
 from f3ast_tff.delivery.measured_times import read_times
-from f3ast_tff.models.leaves import chosen_leaves
+from f3ast_tff.models.leaf_patterns import chosen_leaves
 from f3ast_tff.settings.resolve import resolve
 from f3ast_tff.settings.text_values import integer_in, number_in
 
