@@ -7,7 +7,7 @@ import pytest
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.baselines import FEDAVG, corrected_by, find_method
 from f3ast_tff.analysis.study_runs import Method
-from f3ast_tff.methods.fedvarp import FedVarpConfig
+from f3ast_tff.methods.fedvarp import FedVarp
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 
 
@@ -21,7 +21,7 @@ F3AST = {"algorithm": "f3ast", "aggregation": "sum"}
 
 def test_what_a_method_corrects(monkeypatch: pytest.MonkeyPatch) -> None:
     """An algorithm with another aggregation corrects the algorithm with its own."""
-    monkeypatch.setattr(FedVarpConfig, "corrects", {"algorithm": "uniform"})
+    monkeypatch.setattr(FedVarp.algorithm, "corrects", {"algorithm": "uniform"})
     assert corrected_by({"algorithm": "fedvarp"}) == {"algorithm": "uniform"}
     assert corrected_by({"algorithm": "fedvarp", "aggregation": ""}) == {"algorithm": "uniform"}
     with_scaffold = {"algorithm": "f3ast", "aggregation": "scaffold"}

@@ -12,7 +12,7 @@ from f3ast_tff.analysis.studies import kept_pages
 from f3ast_tff.analysis.studies.method_study import main, symmetric_limit
 from f3ast_tff.analysis.studies.regime_differences import method_means, regime_differences
 from f3ast_tff.analysis.study_runs import read_study
-from f3ast_tff.methods.mifa import MifaConfig
+from f3ast_tff.methods.mifa import Mifa
 
 HEADER = (
     "task,algorithm,availability,client_share,client_lr,server_lr,data_seed,seed,round,"
@@ -40,8 +40,8 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     accuracy is higher by NOISE + .1 under `always` and by NOISE under `uneven`. Its user accuracy
     is .05 higher in each run that minimises 1 / N.
     """
-    monkeypatch.setattr(MifaConfig, "client_share", "equal")
-    monkeypatch.setattr(MifaConfig, "corrects", {"algorithm": "fedavg"})
+    monkeypatch.setattr(Mifa.algorithm, "client_share", "equal")
+    monkeypatch.setattr(Mifa.algorithm, "corrects", {"algorithm": "fedavg"})
     base = [0.49, 0.50, 0.51, 0.52, 0.53, 0.54]
     lines = []
     for share, gain in (("examples", 0.0), ("equal", 0.05)):
