@@ -26,6 +26,8 @@ from f3ast_tff.settings.registry import Registry
 
 # Setting whose input is the folder of a run.
 _RUN = "initial_weights"
+# Settings that older runs lack: None is as if they were not there.
+_LATER = ("train", "factors")
 # Start of a setting that stands for arrays given in Python; their SHA-256 follows.
 GIVEN_ARRAYS = "sha256:"
 _Group = TypeVar("_Group")
@@ -154,7 +156,7 @@ class Configuration:
         Raises:
             ParameterError: If an input file cannot be read.
         """
-        left_out = set(self._not_compared)
+        left_out = {*self._not_compared, *(n for n in _LATER if self.settings.get(n) is None)}
         found = {n: v for n, v in self.settings.items() if n not in left_out}
         plugins = {plugin.name: plugin.sha256 for plugin in self.plugins}
         digests = {"plugins": plugins, "input_files": self.input_files}
