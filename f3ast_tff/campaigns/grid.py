@@ -321,6 +321,7 @@ class _Planner:
             given = halves(with_draw(given))
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
+            given.update(self._beside(given))
             for kind in KINDS:
                 named = isinstance(given.get(kind), str) and given[kind] not in (AUTO, NONE)
                 if named and kind != "constraint":
@@ -345,6 +346,15 @@ class _Planner:
             self._idle.pop((setting, point.variant), None)
         self._used.update(given, drawn)
         return PlannedRun(name, configuration)
+
+    def _beside(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """The input files that the grid's file names, and that are in its folder, not here."""
+        found = {}
+        for name in given.keys() & set(self._registry.parameter_names) - self._overrides.keys():
+            place = self._path.parent / str(given[name])
+            if self._registry.parameter(name).is_input and not Path(given[name]).exists():
+                found.update({name: str(place)} if place.is_file() else {})
+        return found
 
     def refuse_idle(self) -> None:
         """Refuses settings that have applied to no run."""

@@ -160,6 +160,23 @@ def test_a_name_of_two_halves_names_its_run(write_grid: WriteGrid) -> None:
     assert [run.settings["aggregation"] for run in runs] == ["sum", "scaffold"]
 
 
+def test_a_file_beside_the_grid_is_found_from_any_folder(
+    write_grid: WriteGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in the present folder comes first."""
+    text = '[settings]\navailability = "table"\ntable_file = "mask.csv"\nnum_clients = 2\n'
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    path = write_grid(text + "clients_per_round = 1\n")
+    (tmp_path / "mask.csv").write_text("1,0\n0,1\n")
+    (run,) = plan(path, {}).runs
+    assert run.settings["table_file"] == str(tmp_path / "mask.csv")
+    (here / "mask.csv").write_text("1,1\n0,1\n")
+    (run,) = plan(path, {}).runs
+    assert run.settings["table_file"] == "mask.csv"
+
+
 def test_a_file_with_nothing_in_it_is_one_run_of_the_defaults(write_grid: WriteGrid) -> None:
     (run,) = plan(write_grid(""), {}).runs
     assert run.name == "run"
