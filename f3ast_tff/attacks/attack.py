@@ -36,6 +36,21 @@ class AttackConfig:
     Attributes:
         changes_sent: Whether attackers change what they send, by `sent`.
         changes_labels: Whether attackers train on other labels, by `labels`.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.attacks import AttackConfig
+        >>> from f3ast_tff.settings import register
+        >>> @register("attack", "ones", about="attackers send ones")
+        ... @dataclass(frozen=True)
+        ... class Ones(AttackConfig):
+        ...     changes_sent = True
+        ...     def sent(self, update, client, now, seed):
+        ...         return now.xp.ones_like(update)
+        >>> result = simulate(attack=Ones(attack_share=0.1), rounds=2, num_clients=20)
+        >>> int(result.selection["attacks"].sum())
+        2
     """
 
     changes_sent: ClassVar[bool] = False
@@ -122,6 +137,11 @@ class Attack:
         config: What attackers change.
         ids: Clients that attack, rising.
         seed: Seed of the run.
+
+    Examples:
+        >>> from f3ast_tff.attacks import Attack, LabelFlip
+        >>> Attack(LabelFlip(), ids=(1, 3), seed=0).of_clients(4)["attacks"].tolist()
+        [False, True, False, True]
     """
 
     config: AttackConfig

@@ -33,7 +33,14 @@ class SentConfig(AttackConfig):
 )
 @dataclass(frozen=True)
 class SignFlip(SentConfig):
-    """Attackers send - scale v_k in place of v_k."""
+    """Attackers send - scale v_k in place of v_k.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.attacks import SignFlip
+        >>> SignFlip(attack_scale=2.0).sent(np.array([1.0, -3.0]), None, None, seed=0).tolist()
+        [-2.0, 6.0]
+    """
 
     def sent(self, update: Any, client: Client, now: RoundContext, seed: int) -> Any:
         return -self.attack_scale * update
@@ -51,6 +58,12 @@ class Noise(SentConfig):
     """Attackers send scale |v_k| z / |z| in place of v_k, z of independent normal numbers.
 
     z is drawn by seed, round and client, and is the same in NumPy and JAX up to rounding.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> result = simulate(attack="noise", attack_share=0.1, rounds=2, num_clients=20)
+        >>> int(result.selection["attacks"].sum())
+        2
     """
 
     def sent(self, update: Any, client: Client, now: RoundContext, seed: int) -> Any:

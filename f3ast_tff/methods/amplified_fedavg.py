@@ -22,10 +22,12 @@ class AmplifiedPeriods(MeanOfAvailable):
 
     @property
     def period(self) -> int:
+        """P, at least 1."""
         raise NotImplementedError
 
     @property
     def gain(self) -> float:
+        """eta, above 0."""
         raise NotImplementedError
 
     def ends(self, now: RoundContext) -> Any:

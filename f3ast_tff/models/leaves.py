@@ -86,7 +86,7 @@ def kinds_of(model: Any, weights: Sequence[np.ndarray], private: str | None = No
         kinds[place] = HELD
     declared = getattr(model, "buffer_leaves", None)
     if (
-        private
+        private is not None
         or declared is not None
         or any(part in name for name in names for part in _OF_BUFFERS)
     ):

@@ -100,12 +100,14 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "checkpoint_seconds",
         "keep_checkpoints",
         "client_scores",
+        "factors",
         "initial_weights",
         "label_counts",
         "logger",
         "num_workers",
         "ray_address",
         "round_timeout",
+        "train",
         "write_masks",
     }
     assert json.loads(json.dumps(configuration.identity)) == configuration.identity
