@@ -65,7 +65,7 @@ def test_the_other_leaves_stay(train: Any, leaf: int, engine: str) -> None:
     own = run(model=trained_alone(leaf), engine="host", algorithm="fedavg")
     start = BASE.initial_weights(0)
     for place, (got, wanted) in enumerate(zip(found.weights, own.weights, strict=True)):
-        np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
         assert np.array_equal(got, start[place]) == (place != leaf)
     last = found.metrics.iloc[-1]
     updates = sum(len(set(ids) - {-1}) for ids in found.selection["selected"].tolist())
@@ -151,9 +151,10 @@ LEAVES = "head.kernel, head.bias"
         ({"train": "body"}, rf"^train = body: must be among head, kernel, bias, {LEAVES}, or numb"),
         ({"train": "head"}, rf"^train = head: must leave some: it names all of {LEAVES}$"),
         ({"train": "0,1"}, rf"it names all of {LEAVES}$"),
-        (
+        pytest.param(
             {"train": "bias", "engine": "tff"},
             "^engine = tff: must be fused or host with train=bias",
+            marks=[pytest.mark.tff],
         ),
         ({"factors": "ffa"}, "^factors = ffa: needs train, such as train=lora$"),
         (
