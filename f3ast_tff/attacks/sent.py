@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.attacks.attack import AttackConfig
-from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.randomness import generator, mixed_words
 from f3ast_tff.methods.parts.memory import Client, RoundContext
 from f3ast_tff.settings import parameter, register
 
@@ -80,15 +80,8 @@ def _normals(number: int, seed: int, client: Any, now: RoundContext) -> Any:
     # Arrays, as NumPy warns where a single number wraps around.
     word = xp.full(1, start, xp.uint32)
     for index in (now.round_number, client):
-        word = _mixed(word ^ xp.asarray(index, xp.uint32))
-    words = _mixed(_mixed(xp.arange(2 * number, dtype=xp.uint32)) ^ word)
+        word = mixed_words(word ^ xp.asarray(index, xp.uint32))
+    words = mixed_words(mixed_words(xp.arange(2 * number, dtype=xp.uint32)) ^ word)
     # Midpoints of 2^23 equal parts of (0, 1).
     first, second = xp.split(((words >> 9).astype(xp.float32) + 0.5) * xp.float32(2.0**-23), 2)
     return xp.sqrt(-2 * xp.log(first)) * xp.cos(xp.float32(2 * np.pi) * second)
-
-
-def _mixed(words: Any) -> Any:
-    """A permutation of the 32-bit words that changes half of the bits (Wellons' `lowbias32`)."""
-    words = (words ^ (words >> 16)) * np.uint32(0x7FEB352D)
-    words = (words ^ (words >> 15)) * np.uint32(0x846CA68B)
-    return words ^ (words >> 16)

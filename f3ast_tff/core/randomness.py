@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -92,3 +93,13 @@ def normals(seed: int, stream: str, ids: np.ndarray, *indices: int) -> np.ndarra
     """Draws standard normal numbers, as `uniforms` draws uniform ones (Box and Muller)."""
     first, second = uniforms(seed, stream, np.stack([2 * ids, 2 * ids + 1]), *indices)
     return np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
+
+
+def mixed_words(words: Any) -> Any:
+    """A permutation of 32-bit words, `uint32` of NumPy or JAX, that changes half of their bits.
+
+    For draws inside a compiled program, as the same numbers come from both (Wellons' `lowbias32`).
+    """
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        words = (words ^ (words >> np.uint32(shift))) * np.uint32(factor)
+    return words ^ (words >> np.uint32(16))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.randomness import generator, mixed_words
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
@@ -146,10 +147,10 @@ class FreshFactors(_IntoTheBase):
 
         def fresh(size: int, pair: Located) -> Any:
             inputs = (pair.a[1] - pair.a[0]) // pair.rank
-            key = _mixed(now.xp.asarray([self.seed & 0xFFFFFFFF, pair.a[0]], np.uint32))
-            rounds = now.xp.asarray(now.round_number, np.uint32)
-            key = _mixed(key[:1] ^ _mixed(key[1:] + rounds))
-            draws = _mixed(now.xp.arange(size, dtype=np.uint32) + key) >> np.uint32(8)
+            start = generator(self.seed, "fresh factors", pair.a[0]).integers(2**32)
+            key = mixed_words(now.xp.asarray([start], np.uint32))
+            key = mixed_words(key ^ mixed_words(now.xp.asarray([now.round_number], np.uint32)))
+            draws = mixed_words(now.xp.arange(size, dtype=np.uint32) + key) >> np.uint32(8)
             # 24 bits, exact in float32; the bound is that of the first A.
             return (draws.astype(np.float32) * np.float32(2**-23) - 1) / np.float32(inputs**0.5)
 
@@ -213,10 +214,3 @@ def _changes(after: Any, before: Any, pairs: tuple[Located, ...]) -> dict[tuple[
         for pair in pairs
         if pair.base is not None
     }
-
-
-def _mixed(words: Any) -> Any:
-    """A bijection of 32-bit words that spreads each bit over all (a hash, equal in all `xp`)."""
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        words = (words ^ (words >> np.uint32(shift))) * np.uint32(factor)
-    return words ^ (words >> np.uint32(16))
