@@ -12,32 +12,18 @@ from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 from f3ast_tff.settings import parameter
 
 
-class AmplifiedPeriods(MeanOfAvailable):
-    """The model at the start of a period of P rounds, P = `period` >= 1, eta = `gain` > 0.
+def amplified(
+    server: Values, model: Any, now: RoundContext, *, period: int, gain: float
+) -> tuple[Values, Any]:
+    """Returns the server's values and the model at the end of a round, periods being amplified.
 
-    After every P-th round:   w = w + (eta - 1) (w - w at the period's start)
+    After every P-th round, P = `period` >= 1 and eta = `gain` > 0:
+
+        w = w + (eta - 1) (w - w at the period's start),   `server["period_start"]`
     """
-
-    server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
-
-    @property
-    def period(self) -> int:
-        """P, at least 1."""
-        raise NotImplementedError
-
-    @property
-    def gain(self) -> float:
-        """eta, above 0."""
-        raise NotImplementedError
-
-    def ends(self, now: RoundContext) -> Any:
-        """Whether a period ends with this round."""
-        return now.round_number % self.period == 0
-
-    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        start, ends = server["period_start"], self.ends(now)
-        model = now.xp.where(ends, model + (self.gain - 1) * (model - start), model)
-        return {**server, "period_start": now.xp.where(ends, model, start)}, model
+    start, ends = server["period_start"], now.round_number % period == 0
+    model = now.xp.where(ends, model + (gain - 1) * (model - start), model)
+    return {**server, "period_start": now.xp.where(ends, model, start)}, model
 
 
 @method(
@@ -47,16 +33,14 @@ class AmplifiedPeriods(MeanOfAvailable):
     order=26,
 )
 @dataclass(frozen=True)
-class AmplifiedFedAvg(AmplifiedPeriods):
-    """The weighted sum or mean of the updates, with `AmplifiedPeriods`."""
+class AmplifiedFedAvg(MeanOfAvailable):
+    """The weighted sum or mean of the updates, whose periods are `amplified`."""
 
     amplified_period: int = parameter(500, "rounds of a period", minimum=1)
     amplified_gain: float = parameter(10.0, "factor of a period's movement", above=0)
 
-    @property
-    def period(self) -> int:
-        return self.amplified_period
+    server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
 
-    @property
-    def gain(self) -> float:
-        return self.amplified_gain
+    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
+        period, gain = self.amplified_period, self.amplified_gain
+        return amplified(server, model, now, period=period, gain=gain)

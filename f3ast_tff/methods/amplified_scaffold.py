@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.amplified_fedavg import AmplifiedPeriods
+from f3ast_tff.methods.amplified_fedavg import amplified
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
-from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 from f3ast_tff.methods.scaffold import mean_gradient
 from f3ast_tff.settings import parameter
 
@@ -22,8 +22,8 @@ from f3ast_tff.settings import parameter
     corrects=MappingProxyType({"algorithm": "scaffold"}),
 )
 @dataclass(frozen=True)
-class AmplifiedScaffold(AmplifiedPeriods):
-    """`AmplifiedPeriods` with controls as in SCAFFOLD, renewed once per period.
+class AmplifiedScaffold(MeanOfAvailable):
+    """Periods are `amplified`, with controls as in SCAFFOLD that are renewed once per period.
 
         client k of S steps along g - c_k + c;   c_k = the mean of its g over the last period in
         which it took part, and c = sum_j p_j c_j, both as of the period's start; 0 at first
@@ -36,14 +36,6 @@ class AmplifiedScaffold(AmplifiedPeriods):
     control_gain: float = parameter(
         1.5, "factor of a period's movement in Amplified SCAFFOLD", above=0
     )
-
-    @property
-    def period(self) -> int:
-        return self.control_period
-
-    @property
-    def gain(self) -> float:
-        return self.control_gain
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero", "next": "zero"})
     numbers: ClassVar[tuple[str, ...]] = ("rounds", "period")
@@ -58,7 +50,7 @@ class AmplifiedScaffold(AmplifiedPeriods):
 
     def _renewed(self, kept: Values, now: RoundContext) -> Values:
         """A client's values at the start of this period; periods are numbered from 1."""
-        period = (now.round_number - 1) // self.period + 1
+        period = (now.round_number - 1) // self.control_period + 1
         first = kept["period"] != period
         return {
             "control": now.xp.where(first, kept["next"], kept["control"]),
@@ -86,6 +78,8 @@ class AmplifiedScaffold(AmplifiedPeriods):
         }
 
     def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        server, model = super().end_round(server, model, now)
-        control = now.xp.where(self.ends(now), server["average_next"], server["control"])
+        period = self.control_period
+        server, model = amplified(server, model, now, period=period, gain=self.control_gain)
+        ends = now.round_number % period == 0
+        control = now.xp.where(ends, server["average_next"], server["control"])
         return {**server, "control": control}, model
