@@ -1,0 +1,1 @@
+"""How LoRA's factors are averaged when clients come and go."""
