@@ -149,6 +149,15 @@ class RoundOutcome:
     client_losses: np.ndarray | None = None
     delivered: np.ndarray | None = None
 
+    def closed(self, moves: bool, keeps: bool, rejected: bool) -> RoundOutcome:
+        """Returns the same of a round whose step counts if `moves`, and its losses if `keeps`."""
+        return replace(
+            self,
+            train_loss=self.train_loss if keeps else float("nan"),
+            update_norm=self.update_norm if moves else 0.0,
+            rejected=rejected,
+        )
+
 
 @dataclass(frozen=True)
 class LateCohort:

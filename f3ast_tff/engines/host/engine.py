@@ -136,7 +136,7 @@ class HostEngine:
         outcome = each.outcome(came, finite, delta, by_client)
         if memory is None or now is None:
             if not fine or not finite.any():
-                return _rejected(outcome)
+                return outcome.closed(moves=False, keeps=False, rejected=True)
             self._state = after
             return outcome
         # The memory notes what came.
@@ -153,12 +153,7 @@ class HostEngine:
         )
         noted = memory.advance(delivered, now)
         self._state = replace(after if noted.moves else state, model=noted.closed)
-        return replace(
-            outcome,
-            train_loss=outcome.train_loss if noted.keeps else float("nan"),
-            update_norm=outcome.update_norm if noted.moves else 0.0,
-            rejected=not (noted.moves or noted.keeps) or not noted.fits,
-        )
+        return outcome.closed(noted.moves, noted.keeps, noted.rejects)
 
     def _with_buffers(
         self, after: ServerState, arrived: np.ndarray, came: LocalResult, sent: Sent
@@ -376,7 +371,3 @@ class _Each:
             client_losses=losses if by_client else None,
             delivered=finite[self.which] if by_client else None,
         )
-
-
-def _rejected(outcome: RoundOutcome) -> RoundOutcome:
-    return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)

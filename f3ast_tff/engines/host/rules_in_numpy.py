@@ -54,8 +54,7 @@ class RulesInNumpy:
         for i, (k, start) in enumerate(zip(ids.tolist(), starts)):
             begin = self.model if start.model is None else start.model
             updates[i] = train(k, begin, 0.0 if start.offset is None else start.offset)
-            scale = 1.0 if start.scale is None else start.scale
-            sent[i] = scale * updates[i] + (0.0 if start.shift is None else start.shift)
+            sent[i] = start.sent(updates[i])
         finite = np.isfinite(updates).all(axis=1)
         mean = self.memory.mean(self._normalise, now)
         delta = _combined(sent[finite], cohort.weights[finite], mean)

@@ -118,10 +118,10 @@ class ClientRound:
         return start
 
     def _sent(self, begin: ClientInit, delta: Any) -> Any:
-        sent = delta if begin.scale is None else begin.scale[:, None] * delta
-        if self.memory.echo_clip is not None:
-            return jnp.concatenate([sent, begin.shift], axis=1)
-        return sent if begin.shift is None else sent + begin.shift
+        if self.memory.echo_clip is None:
+            return jax.vmap(ClientInit.sent)(begin, delta)
+        scaled = jax.vmap(ClientInit.sent)(begin._replace(shift=None), delta)
+        return jnp.concatenate([scaled, begin.shift], axis=1)
 
     def note(self, w: Any, clients: ClientsKept, delta: Any, finite: Any) -> ClientsKept:
         """Returns the memory after a wave's updates; only updates that are `finite` count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import repeat
 from pathlib import Path
@@ -194,7 +194,7 @@ class TffEngine:
         if memory is None or now is None:
             # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
             if not fine or not entering.finite.any():
-                return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
+                return outcome.closed(moves=False, keeps=False, rejected=True)
             self._state = output.state
             return outcome
         weights = cohort.weights if entering.weights is None else entering.weights
@@ -216,12 +216,7 @@ class TffEngine:
         leaves = leaves_of(advanced.closed, before.trainable)
         closed = tff.learning.models.ModelWeights(leaves, before.non_trainable)
         self._state = state._replace(global_model_weights=closed)
-        return replace(
-            outcome,
-            train_loss=outcome.train_loss if advanced.keeps else float("nan"),
-            update_norm=outcome.update_norm if advanced.moves else 0.0,
-            rejected=not (advanced.moves or advanced.keeps) or not advanced.fits,
-        )
+        return outcome.closed(advanced.moves, advanced.keeps, advanced.rejects)
 
     def _train(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, del
 from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating, model_of
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
-from f3ast_tff.methods.parts.memory import ClientInit, Memory, RoundContext
+from f3ast_tff.methods.parts.memory import Memory, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -77,7 +76,7 @@ class HostSumTffEngine(TffEngine):
         late_cohort: LateCohort | None,
     ) -> tuple[Any, EnteringUpdates]:
         _, entering = super()._train(round_number, state, cohort, now, late_cohort)
-        memory, parts = self._memory, self._parts
+        memory = self._memory
         starts = (
             [] if memory is None or now is None else memory.starts(cohort.ids, entering.steps, now)
         )
@@ -86,28 +85,36 @@ class HostSumTffEngine(TffEngine):
         updates = entering.updates.reshape(len(cohort), num_weights)
         weights = cohort.weights.astype(np.float32)
         sent = Sent(cohort.ids, entering.steps, updates, weights, entering.finite, starts)
+        return self._along(round_number, state, sent, entering, now)
+
+    def _along(
+        self,
+        round_number: int,
+        state: Any,
+        sent: Sent,
+        entering: EnteringUpdates,
+        now: RoundContext | None,
+        step: float = 1.0,
+    ) -> tuple[Any, EnteringUpdates]:
+        """Adds contributions up and makes `step` times the server's step along them."""
+        memory = self._memory
         if memory is not None and now is not None:
-            sent = self._with_messages(round_number, sent, starts, entering.losses, now)
+            sent = self._with_messages(round_number, sent, entering.losses, now)
             now = memory.after_training(now, sent.weights, entering.steps, sent.finite)
         with np.errstate(all="ignore"):
             delta, combined = delta_of(
                 sent,
-                parts.aggregation,
+                self._parts.aggregation,
                 memory,
                 now=now,
                 round_number=round_number,
                 model=model_of(state),
             )
         entering = replace(entering, finite=sent.finite, weights=sent.weights, combined=combined)
-        return self._stepped(state, delta, np.float32(1)), entering
+        return self._stepped(state, delta, np.float32(step)), entering
 
     def _with_messages(
-        self,
-        round_number: int,
-        sent: Sent,
-        starts: Sequence[ClientInit],
-        losses: np.ndarray,
-        now: RoundContext,
+        self, round_number: int, sent: Sent, losses: np.ndarray, now: RoundContext
     ) -> Sent:
         """The same clients with their messages, if a memory has some."""
         memory = self._memory
@@ -115,7 +122,7 @@ class HostSumTffEngine(TffEngine):
             return sent
         found = client_losses_of(
             losses,
-            starts,
+            sent.starts,
             sent.ids,
             parts=self._parts,
             round_number=round_number,

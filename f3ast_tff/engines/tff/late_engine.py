@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.forgetting import with_forgotten
-from f3ast_tff.engines.host.sums import Sent, clients_of, combined
+from f3ast_tff.engines.host.sums import Sent
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import RoundContext, Values
+from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _PREFIX = "late_"
@@ -71,7 +72,7 @@ class LateTffEngine(HostSumTffEngine):
         now: RoundContext | None,
         late_cohort: LateCohort | None,
     ) -> tuple[Any, EnteringUpdates]:
-        """Adds up the updates of a cohort, in the order of their slots, and makes the step."""
+        """Adds up the updates of a cohort, and makes the step."""
         assert late_cohort is not None
         parts, memory = self._parts, self._memory
         slots = late_cohort.entering
@@ -82,58 +83,24 @@ class LateTffEngine(HostSumTffEngine):
         losses = np.where(there, losses, np.nan)
         if parts.aggregation.mixes_models:
             updates = updates - model_of(self._state)
-        weights = cohort.weights.astype(np.float32)
-        steps, mean, sent = self._steps(cohort), parts.aggregation.normalise, updates
         rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])
-        correction: Any = np.float32(0)
+        steps, starts, at_rate = self._steps(cohort), [], updates
         if memory is not None and now is not None:
-            mean = memory.mean(mean, now)
             starts = memory.starts(cohort.ids, steps, now)
-            # As gradients: at this round's rate, like the updates that are remembered.
-            rate = np.float32(parts.client_optimizer.rate(round_number))
-            factors = rate / rates.astype(np.float32)
-            at_rate = factors[:, None] * updates if memory.rules.by_client else updates
-            sent = np.array([_contribution(d, start) for d, start in zip(at_rate, starts)])
-            taken = Sent(cohort.ids, steps, sent.reshape(updates.shape), weights, finite)
-            taken = self._with_messages(round_number, taken, starts, losses, now)
-            sent, weights, finite = taken.updates, taken.weights, taken.finite
-            now = memory.after_training(now, weights, steps, finite)
-        delta, weight = np.zeros(updates.shape[1:], np.float32), np.float32(0)
-        order = np.argsort(late_cohort.entering, kind="stable")
-        for place in order[finite[order]]:
-            delta, weight = delta + weights[place] * sent[place], weight + weights[place]
-        if mean and (weight != 0 or memory is None):
-            # Without a memory a mean of weight 0 is not finite, and the round is rejected.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                delta = delta / weight
-        changed: Values = {}
-        if parts.aggregation.stacks:
-            stack = Sent(cohort.ids, steps, sent, weights, finite)
-            before = ({}, {}) if memory is None else memory.before_round(clients_of(stack))
-            delta, changed = combined(
-                parts.aggregation,
-                stack,
-                round_number=round_number,
-                model=model_of(state),
-                server=before[0],
-                kept=before[1],
-            )
-        if memory is not None and now is not None:
-            delta, correction = memory.aggregated(delta, now), memory.correction(now)
+            if memory.rules.by_client:
+                # As gradients: at this round's rate, like the updates that are remembered.
+                rate = np.float32(parts.client_optimizer.rate(round_number))
+                at_rate = (rate / rates.astype(np.float32))[:, None] * updates
+        weights = cohort.weights.astype(np.float32)
+        sent = Sent(cohort.ids, steps, at_rate, weights, finite, starts)
+        entering = EnteringUpdates(float("nan"), losses, finite, updates, steps, rates)
+        output, entering = self._along(round_number, state, sent, entering, now, cohort.step)
         visits = parts.work.num_visits(parts.data.train.sizes[cohort.ids.astype(int)])
-        count = np.where(finite & ~np.isnan(losses), visits, 0)
-        known = count > 0
-        total = float(np.sum(losses[known] * count[known]))
-        return self._stepped(state, delta + correction, np.float32(cohort.step)), EnteringUpdates(
-            train_loss=total / float(count.sum()) if known.any() else float("nan"),
-            losses=losses,
-            finite=finite,
-            updates=updates,
-            steps=steps,
-            rates=rates,
-            weights=weights,
-            combined=changed,
-        )
+        known = entering.finite & ~np.isnan(losses) & (visits > 0)
+        if known.any():
+            mean = np.sum(losses[known] * visits[known]) / float(visits[known].sum())
+            entering = replace(entering, train_loss=float(mean))
+        return output, entering
 
     def state(self) -> dict[str, np.ndarray]:
         """Includes the updates under way."""
@@ -146,9 +113,3 @@ class LateTffEngine(HostSumTffEngine):
         kept = [state.pop(name) for name in own if name.startswith(_PREFIX)]
         self._late = [np.array(rows) for rows in kept]
         super().restore({**state, **{n: rows for n, rows in zip(own[-3:], self._late)}})
-
-
-def _contribution(update: np.ndarray, start: Any) -> np.ndarray:
-    """Returns scale * D_k + shift."""
-    sent = update if start.scale is None else start.scale * update
-    return sent if start.shift is None else sent + start.shift

@@ -112,6 +112,11 @@ class Advanced:
     closed: np.ndarray
     fits: bool
 
+    @property
+    def rejects(self) -> bool:
+        """Whether nothing of the round counts, or not its end; see `RoundOutcome.rejected`."""
+        return not (self.moves or self.keeps) or not self.fits
+
 
 class HostMemory:
     """Values of a `Memory`, in host memory."""

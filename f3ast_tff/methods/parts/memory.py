@@ -123,6 +123,11 @@ class ClientInit(NamedTuple):
     pull: Any = None
     trains: Any = None
 
+    def sent(self, update: Any) -> Any:
+        """Returns scale * D_k + shift, `[num_weights]`."""
+        scaled = update if self.scale is None else self.scale * update
+        return scaled if self.shift is None else scaled + self.shift
+
 
 class Memory:
     """Rules for the state that the server keeps, per client and for itself. Base of all memories.
