@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from f3ast_tff.conformance import aggregations, processes, runs, strategies
+from f3ast_tff.conformance import aggregations, fixed_point, processes, runs, strategies
 from f3ast_tff.conformance.case import Case, Finding, NotDecided, Property
 from f3ast_tff.core.errors import (
     ComponentError,
@@ -49,6 +49,14 @@ PROPERTIES = (
     Property(
         "weights at least 0", _ALGORITHM, "No weight is negative.",
         strategies.weights_are_not_negative,
+    ),
+    Property(
+        "settles where it says",
+        _ALGORITHM,
+        "On quadratics, with clients there for different shares of the rounds, the model settles "
+        "at the optimum of F if `reaches_optimum` says so; without it the line says where.",
+        fixed_point.settles_at_the_optimum,
+        quick=False,
     ),
     Property(
         "function of the round",
@@ -127,10 +135,11 @@ def findings(case: Case, quick: bool = False) -> Iterator[Finding]:
     case.configuration()
     for each in PROPERTIES:
         if case.kind in each.kinds and not (quick and not each.quick):
-            yield _finding(each, case)
+            yield finding(each, case)
 
 
-def _finding(each: Property, case: Case) -> Finding:
+def finding(each: Property, case: Case) -> Finding:
+    """Returns what a property says of a component."""
     try:
         with plugins_named():
             fault = each.check(case)

@@ -24,10 +24,8 @@ from f3ast_tff.availability import (
     Turns,
 )
 from f3ast_tff.availability.constraints.counts import FixedK
-from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
+from f3ast_tff.conformance.fixed_point import quadratic_path
 from f3ast_tff.methods.parts.algorithm import StrategyContext
-from f3ast_tff.methods.parts.strategy import Outcome, Round
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
@@ -158,25 +156,16 @@ def path(
         preprocessing=absent,
         server_lr=RATE,
     )
-    strategy = configs["algorithm"].build(world)
-    server = RulesInNumpy(configs["aggregation"].build(), p, np.zeros(1))
-    optima, found = problem.optima[:, 0], []
-
-    def train(k: int, model: np.ndarray, offset: Any) -> np.ndarray:
-        return -RATE * (model - optima[k] + offset)
-
-    for t in range(1, rounds + 1):
-        losses = (server.model - optima) ** 2 / 2
-        now = Round(t, process.mask(t), RoundConstraint(K), losses.__getitem__)
-        ids = strategy.select(now)
-        everyone = np.ones(len(ids), bool)
-        server.round(t, strategy.weigh(now, ids, everyone), train, RATE)
-        if strategy.needs_outcome:
-            strategy.observe(t, Outcome(ids, everyone, losses[ids]))
-        memory = server.memory
-        scored = server.model if memory is None else memory.evaluated(server.model)
-        found.append(float(scored[0]))
-    return np.array(found)
+    return quadratic_path(
+        configs["algorithm"].build(world),
+        configs["aggregation"].build(),
+        p=p,
+        optima=problem.optima[:, 0],
+        process=process,
+        k=K,
+        rounds=rounds,
+        rate=RATE,
+    )
 
 
 def results(draws: int, rounds: int) -> list[dict[str, Any]]:

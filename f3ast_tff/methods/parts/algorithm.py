@@ -82,6 +82,8 @@ class AlgorithmConfig:
             p_k = n_k / n, `"equal"` for 1 / N.
         corrects: Settings of the algorithm's baseline, the method without the paper's addition;
             empty for a baseline.
+        reaches_optimum: Whether on quadratics with one local step the model settles at the optimum
+            of F, however often each client is there; `None` if that is not known.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -102,6 +104,7 @@ class AlgorithmConfig:
     pooled: ClassVar[bool] = False
     client_share: ClassVar[str] = "examples"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
+    reaches_optimum: ClassVar[bool | None] = None
 
     def build(self, world: StrategyContext) -> Strategy:
         """Returns a new strategy.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.conformance.case import Case, Finding
-from f3ast_tff.conformance.table import findings
+from f3ast_tff.conformance.table import PROPERTIES, finding, findings
 from f3ast_tff.settings.registry import registry_with
 
 _STRATEGY = """
@@ -232,6 +232,33 @@ def test_a_mistake_is_named(mistake: str, tmp_path: Path) -> None:
 def test_without_a_mistake_nothing_fails(kind: str, tmp_path: Path) -> None:
     found = found_in(written(tmp_path, kind), kind, True, tmp_path)
     assert found and not [each for each in found if each.holds is False]
+
+
+@pytest.mark.parametrize(
+    ("weigh", "declared", "holds"),
+    [
+        ("self.p[ids[delivered]] / delivered.sum()", "None", None),
+        ("self.p[ids[delivered]] / delivered.sum()", "True", False),
+        # Each client is chosen in half of the rounds in which it is there, more or less: 1 / r.
+        ("self.p[ids[delivered]] * now.number / self.counts[ids[delivered]]", "True", True),
+    ],
+)
+def test_where_the_model_settles(
+    weigh: str, declared: str, holds: bool | None, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "algorithm")
+    code = (
+        "def weigh(self, now, ids, delivered):\n"
+        "    self.counts[ids[delivered]] += 1\n"
+        f"    return Cohort(ids[delivered], {weigh})\n"
+        f"Mine.weigh, MineConfig.reaches_optimum = weigh, {declared}\n"
+    )
+    path.write_text(path.read_text() + code)
+    case = Case("algorithm", "mine", registry_with([str(path)]), tmp_path)
+    (settles,) = (each for each in PROPERTIES if each.name == "settles where it says")
+    found = finding(settles, case)
+    assert found.holds is holds, found.said
+    assert holds or "towards clients that are often there" in found.said
 
 
 def test_an_error_of_its_code_is_a_finding(tmp_path: Path) -> None:
