@@ -27,6 +27,7 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
         p: Client shares p_k of that world, `float64 [N]`.
         seed: Seed of the draws.
         kept: State that rounds change; see `first_state`.
+        plays: Whether this is a copy that plays.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -50,6 +51,7 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
     p: np.ndarray
     seed: int
     kept: dict[str, Any]
+    plays: bool = False
 
     @classmethod
     def start(cls: type[_Method], p: Any, k: Any, **arguments: Any) -> _Method:
@@ -81,7 +83,8 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
     def _playing(self: _Method, world: StrategyContext, kept: dict[str, Any]) -> _Method:
         playing = copy.copy(self)
         # Parameters are frozen; these are of the copy alone.
-        vars(playing).update(world=world, p=world.p, seed=world.seed, kept=kept)
+        given = {"world": world, "p": world.p, "seed": world.seed, "kept": kept}
+        vars(playing).update(given, plays=True)
         return playing
 
 
@@ -96,3 +99,8 @@ class RenewedMethod(SelectingMethod):
             if first.ndim:
                 kept[name][joined] = first[joined]
         return self._playing(world, kept)
+
+
+def is_playing(value: Any) -> bool:
+    """Returns whether an object is a copy that plays, not the declaration of a method."""
+    return isinstance(value, SelectingMethod) and value.plays
