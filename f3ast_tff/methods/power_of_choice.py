@@ -32,9 +32,9 @@ def _of_old_arguments(
     added: np.ndarray | None = None,
     average_weights: np.ndarray | None = None,
 ) -> PowerOfChoice:
-    if added is not None and average_weights is not None:
-        if not np.array_equal(average_weights, added):
-            raise ParameterError("average_weights", average_weights, "must be the numbers added")
+    both = added is not None and average_weights is not None
+    if both and not np.array_equal(average_weights, added):
+        raise ParameterError("average_weights", average_weights, "must be the numbers added")
     return PowerOfChoice.start(
         p,
         1,
