@@ -32,14 +32,14 @@ def _of_old_arguments(
     added: np.ndarray | None = None,
     average_weights: np.ndarray | None = None,
 ) -> PowerOfChoice:
-    both = added is not None and average_weights is not None
-    if both and not np.array_equal(average_weights, added):
+    sizes = average_weights if added is None else added
+    if not (average_weights is None or np.array_equal(average_weights, np.asarray(sizes))):
         raise ParameterError("average_weights", average_weights, "must be the numbers added")
     return PowerOfChoice.start(
         p,
         1,
         seed=seed,
-        sizes=average_weights if added is None else added,
+        sizes=sizes,
         poc_candidates=candidates,
         poc_pool="with_replacement" if replace else "without_replacement",
         poc_loss="mean" if added is None else "training_loss",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.parts.aggregation import Aggregation, SumOrMean
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.selecting_method import SelectingMethod
+from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.settings import register
 
 _Method = TypeVar("_Method", bound=type)
@@ -38,7 +39,7 @@ class MeanOfAvailable(MethodRules, SumOrMean):
     With the weights of F3AST, p_k / r_k, the mean becomes a sum; see `SumOrMean`.
 
     Examples:
-        >>> from dataclasses import dataclass
+        >>> from dataclasses import dataclass, fields
         >>> from f3ast_tff import simulate
         >>> from f3ast_tff.methods.parts.memory import ClientInit
         >>> from f3ast_tff.methods.parts.method import MeanOfAvailable, method
@@ -104,6 +105,8 @@ def method(
             "aggregation": name,
         }
         members |= given
+        if issubclass(selects, SelectingMethod):
+            members["build"] = _build_of(selects)
         made: Any = type(f"{rules.__name__}Config", (selects,), members)
         says = f"{takes}; {about}"
         entry = register("algorithm", name, display, about=says, order=order)
@@ -111,3 +114,13 @@ def method(
         return register("aggregation", name, display, about=about, order=order)(rules)
 
     return decorate
+
+
+def _build_of(selects: type[SelectingMethod]) -> Callable[[Any, StrategyContext], Strategy]:
+    """Builds the selection alone, as the rules are the aggregation's."""
+
+    def build(self: Any, world: StrategyContext) -> Strategy:
+        names = (field.name for field in fields(selects))
+        return selects(**{name: getattr(self, name) for name in names}).build(world)
+
+    return build

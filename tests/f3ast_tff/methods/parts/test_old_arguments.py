@@ -8,17 +8,48 @@ from typing import Any
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.ca_fed import CAFed
+from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
+from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from tests.f3ast_tff.methods.small_world import SIZES, N
+from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
+from tests.f3ast_tff.methods.small_world import SIZES, Blinking, N
 from tests.f3ast_tff.methods.test_every_selection import P, play
 
+KNOWN = KnownAvailability(Blinking.stationary, Blinking.eigenvalue)
 OLD: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
     "fedau": (lambda: FedAU(P), lambda: FedAU.start(P, N, fedau_cutoff=0)),
     "fedau_cutoff": (
         lambda: FedAU(P, seed=3, cutoff=2),
         lambda: FedAU.start(P, N, seed=3, fedau_cutoff=2),
+    ),
+    "unbiased": (
+        lambda: Unbiased(P, EstimatedAvailability(N), 3),
+        lambda: Unbiased.start(P, N, seed=3),
+    ),
+    "more_available": (
+        lambda: MoreAvailable(P, KNOWN, seed=3, least_pi=0.6),
+        lambda: MoreAvailable.start(P, N, seed=3, availability=Blinking(), more_available_pi=0.6),
+    ),
+    "adafed": (lambda: AdaFed(P, KNOWN), lambda: AdaFed.start(P, N, availability=Blinking())),
+    "f3ast_of_ca_fed": (
+        lambda: F3ASTOfCAFed(P, KNOWN, 0.2),
+        lambda: F3ASTOfCAFed.start(P, N, availability=Blinking(), rate_beta=0.2),
+    ),
+    "ca_fed": (
+        lambda: CAFed(P, KNOWN, LossEstimates(N, 0.5), 0.1, 0.01, bias_factor=1.0, strict=False),
+        lambda: CAFed.start(
+            P,
+            N,
+            availability=Blinking(),
+            kappa2=0.1,
+            tau=0.01,
+            loss_beta=0.5,
+            ca_fed_bias="released",
+        ),
     ),
     "oort": (
         lambda: OortLoss(SIZES, 0.5, least=0.1),
@@ -51,12 +82,23 @@ def test_old_arguments_play_as_start_does(old: Callable[..., Any], new: Callable
     assert play(strategy, range(1, 9)) == play(new(), range(1, 9))
 
 
-def test_what_no_parameter_says_is_refused() -> None:
-    with (
-        pytest.warns(DeprecationWarning),
-        pytest.raises(ParameterError, match="average_weights = .*: must be the numbers added"),
-    ):
-        PowerOfChoice(P, 4, added=SIZES, average_weights=P)
+@pytest.mark.parametrize(
+    ("old", "says"),
+    [
+        (
+            lambda: PowerOfChoice(P, 4, added=SIZES, average_weights=P),
+            "average_weights = .*: must be the numbers added",
+        ),
+        (
+            lambda: CAFed(P, KNOWN, LossEstimates(N), bias_factor=1.0),
+            "bias_factor = 1.0: must be 4 with strict, or 1 without",
+        ),
+    ],
+    ids=["poc", "ca_fed"],
+)
+def test_what_no_parameter_says_is_refused(old: Callable[..., Any], says: str) -> None:
+    with pytest.warns(DeprecationWarning), pytest.raises(ParameterError, match=says):
+        old()
 
 
 def test_parameters_alone_make_a_config() -> None:
