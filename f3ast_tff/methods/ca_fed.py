@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -10,13 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext, require
+from f3ast_tff.methods.parts.algorithm import StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.settings import Reading, parameter, register
+from f3ast_tff.settings import Reading, parameter
 from f3ast_tff.settings.configuration import Settings
 
 # A remainder of 1 below this may be rounding error of subtractions, so it is summed anew.
@@ -129,7 +130,35 @@ def included_clients(
     return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
 
 
-@dataclass
+def _of_old_arguments(
+    p: np.ndarray,
+    knowledge: AvailabilityKnowledge,
+    loss_estimates: LossEstimates,
+    kappa2: float = 1.0,
+    tau: float = 0.0,
+    bias_factor: float = 4.0,
+    strict: bool = True,
+    seed: int = 0,
+) -> CAFed:
+    forms = {(4.0, True): "paper", (1.0, False): "released"}
+    if (bias_factor, strict) not in forms:
+        allowed = "must be 4 with strict, or 1 without (ca_fed_bias paper, released)"
+        raise ParameterError("bias_factor", bias_factor, allowed)
+    form = forms[bias_factor, strict]
+    found = CAFed.knowing(p, knowledge, seed=seed, kappa2=kappa2, tau=tau, ca_fed_bias=form)
+    found.kept["losses_"] = loss_estimates
+    return found
+
+
+@takes_old_arguments(_of_old_arguments)
+@method(
+    "ca_fed",
+    "CA-Fed",
+    about="excludes rare and correlated clients while the estimated error falls",
+    order=11,
+    corrects=MappingProxyType({"algorithm": "adafed"}),
+)
+@dataclass(frozen=True)
 class CAFed(FollowsAvailability):
     """Selection and weights of Algorithm 1.
 
@@ -139,19 +168,8 @@ class CAFed(FollowsAvailability):
 
     If more than K clients are available, K of them are first drawn uniformly, and only these report
     (App. H2), so the server talks to at most K clients. Their weights grow accordingly (see
-    `uniform_part`), which the appendix does not mention.
-
-    Attributes:
-        p: Client shares p_k, the target importance alpha_k, `float64 [N]`.
-        knowledge: Knowledge of pi_k and lambda_k; observes every round.
-        loss_estimates: The estimates of F_k, F*_k and Gamma', moved by every round.
-        kappa2: kappa^2, weight of bias against slow convergence, at least 0. Larger values exclude
-            fewer clients (Sec. IV-C).
-        tau: Least fall of the estimated error that excludes a client, at least 0.
-        bias_factor: Factor of kappa^2 in eq. (16): 4, or 1 in the released code.
-        strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
-            19, and the released code); see `exclude`.
-        seed: Seed of the draws in rounds with more than K available clients.
+    `uniform_part`), which the appendix does not mention. A larger kappa^2 excludes fewer clients
+    (Sec. IV-C).
 
     Examples:
         >>> import numpy as np
@@ -165,69 +183,9 @@ class CAFed(FollowsAvailability):
         [0, 1]
     """
 
-    method: ClassVar[str] = "ca_fed"
+    knowledge_prefix: ClassVar[str] = "availability_"
+    needs_eigenvalue: ClassVar[bool] = True
     needs_losses: ClassVar[bool] = True
-
-    p: np.ndarray
-    knowledge: AvailabilityKnowledge
-    loss_estimates: LossEstimates
-    kappa2: float = 1.0
-    tau: float = 0.0
-    bias_factor: float = 4.0
-    strict: bool = True
-    seed: int = 0
-
-    @property
-    def client_loss(self) -> str:
-        return "one_batch"
-
-    def select(self, now: Round) -> np.ndarray:
-        """Asks all available clients, or K of them, for their loss."""
-        asked, _ = self._drawn(now, self.p > 0)
-        if len(asked) == 0:
-            return asked
-        return asked[self._included(self._known_in(now), self._losses_in(now, asked))[asked]]
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """The losses reported to `select` enter the estimates."""
-        asked, factor = self._drawn(now, self.p > 0)
-        self.knowledge, self.loss_estimates = self._known_in(now), self._losses_in(now, asked)
-        weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
-        return Cohort(ids[delivered], weights * factor)
-
-    def _losses_in(self, now: Round, asked: np.ndarray) -> LossEstimates:
-        losses = self.loss_estimates
-        return losses.after(asked, now.losses(asked)) if len(asked) else losses
-
-    def included(self) -> np.ndarray:
-        """Returns the clients included by the current estimates, `bool [N]` (lines 5-7).
-
-        They need not be available.
-        """
-        return self._included(self.knowledge, self.loss_estimates)
-
-    def _included(self, known: AvailabilityKnowledge, estimates: LossEstimates) -> np.ndarray:
-        weight = self.bias_factor * self.kappa2
-        error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
-        return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
-
-    def saved_parts(self) -> dict[str, Any]:
-        """Returns the estimates of availability and losses."""
-        return {"availability_": self.knowledge, "losses_": self.loss_estimates}
-
-
-@register(
-    "algorithm",
-    "ca_fed",
-    "CA-Fed",
-    about="excludes rare and correlated clients while the estimated error falls",
-    order=11,
-)
-@dataclass(frozen=True)
-class CAFedConfig(KnowledgeConfig):
-    """Configuration of `CAFed`."""
-
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "adafed"})
 
     kappa2: float = parameter(1.0, "weight of bias against slow convergence", minimum=0)
     tau: float = parameter(0.0, "least fall of the error for an exclusion", minimum=0)
@@ -245,23 +203,62 @@ class CAFedConfig(KnowledgeConfig):
         choices=("paper", "released"),
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
-        as_printed = self.ca_fed_bias == "paper"
-        return CAFed(
-            world.p,
-            self.knowledge(world, with_eigenvalue=True),
-            LossEstimates(world.num_clients, self.loss_beta, minima=self._minima(world)),
-            self.kappa2,
-            self.tau,
-            bias_factor=4.0 if as_printed else 1.0,
-            strict=as_printed,
-            seed=world.seed,
-        )
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        """Returns the knowledge of availability, and the estimates of F_k, F*_k and Gamma'."""
+        losses = LossEstimates(world.num_clients, self.loss_beta, minima=self._minima(world))
+        return {**super().first_state(world), "losses_": losses}
+
+    @property
+    def loss_estimates(self) -> LossEstimates:
+        """The estimates of F_k, F*_k and Gamma', moved by every round."""
+        found: LossEstimates = self.kept["losses_"]
+        return found
+
+    @property
+    def bias_factor(self) -> float:
+        """Factor of kappa^2 in eq. (16)."""
+        return 4.0 if self.strict else 1.0
+
+    @property
+    def strict(self) -> bool:
+        """Whether the error must fall by more than tau, or by at least tau; see `exclude`."""
+        return self.ca_fed_bias == "paper"
 
     @property
     def client_loss(self) -> str:
         """Line 3 of Algorithm 1."""
         return "one_batch"
+
+    def select(self, now: Round) -> np.ndarray:
+        """Asks all available clients, or K of them, for their loss."""
+        asked, _ = self._drawn(now, self.p > 0)
+        if len(asked) == 0:
+            return asked
+        return asked[self._included(self._known_in(now), self._losses_in(now, asked))[asked]]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """The losses reported to `select` enter the estimates."""
+        asked, factor = self._drawn(now, self.p > 0)
+        known = self._learn_in(now)
+        self.kept["losses_"] = self._losses_in(now, asked)
+        weights = inverse_availability(self.p, known.pi, ids[delivered])
+        return Cohort(ids[delivered], weights * factor)
+
+    def _losses_in(self, now: Round, asked: np.ndarray) -> LossEstimates:
+        losses = self.loss_estimates
+        return losses.after(asked, now.losses(asked)) if len(asked) else losses
+
+    def included(self) -> np.ndarray:
+        """Returns the clients included by the current estimates, `bool [N]` (lines 5-7).
+
+        They need not be available.
+        """
+        return self._included(self.knowledge, self.loss_estimates)
+
+    def _included(self, known: AvailabilityKnowledge, estimates: LossEstimates) -> np.ndarray:
+        weight = self.bias_factor * self.kappa2
+        error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
+        return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
 
     def check(self, settings: Settings) -> None:
         if self.loss_minima == "trained":

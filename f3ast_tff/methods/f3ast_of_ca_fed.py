@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.choosing import ranked
-from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, StrategyContext
+from f3ast_tff.methods.parts.algorithm import RateBetaConfig
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
-from f3ast_tff.settings import register
 
 
-@dataclass
-class F3ASTOfCAFed(FollowsAvailability):
+@takes_old_arguments(lambda p, knowledge, beta: F3ASTOfCAFed.knowing(p, knowledge, rate_beta=beta))
+@method(
+    "f3ast_of_ca_fed",
+    "F3AST (CA-Fed's rule)",
+    about="takes the K clients of largest p / pi, ties to the lowest id, weighs by p / r",
+    order=12,
+)
+@dataclass(frozen=True)
+class F3ASTOfCAFed(FollowsAvailability, RateBetaConfig):
     """The rule that CA-Fed's authors ran under the name F3AST, by their code; not `F3AST`.
 
     Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
@@ -25,27 +32,18 @@ class F3ASTOfCAFed(FollowsAvailability):
     from the client's availability (the true pi_k, or its estimate) and from the available clients
     A_t, not from the selected clients. So the same "less available" clients win whenever they are
     available. Weights are p_k / r_k, for a SUM. Ties in p_k / r_k go to the lowest id, as in the
-    released code.
-
-    Attributes:
-        beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
+    released code. beta is 1 / T, T the number of rounds, in the released code.
 
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
         >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
         >>> from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
-        >>> strategy = F3ASTOfCAFed(np.full(3, 1 / 3), KnownAvailability([0.9, 0.5, 0.2]), beta=0.0)
+        >>> strategy = F3ASTOfCAFed.knowing(np.full(3, 1 / 3), KnownAvailability([0.9, 0.5, 0.2]))
         >>> rounds = [Round(t, np.ones(3, bool), RoundConstraint(1)) for t in (1, 2, 3)]
         >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]  # Always the least available.
         [[2], [2], [2]]
     """
-
-    method: ClassVar[str] = "f3ast_of_ca_fed"
-
-    p: np.ndarray
-    knowledge: AvailabilityKnowledge
-    beta: float
 
     def select(self, now: Round) -> np.ndarray:
         candidates = np.flatnonzero(now.available & (self.p > 0))
@@ -57,29 +55,14 @@ class F3ASTOfCAFed(FollowsAvailability):
         """Weighs by p_k / r_k.
 
         Raises:
-            ValueError: If beta is 0 and a selected client has pi_k = 0 by the server's knowledge.
+            ValueError: If a selected client has r_k = 0 by the server's knowledge.
         """
-        self.knowledge = self._known_in(now)
-        return Cohort(ids[delivered], self._worth(self.knowledge, now.available, ids[delivered]))
+        known = self._learn_in(now)
+        return Cohort(ids[delivered], self._worth(known, now.available, ids[delivered]))
 
     def _worth(
         self, known: AvailabilityKnowledge, available: np.ndarray, ids: np.ndarray
     ) -> np.ndarray:
         """p_k / r_k of clients; one whose update is late may be absent by now."""
-        r = (1 - self.beta) * known.pi + self.beta * available
+        r = (1 - self.rate_beta) * known.pi + self.rate_beta * available
         return inverse_availability(self.p, r, ids)
-
-
-@register(
-    "algorithm",
-    "f3ast_of_ca_fed",
-    "F3AST (CA-Fed's rule)",
-    about="takes the K clients of largest p / pi, ties to the lowest id, weighs by p / r",
-    order=12,
-)
-@dataclass(frozen=True)
-class F3ASTOfCAFedConfig(KnowledgeConfig, RateBetaConfig):
-    """Configuration of `F3ASTOfCAFed`."""
-
-    def build(self, world: StrategyContext) -> Strategy:
-        return F3ASTOfCAFed(world.p, self.knowledge(world), self.rate_beta)

@@ -3,70 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.fedbuff import BufferedConfig, FedBuff
+from f3ast_tff.methods.fedbuff import Buffered
 from f3ast_tff.methods.parts.algorithm import StrategyContext
-from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.settings import parameter
 
 
-class Fadas(FedBuff):
-    """Delta = the mean of the buffered updates; the server's rate falls with the delay.
-
-        eta_t = eta if tau_max <= tau_c, else eta / tau_max (released code) or
-        min(eta, 1 / tau_max) (paper)
-
-    tau_max is the largest staleness among the updates that enter, in steps of the server. At the
-    code's eta of 0.001 the paper's form is eta up to tau_max = 1000.
-    """
-
-    method: ClassVar[str] = "fadas"
-
-    def __init__(
-        self,
-        num_clients: int,
-        buffer: int,
-        threshold: int | None = 1,
-        seed: int = 0,
-        candidates: np.ndarray | None = None,
-        capped_rate: float | None = None,
-    ) -> None:
-        """Starts before the server's first step.
-
-        Args:
-            num_clients: N.
-            buffer: M, at least 1.
-            threshold: tau_c; `None` keeps the rate constant (FADAS without delay adaptation).
-            seed: Seed of the draws.
-            candidates: See `Uniform`.
-            capped_rate: eta, for the paper's form; `None` for the released code's.
-        """
-        super().__init__(num_clients, buffer, "constant", seed, candidates)
-        self.threshold, self.capped_rate = threshold, capped_rate
-
-    def factor(self, longest: int) -> float:
-        """Returns eta_t / eta."""
-        if self.threshold is None or longest <= self.threshold:
-            return 1.0
-        if self.capped_rate is None:
-            return 1.0 / longest
-        return min(1.0, 1.0 / (self.capped_rate * longest))
-
-
-@register(
-    "algorithm",
+@method(
     "fadas",
     "FADAS",
     about="FedBuff with equal weights, AMSGrad on the server, its rate over the longest delay",
     order=31,
 )
 @dataclass(frozen=True)
-class FadasConfig(BufferedConfig):
-    """Configuration of `Fadas`; tau_c is the released code's."""
+class Fadas(Buffered):
+    """Delta = the mean of the buffered updates; the server's rate falls with the delay.
+
+        eta_t = eta if tau_max <= tau_c, else eta / tau_max (released code) or
+        min(eta, 1 / tau_max) (paper)
+
+    tau_max is the largest staleness among the updates that enter, in steps of the server. tau_c is
+    the released code's. At the code's eta of 0.001 the paper's form is eta up to tau_max = 1000.
+    """
 
     server_optimizer: ClassVar[str] = "amsgrad"
 
@@ -81,13 +42,18 @@ class FadasConfig(BufferedConfig):
         choices=("divided", "capped"),
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
-        threshold = self.fadas_tau_c if self.fadas_delay_adaptive else None
-        eta = None
-        if self.fadas_delayed_rate == "capped":
-            eta = world.server_lr
-            if eta is None:
-                allowed = "must be divided on a server of one's own, whose rate is not known here"
-                raise ParameterError("fadas_delayed_rate", self.fadas_delayed_rate, allowed)
-        n, with_data = world.num_clients, world.p > 0
-        return Fadas(n, self.buffer_size, threshold, world.seed, with_data, eta)
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        if self.fadas_delayed_rate == "capped" and world.server_lr is None:
+            allowed = "must be divided on a server of one's own, whose rate is not known here"
+            raise ParameterError("fadas_delayed_rate", self.fadas_delayed_rate, allowed)
+        return super().first_state(world)
+
+    def factor(self, longest: int) -> float:
+        """Returns eta_t / eta."""
+        if not self.fadas_delay_adaptive or longest <= self.fadas_tau_c:
+            return 1.0
+        if self.fadas_delayed_rate == "divided":
+            return 1.0 / longest
+        eta = self.world.server_lr
+        assert eta is not None
+        return min(1.0, 1.0 / (eta * longest))

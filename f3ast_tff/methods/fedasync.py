@@ -7,59 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.methods.fedbuff import FedBuff, StalenessConfig
+from f3ast_tff.methods.fedbuff import OnArrival
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.algorithm import StrategyContext, require
-from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.methods.parts.algorithm import require
+from f3ast_tff.methods.parts.method import method
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.configuration import Settings
 
 # s(tau), by name.
 WEIGHTS = ("constant", "polynomial", "hinge")
-
-
-class FedAsync(FedBuff):
-    """w_{t+1} = (1 - a) w_t + a (w_{t - tau} + D_k) with a = alpha s(tau), on each arrival.
-
-    Algorithm 1 of the paper. tau counts the server's steps since client k was sent its model.
-    Clients are drawn uniformly among the available idle clients.
-    """
-
-    method: ClassVar[str] = "fedasync"
-    aggregation: ClassVar[str] = "fedasync"
-
-    def __init__(
-        self,
-        num_clients: int,
-        alpha: float = 0.6,
-        weight: str = "polynomial",
-        power: float = 0.5,
-        hinge: tuple[float, float] = (10.0, 6.0),
-        seed: int = 0,
-        candidates: np.ndarray | None = None,
-    ) -> None:
-        """Starts before the server's first step.
-
-        Args:
-            num_clients: N.
-            alpha: Share of a fresh model in the mixture, in (0, 1].
-            weight: s, one of `WEIGHTS`: 1; (1 + tau)^-power; or 1 up to tau = b, then
-                1 / (a (tau - b) + 1).
-            power: Power of `polynomial`, at least 0.
-            hinge: a above 0 and b at least 0 of `hinge`.
-            seed: Seed of the draws.
-            candidates: See `Uniform`.
-        """
-        super().__init__(num_clients, buffer=1, seed=seed, candidates=candidates)
-        self.alpha, self.kind, self.power, self.hinge = alpha, weight, power, hinge
-
-    def weight_of(self, staleness: np.ndarray) -> np.ndarray:
-        """Returns alpha s(tau)."""
-        if self.kind == "hinge":
-            slope, start = self.hinge
-            return self.alpha / (slope * np.maximum(staleness - start, 0) + 1)
-        power = self.power if self.kind == "polynomial" else 0.0
-        return self.alpha * (1.0 + staleness) ** -power
 
 
 @register(
@@ -80,16 +36,18 @@ class Mixing(Aggregation):
     mixes_models: ClassVar[bool] = True
 
 
-@register(
-    "algorithm",
+@method(
     "fedasync",
     "FedAsync",
     about="mixes each arriving model into the server's, by a share that falls with its staleness",
     order=36,
 )
 @dataclass(frozen=True)
-class FedAsyncConfig(StalenessConfig):
-    """Configuration of `FedAsync`."""
+class FedAsync(OnArrival):
+    """w_{t+1} = (1 - a) w_t + a (w_{t - tau} + D_k) with a = alpha s(tau), on each arrival.
+
+    Algorithm 1 of the paper; see `OnArrival` for tau and the clients.
+    """
 
     aggregation: ClassVar[str] = "fedasync"
     deliveries: ClassVar[tuple[str, ...]] = ("asynchronous",)
@@ -107,16 +65,14 @@ class FedAsyncConfig(StalenessConfig):
     fedasync_hinge_a: float = parameter(10.0, "a of s=hinge", above=0)
     fedasync_hinge_b: float = parameter(6.0, "b of s=hinge", minimum=0, units="steps")
 
-    def build(self, world: StrategyContext) -> Strategy:
-        return FedAsync(
-            world.num_clients,
-            alpha=self.fedasync_alpha,
-            weight=self.fedasync_weight,
-            power=self.fedasync_power,
-            hinge=(self.fedasync_hinge_a, self.fedasync_hinge_b),
-            seed=world.seed,
-            candidates=world.p > 0,
-        )
+    def weight_of(self, staleness: np.ndarray) -> np.ndarray:
+        """Returns alpha s(tau)."""
+        alpha = self.fedasync_alpha
+        if self.fedasync_weight == "hinge":
+            late = np.maximum(staleness - self.fedasync_hinge_b, 0)
+            return alpha / (self.fedasync_hinge_a * late + 1)
+        power = self.fedasync_power if self.fedasync_weight == "polynomial" else 0.0
+        return alpha * (1.0 + staleness) ** -power
 
     def check(self, settings: Settings) -> None:
         """Also refuses steps along several models: the shares of a mixture are of one."""

@@ -5,59 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.late import Admitted
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.selecting_method import SelectingMethod
+from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.parts.strategy_facts import facts_of
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings import parameter
 
 
-@dataclass
-class InTime(BaseStrategy):
-    """FedAvg whose server drops updates that are more than `most_rounds` rounds late.
-
-    Attributes:
-        strategy: FedAvg; has no state.
-        most_rounds: Largest tau of an update that enters, at least 0.
-    """
-
-    method: ClassVar[str] = "fedavg_in_time"
-    aggregation: ClassVar[str] = "mean"
-
-    strategy: Strategy
-    most_rounds: int
-
-    @property
-    def may_select(self) -> frozenset[str]:
-        return frozenset(facts_of(self.strategy).may_select)
-
-    def select(self, now: Round) -> np.ndarray:
-        return self.strategy.select(now)
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return self.strategy.weigh(now, ids, delivered)
-
-    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
-        """Returns the server's choice among arrived updates; see `admitted_by`."""
-        enters = now.number - asked_in <= self.most_rounds
-        return Admitted(enters, ~enters)
-
-
-@register(
-    "algorithm",
+@method(
     "fedavg_in_time",
     "FedAvg in time",
     about="FedAvg; an update that arrives after its round is dropped",
     order=32,
 )
 @dataclass(frozen=True)
-class InTimeConfig(BaselineConfig):
-    """Configuration of FedAvg under `InTime`."""
+class InTime(SelectingMethod, BaselineConfig):
+    """FedAvg whose server drops updates that are more than `in_time_rounds` rounds late."""
 
     deliveries: ClassVar[tuple[str, ...]] = ("late",)
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
@@ -66,5 +36,23 @@ class InTimeConfig(BaselineConfig):
         0, "largest number of rounds after which an update still enters", minimum=0
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
-        return InTime(super().build(world), self.in_time_rounds)
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        """Returns FedAvg's sampling, a part without a state."""
+        return {"fedavg": BaselineConfig.build(self, world)}
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        return frozenset(facts_of(self.kept["fedavg"]).may_select)
+
+    def select(self, now: Round) -> np.ndarray:
+        ids: np.ndarray = self.kept["fedavg"].select(now)
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        cohort: Cohort = self.kept["fedavg"].weigh(now, ids, delivered)
+        return cohort
+
+    def admit(self, now: Round, asked_in: np.ndarray) -> Admitted:
+        """Returns the server's choice among arrived updates; see `admitted_by`."""
+        enters = now.number - asked_in <= self.in_time_rounds
+        return Admitted(enters, ~enters)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from f3ast_tff.methods.parts.aggregation import OVER_RATE
 from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 from f3ast_tff.methods.parts.update_memory import UpdateMemory
-from f3ast_tff.methods.unbiased import UnbiasedConfig
+from f3ast_tff.methods.unbiased import Unbiased
 from f3ast_tff.settings import parameter
 
 
@@ -18,7 +18,7 @@ from f3ast_tff.settings import parameter
     "FedStale",
     about="as FedVARP, with remembered updates counting by a factor beta; beta = 0 remembers none",
     order=21,
-    selects=UnbiasedConfig,
+    selects=Unbiased,
     takes="takes all available clients (or K of them), weighs by p / pi",
     client_share="equal",
     corrects=MappingProxyType({"algorithm": "unbiased"}),

@@ -3,122 +3,74 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight, ranked
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.methods.parts.algorithm import (
-    AlgorithmConfig,
     StrategyContext,
     has_byte_budget,
     require,
     require_a_number,
 )
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round, Strategy
-from f3ast_tff.settings import Reading, parameter, register
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round
+from f3ast_tff.settings import Reading, parameter
 from f3ast_tff.settings.configuration import Settings
 
 
-@dataclass(frozen=True)
-class PowerOfChoice(BaseStrategy):
-    """Draws d available candidates by p_k and trains the K of highest current loss (Sec. IV-c).
-
-    Only the candidates are asked for their loss. The weights are meant for a mean.
-
-    Attributes:
-        p: Client shares p_k, `float64 [N]`.
-        candidates: d, at least K.
-        seed: Seed of the draws.
-        replace: Whether candidates are drawn with replacement; a client drawn twice may train
-            twice.
-        added: Number added to each client's loss, `float64 [N]`; `None` for none.
-        average_weights: Weight of each client in the mean, `float64 [N]`; `None` for equal weights.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff import PowerOfChoice, Round, RoundConstraint
-        >>> losses, there = np.array([0.2, 1.5, 0.9, 3.0]), np.array([True, True, True, False])
-        >>> now = Round(1, there, RoundConstraint(2), lambda ids: losses[ids])
-        >>> PowerOfChoice(np.full(4, 0.25), candidates=3).select(now).tolist()
-        [1, 2]
-    """
-
-    method: ClassVar[str] = "poc"
-    needs_losses: ClassVar[bool] = True
-    aggregation: ClassVar[str] = "mean"
-
-    p: np.ndarray
-    candidates: int
-    seed: int = 0
-    replace: bool = False
-    added: np.ndarray | None = None
-    average_weights: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        check_client_shares(self.p)
-
-    @property
-    def client_loss(self) -> str:
-        return "mean" if self.added is None else "training_loss"
-
-    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
-        return replace(self, p=renewed_shares(p, len(self.p)))
-
-    @property
-    def may_select(self) -> frozenset[str]:
-        return frozenset({"repeated"} if self.replace else ())
-
-    def select(self, now: Round) -> np.ndarray:
-        """The constraint admits candidates, highest loss first.
-
-        Minimum picks of a group are met as far as its clients are among the candidates.
-
-        Raises:
-            ValueError: If candidates are drawn with replacement and the constraint is more than a
-                number.
-        """
-        if self.replace and not now.constraint.counts_only:
-            raise ValueError("sampling with replacement knows no constraint but the number")
-        rng = now.generator(self.seed)
-        reachable = np.flatnonzero(now.available)
-        pool = draw_by_weight(reachable, self.p, self.candidates, rng, replace=self.replace)
-        if len(pool) == 0:
-            return pool
-        reported = self._losses(pool, now.losses)
-        # A client without a loss comes last; NaN would have no order.
-        reported[np.isnan(reported)] = -np.inf
-        return now.constraint.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        if self.average_weights is None:
-            return super().weigh(now, ids, delivered)
-        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
-
-    def _losses(self, pool: np.ndarray, losses: Losses) -> np.ndarray:
-        asked = pool
-        if self.replace:
-            asked, places = np.unique(pool, return_inverse=True)
-        reported = np.array(losses(asked), np.float64)
-        if self.added is not None:
-            reported += self.added[asked]
-        return reported[places] if self.replace else reported
+def _of_old_arguments(
+    p: np.ndarray,
+    candidates: int,
+    seed: int = 0,
+    replace: bool = False,
+    added: np.ndarray | None = None,
+    average_weights: np.ndarray | None = None,
+) -> PowerOfChoice:
+    sizes = average_weights if added is None else added
+    if not (average_weights is None or np.array_equal(average_weights, np.asarray(sizes))):
+        raise ParameterError("average_weights", average_weights, "must be the numbers added")
+    return PowerOfChoice.start(
+        p,
+        1,
+        seed=seed,
+        sizes=sizes,
+        poc_candidates=candidates,
+        poc_pool="with_replacement" if replace else "without_replacement",
+        poc_loss="mean" if added is None else "training_loss",
+        poc_average="plain" if average_weights is None else "examples",
+    )
 
 
-@register(
-    "algorithm",
+@takes_old_arguments(_of_old_arguments)
+@method(
     "poc",
     "Power-of-Choice",
     about="asks d candidates for their losses and trains the K of highest loss",
     order=7,
 )
 @dataclass(frozen=True)
-class PowerOfChoiceConfig(AlgorithmConfig):
-    """Configuration of `PowerOfChoice`."""
+class PowerOfChoice(RenewedMethod):
+    """Draws d available candidates by p_k and trains the K of highest current loss (Sec. IV-c).
 
+    Only the candidates are asked for their loss. The weights are meant for a mean. With
+    replacement a client drawn twice may train twice.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import PowerOfChoice, Round, RoundConstraint
+        >>> losses, there = np.array([0.2, 1.5, 0.9, 3.0]), np.array([True, True, True, False])
+        >>> now = Round(1, there, RoundConstraint(2), lambda ids: losses[ids])
+        >>> PowerOfChoice.start(np.full(4, 0.25), k=2, poc_candidates=3).select(now).tolist()
+        [1, 2]
+    """
+
+    needs_losses: ClassVar[bool] = True
     aggregation: ClassVar[str] = "mean"
 
     poc_candidates: int = parameter(30, "d, candidates of Power-of-Choice", minimum=1)
@@ -142,27 +94,61 @@ class PowerOfChoiceConfig(AlgorithmConfig):
         Reading("R18", 0.0, 1.0), "gradient norm limit in Power-of-Choice, 0 for none", minimum=0
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
+    def build(self, world: StrategyContext) -> PowerOfChoice:
         # A mean such as 1.1 x 10 exceeds 11 by rounding.
         self._check_candidates(
             math.ceil(world.constraint.mean_k - 1e-9), "the mean of the asked K_t"
         )
-        n_k = world.sizes.astype(np.float64)
-        replace = self.poc_pool == "with_replacement"
-        if replace:
+        if self._replaces:
             require_a_number(world, "poc_pool", self.poc_pool, "without_replacement")
-        return PowerOfChoice(
-            world.p,
-            self.poc_candidates,
-            world.seed,
-            replace=replace,
-            added=n_k if self.poc_loss == "training_loss" else None,
-            average_weights=n_k if self.poc_average == "examples" else None,
-        )
+        return super().build(world)
+
+    @property
+    def _replaces(self) -> bool:
+        return self.poc_pool == "with_replacement"
 
     @property
     def client_loss(self) -> str:
         return self.poc_loss
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        return frozenset({"repeated"} if self._replaces else ())
+
+    def select(self, now: Round) -> np.ndarray:
+        """The constraint admits candidates, highest loss first.
+
+        Minimum picks of a group are met as far as its clients are among the candidates.
+
+        Raises:
+            ValueError: If candidates are drawn with replacement and the constraint is more than a
+                number.
+        """
+        if self._replaces and not now.constraint.counts_only:
+            raise ValueError("sampling with replacement knows no constraint but the number")
+        rng = now.generator(self.seed)
+        reachable = np.flatnonzero(now.available)
+        pool = draw_by_weight(reachable, self.p, self.poc_candidates, rng, replace=self._replaces)
+        if len(pool) == 0:
+            return pool
+        reported = self._losses(pool, now.losses)
+        # A client without a loss comes last; NaN would have no order.
+        reported[np.isnan(reported)] = -np.inf
+        return now.constraint.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        if self.poc_average == "plain":
+            return super().weigh(now, ids, delivered)
+        return Cohort(ids[delivered], self.world.sizes[ids[delivered]].astype(np.float64))
+
+    def _losses(self, pool: np.ndarray, losses: Losses) -> np.ndarray:
+        asked = pool
+        if self._replaces:
+            asked, places = np.unique(pool, return_inverse=True)
+        reported = np.array(losses(asked), np.float64)
+        if self.poc_loss == "training_loss":
+            reported += self.world.sizes[asked]
+        return reported[places] if self._replaces else reported
 
     @property
     def client_clip_norm(self) -> float | None:

@@ -2,46 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, KnowledgeConfig, StrategyContext
+from f3ast_tff.methods.parts.algorithm import (
+    MEAN_OF_AVAILABLE,
+    AlgorithmConfig,
+    KnowledgeConfig,
+    StrategyContext,
+)
 from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.selecting_method import SelectingMethod
+from f3ast_tff.methods.parts.strategy import Cohort, Round
+from f3ast_tff.settings import parameter
+
+_Method = TypeVar("_Method", bound="FollowsAvailability")
 
 
-class FollowsAvailability(TakesAvailable):
-    """Base of strategies whose weights depend on the server's knowledge of availability.
+class FollowsAvailability(SelectingMethod, KnowledgeConfig, TakesAvailable):
+    """Base of methods whose weights depend on the server's knowledge of availability.
+
+    p_k is the target importance (alpha_k in CA-Fed). A client of share 0 takes no part. The draws
+    of rounds with more than K available clients follow from the seed.
 
     Attributes:
-        p: Client shares p_k, the target importance (alpha_k in CA-Fed), `float64 [N]`; a client of
-            share 0 takes no part.
-        knowledge: Knowledge of pi_k; observes every round.
+        knowledge_prefix: Prefix of the knowledge's names in a checkpoint.
+        needs_eigenvalue: Whether the method needs lambda_k too.
     """
 
-    knowledge: AvailabilityKnowledge
+    knowledge_prefix: ClassVar[str] = ""
+    needs_eigenvalue: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        if self.p.shape != self.knowledge.pi.shape:
-            raise ValueError(f"p has shape {self.p.shape}, pi {self.knowledge.pi.shape}")
-        check_client_shares(self.p)
+    @classmethod
+    def knowing(
+        cls: type[_Method], p: np.ndarray, knowledge: AvailabilityKnowledge, **given: Any
+    ) -> _Method:
+        """Returns a copy that plays with this knowledge on a server of one's own.
+
+        Args:
+            p: Client shares p_k, `float64 [N]`, of sum 1.
+            knowledge: Knowledge of pi_k; observes every round.
+            **given: Seed and parameters of `start`.
+
+        Raises:
+            ValueError: If the knowledge is of another number of clients, or rules out all.
+        """
+        playing = cls.start(p, len(p), **given)
+        playing.check_knowledge(playing.p, knowledge)
+        playing.kept[cls.knowledge_prefix] = knowledge
+        return playing
+
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        """Returns the knowledge of availability."""
+        knowledge = self.knowledge_of(world, with_eigenvalue=self.needs_eigenvalue)
+        self.check_knowledge(world.p, knowledge)
+        return {self.knowledge_prefix: knowledge}
+
+    def check_knowledge(self, p: np.ndarray, knowledge: AvailabilityKnowledge) -> None:
+        """Checks knowledge before round 1.
+
+        Raises:
+            ValueError: If it is of another number of clients, or rules out all.
+        """
+        if p.shape != knowledge.pi.shape:
+            raise ValueError(f"p has shape {p.shape}, pi {knowledge.pi.shape}")
+
+    @property
+    def knowledge(self) -> AvailabilityKnowledge:
+        """Knowledge of pi_k; observes every round."""
+        known: AvailabilityKnowledge = self.kept[self.knowledge_prefix]
+        return known
 
     def _known_in(self, now: Round) -> AvailabilityKnowledge:
         return self.knowledge.after(now.number, now.available)
 
-    def saved_parts(self) -> dict[str, Any]:
-        """Returns the knowledge of availability."""
-        return {"": self.knowledge}
+    def _learn_in(self, now: Round) -> AvailabilityKnowledge:
+        self.kept[self.knowledge_prefix] = known = self._known_in(now)
+        return known
 
 
-@dataclass
+@takes_old_arguments(lambda p, knowledge, seed=0: Unbiased.knowing(p, knowledge, seed=seed))
+@method(
+    "unbiased",
+    "Unbiased",
+    about="takes all available clients (or K of them), weighs by p / pi",
+    order=8,
+    corrects=MEAN_OF_AVAILABLE,
+)
+@dataclass(frozen=True)
 class Unbiased(FollowsAvailability):
     """Takes all available clients with q_k = p_k / pi_k (Guideline C).
 
@@ -50,25 +104,16 @@ class Unbiased(FollowsAvailability):
     available, K of them are drawn uniformly, and their weights grow accordingly (see
     `uniform_part`).
 
-    Attributes:
-        seed: Seed of the draws in rounds with more than K available clients.
-
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
         >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
         >>> from f3ast_tff.methods.unbiased import Unbiased
-        >>> strategy = Unbiased(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> strategy = Unbiased.knowing([0.5, 0.3, 0.2], KnownAvailability([1.0, 0.5, 0.1]))
         >>> now = Round(1, np.array([True, False, True]), RoundConstraint(3))
         >>> cohort_of(strategy, now).weights.tolist()
         [0.5, 2.0]
     """
-
-    method: ClassVar[str] = "unbiased"
-
-    p: np.ndarray
-    knowledge: AvailabilityKnowledge
-    seed: int = 0
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Weighs by p_k over the known pi_k.
@@ -76,57 +121,71 @@ class Unbiased(FollowsAvailability):
         Raises:
             ValueError: If a selected client has pi_k = 0 by the server's knowledge.
         """
-        self.knowledge = self._known_in(now)
-        factor = self._drawn(now, self._candidates(self.knowledge))[1]
-        weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
+        known = self._learn_in(now)
+        factor = self._drawn(now, self._candidates(known))[1]
+        weights = inverse_availability(self.p, known.pi, ids[delivered])
         return Cohort(ids[delivered], weights * factor)
 
     def _candidates(self, known: AvailabilityKnowledge) -> np.ndarray:
         return self.p > 0
 
 
-@dataclass
+@takes_old_arguments(
+    lambda p, knowledge, seed=0, least_pi=0.5: MoreAvailable.knowing(
+        p, knowledge, seed=seed, more_available_pi=least_pi
+    )
+)
+@method(
+    "more_available",
+    "More available",
+    about="as Unbiased, but only with clients whose pi_k reaches a bound",
+    order=9,
+    corrects=AlgorithmConfig.corrects,
+)
+@dataclass(frozen=True)
 class MoreAvailable(Unbiased):
-    """Takes the available clients of pi_k at least `least_pi`, with q_k = p_k / pi_k.
+    """Takes the available clients of pi_k at least `more_available_pi`, with q_k = p_k / pi_k.
 
     The paper's classes have pi_k = 1/2 + g and 1/2 - g, so 1/2 separates them. The paper does not
     give the weights; these are CA-Fed's weights (Guideline C) when it excludes all other clients.
     With estimates a client may change its class. The weights are meant for a SUM.
-
-    Attributes:
-        least_pi: Least pi_k of a client that counts as often available, in (0, 1].
 
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
         >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
         >>> from f3ast_tff.methods.unbiased import MoreAvailable
-        >>> strategy = MoreAvailable(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> strategy = MoreAvailable.knowing([0.5, 0.3, 0.2], KnownAvailability([1.0, 0.5, 0.1]))
         >>> cohort = cohort_of(strategy, Round(1, np.ones(3, bool), RoundConstraint(3)))
         >>> cohort.ids.tolist(), cohort.weights.tolist()  # Never client 2, of pi = 0.1.
         ([0, 1], [0.5, 0.6])
     """
 
-    method: ClassVar[str] = "more_available"
+    more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
 
-    least_pi: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.knowledge, KnownAvailability) and not np.any(
-            self.knowledge.pi >= self.least_pi
-        ):
-            allowed = f"no client is available so often (the most: {self.knowledge.pi.max():.4g})"
-            raise ParameterError("more_available_pi", self.least_pi, allowed)
+    def check_knowledge(self, p: np.ndarray, knowledge: AvailabilityKnowledge) -> None:
+        super().check_knowledge(p, knowledge)
+        least, pi = self.more_available_pi, knowledge.pi
+        if isinstance(knowledge, KnownAvailability) and not np.any(pi >= least):
+            allowed = f"no client is available so often (the most: {pi.max():.4g})"
+            raise ParameterError("more_available_pi", least, allowed)
 
     def select(self, now: Round) -> np.ndarray:
         return self._drawn(now, self._candidates(self._known_in(now)))[0]
 
     def _candidates(self, known: AvailabilityKnowledge) -> np.ndarray:
-        return (self.p > 0) & (known.pi >= self.least_pi)
+        return (self.p > 0) & (known.pi >= self.more_available_pi)
 
 
-@dataclass
+@takes_old_arguments(lambda p, knowledge, seed=0: AdaFed.knowing(p, knowledge, seed=seed))
+@method(
+    "adafed",
+    "AdaFed",
+    about="as Unbiased, with the weights of each round scaled to sum to 1",
+    order=10,
+    corrects=AlgorithmConfig.corrects,
+)
+@dataclass(frozen=True)
 class AdaFed(Unbiased):
     """Takes all available clients with q_k proportional to p_k / pi_k, of sum 1 in every round.
 
@@ -139,13 +198,11 @@ class AdaFed(Unbiased):
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
         >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
         >>> from f3ast_tff.methods.unbiased import AdaFed
-        >>> strategy = AdaFed(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> strategy = AdaFed.knowing([0.5, 0.3, 0.2], KnownAvailability([1.0, 0.5, 0.1]))
         >>> now = Round(1, np.array([True, False, True]), RoundConstraint(3))
         >>> cohort_of(strategy, now).weights.round(3).tolist()
         [0.2, 0.8]
     """
-
-    method: ClassVar[str] = "adafed"
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         cohort = super().weigh(now, ids, delivered)
@@ -163,53 +220,3 @@ def inverse_availability(p: np.ndarray, pi: np.ndarray, ids: np.ndarray) -> np.n
         allowed = f"must be above 0 for client {never[0]}, who is available"
         raise ParameterError("stationary", pi[never[0]], allowed)
     return p[ids] / pi[ids]
-
-
-@register(
-    "algorithm",
-    "unbiased",
-    "Unbiased",
-    about="takes all available clients (or K of them), weighs by p / pi",
-    order=8,
-)
-@dataclass(frozen=True)
-class UnbiasedConfig(KnowledgeConfig):
-    """Configuration of `Unbiased`."""
-
-    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
-
-    def build(self, world: StrategyContext) -> Strategy:
-        return Unbiased(world.p, self.knowledge(world), world.seed)
-
-
-@register(
-    "algorithm",
-    "more_available",
-    "More available",
-    about="as Unbiased, but only with clients whose pi_k reaches a bound",
-    order=9,
-)
-@dataclass(frozen=True)
-class MoreAvailableConfig(KnowledgeConfig):
-    """Configuration of `MoreAvailable`."""
-
-    more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
-
-    def build(self, world: StrategyContext) -> Strategy:
-        known = self.knowledge(world)
-        return MoreAvailable(world.p, known, world.seed, least_pi=self.more_available_pi)
-
-
-@register(
-    "algorithm",
-    "adafed",
-    "AdaFed",
-    about="as Unbiased, with the weights of each round scaled to sum to 1",
-    order=10,
-)
-@dataclass(frozen=True)
-class AdaFedConfig(KnowledgeConfig):
-    """Configuration of `AdaFed`."""
-
-    def build(self, world: StrategyContext) -> Strategy:
-        return AdaFed(world.p, self.knowledge(world), world.seed)

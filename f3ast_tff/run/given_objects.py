@@ -23,6 +23,7 @@ from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.parts.selecting_method import is_playing
 from f3ast_tff.methods.parts.strategy import BaseStrategy
 from f3ast_tff.methods.parts.strategy_facts import facts_of
 from f3ast_tff.models import TrainingFunction
@@ -66,7 +67,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             continue
         # Only the class itself counts: a class derived from a component's is another component.
         component = vars(value if inspect.isclass(value) else type(value)).get("component")
-        if component is not None and component.kind == kind:
+        if component is not None and component.kind == kind and not is_playing(value):
             arguments = getattr(value, "arguments", "")
             settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
             settings.update(_fields_of(value, given))
@@ -141,7 +142,8 @@ def _table_of(value: Any) -> Any:
 
 
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
-    if KINDS[kind].build_arguments and isinstance(value, KINDS[kind].base_class):
+    is_config = isinstance(value, KINDS[kind].base_class) and not is_playing(value)
+    if KINDS[kind].build_arguments and is_config:
         raise ComponentError(f"{kind} {type(value).__name__}: lacks the decorator @register")
     if not KINDS[kind].members:
         raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from f3ast_tff.core.values import is_value
+from f3ast_tff.methods.parts.selecting_method import is_playing
 from f3ast_tff.settings.component import without_note
 
 # Digests of objects that nothing else identifies, for as long as they exist.
@@ -22,10 +23,13 @@ def identity_of(value: Any) -> tuple[str, bool]:
     included; or of a frozen dataclass of plain values. Any other object is identified by nothing
     else, and only as long as it exists.
     """
+    new = _sha256(uuid.uuid4().hex)
+    if is_playing(value):
+        # It equals every copy with its parameters, and has arrays of its own.
+        return new, False
     found = _lasting(value)
     if found is not None:
         return found, True
-    new = _sha256(uuid.uuid4().hex)
     try:
         return _THEMSELVES.setdefault(value, new), False
     except TypeError:

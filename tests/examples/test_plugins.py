@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tiny import tiny_data
 from f3ast_tff import simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import registry_with
 
+TWO_CLASSES = Path(__file__).with_name("greedy_loss_in_two_classes.py")
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "examples" / "plugins"
 # Per plug-in, the setting that names its component, and one of its parameters.
@@ -78,13 +80,25 @@ def test_a_plugin_whose_strategy_means_another_aggregation_is_refused(
     tmp_path: Path, command: Command
 ) -> None:
     """The plug-in's `Config` would otherwise let it run with F3AST's sum."""
-    plugin = (PLUGINS / "greedy_loss.py").read_text()
+    plugin = TWO_CLASSES.read_text()
     named = '    aggregation: ClassVar[str] = "mean"\n'
     place = plugin.rindex(named)
     (tmp_path / "mine.py").write_text(plugin[:place] + plugin[place + len(named) :])
     arguments = ["run", "--plugin=mine.py", "--algorithm=greedy_loss", *SMALL, "--run_name=x"]
     said = command(*arguments, cwd=tmp_path, code=2)
     assert "--aggregation=sum: the weights of GreedyLoss are meant for mean" in said
+
+
+def test_a_strategy_with_its_config_runs_as_the_method_in_one_class() -> None:
+    given: dict[str, Any] = {"rounds": 6, "clients_per_round": 2, "explore": 0.5, "engine": "host"}
+    one, two = (
+        simulate(tiny_data(), "greedy_loss", "always", plugins=[str(plugin)], **given)
+        for plugin in (PLUGINS / "greedy_loss.py", TWO_CLASSES)
+    )
+    for name, array in one.selection.items():
+        np.testing.assert_array_equal(array, two.selection[name], err_msg=name)
+    for a, b in zip(one.weights, two.weights, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 # The other plug-ins run on the command line as part of a campaign, below.

@@ -97,8 +97,12 @@ def where_weights_lead(draws: int, rounds: int) -> list[dict[str, Any]]:
     above = PI >= 0.5
     cases: tuple[tuple[str, Callable[[int], Strategy], np.ndarray], ...] = (
         ("q = alpha", lambda seed: AllAvailable(alpha), alpha * PI),
-        ("q = alpha / pi", lambda seed: Unbiased(alpha, known, seed), alpha),
-        ("more available", lambda seed: MoreAvailable(alpha, known, seed), alpha * above),
+        ("q = alpha / pi", lambda seed: Unbiased.knowing(alpha, known, seed=seed), alpha),
+        (
+            "more available",
+            lambda seed: MoreAvailable.knowing(alpha, known, seed=seed),
+            alpha * above,
+        ),
     )
     rates, found = np.full((rounds, 1), 0.02), []
     for name, make, weights in cases:
@@ -161,7 +165,7 @@ def optimization(draws: int, rounds: int) -> list[dict[str, Any]]:
     for correlation in CORRELATIONS:
         paths = play(
             world,
-            partial(Unbiased, world.p, known),
+            lambda seed: Unbiased.knowing(world.p, known, seed=seed),
             process=partial(Markov, np.array([1.0, 0.5]), np.array([0.0, correlation])),
             k=2,
             rates=eta[:, None],

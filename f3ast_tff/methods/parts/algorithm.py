@@ -308,7 +308,7 @@ class KnowledgeConfig(AlgorithmConfig):
             and settings["availability_history"] > 0
         )
 
-    def knowledge(
+    def knowledge_of(
         self, world: StrategyContext, with_eigenvalue: bool = False
     ) -> AvailabilityKnowledge:
         """Returns the true pi_k, or an estimator that has observed rounds after the run.

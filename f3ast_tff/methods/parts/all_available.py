@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strate
 
 
 class TakesAvailable(BaseStrategy):
-    """Base of strategies that take all available clients, or a uniform part of them.
+    """Base of strategies that take all available clients, or a uniform part, with weights p_k.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
@@ -27,6 +27,9 @@ class TakesAvailable(BaseStrategy):
 
     def select(self, now: Round) -> np.ndarray:
         return self._drawn(now, self.p > 0)[0]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        return Cohort(ids[delivered], self.p[ids[delivered]])
 
     def _drawn(self, now: Round, candidates: np.ndarray) -> tuple[np.ndarray, float]:
         """Returns the selected clients among the candidates, and the factor of `uniform_part`."""
@@ -67,9 +70,6 @@ class AllAvailable(TakesAvailable):
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> AllAvailable:
         return replace(self, p=renewed_shares(p, len(self.p)))
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return Cohort(ids[delivered], self.p[ids[delivered]])
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,21 @@
-"""A method in one class: the rules of its clients and server, over a selection that exists."""
+"""A method in one class: it selects, or has rules of clients and server over a selection."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.parts.aggregation import Aggregation, SumOrMean
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Memory
+from f3ast_tff.methods.parts.selecting_method import SelectingMethod
+from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.settings import register
 
-_Rules = TypeVar("_Rules", bound=type)
+_Method = TypeVar("_Method", bound=type)
 
 
 class MethodRules(Memory, Aggregation):
@@ -37,7 +39,7 @@ class MeanOfAvailable(MethodRules, SumOrMean):
     With the weights of F3AST, p_k / r_k, the mean becomes a sum; see `SumOrMean`.
 
     Examples:
-        >>> from dataclasses import dataclass
+        >>> from dataclasses import dataclass, fields
         >>> from f3ast_tff import simulate
         >>> from f3ast_tff.methods.parts.memory import ClientInit
         >>> from f3ast_tff.methods.parts.method import MeanOfAvailable, method
@@ -63,39 +65,48 @@ def method(
     takes: str = "takes all available clients (or K of them)",
     client_share: str | None = None,
     corrects: Mapping[str, str] | None = None,
-) -> Callable[[_Rules], _Rules]:
-    """Registers a frozen dataclass as an aggregation and, over a selection, as an algorithm.
+) -> Callable[[_Method], _Method]:
+    """Registers a frozen dataclass as a method.
 
-    The class derives from `MethodRules`, in most cases from `MeanOfAvailable`. Its attribute
-    `algorithm` becomes the `Config` of the algorithm of the same name.
+    A class that derives from `SelectingMethod` becomes an algorithm. One that derives from
+    `MethodRules`, in most cases from `MeanOfAvailable`, becomes an aggregation and, over a
+    selection, an algorithm. Its attribute `algorithm` becomes the `Config` of the algorithm.
 
     Args:
-        name: Name of both, as in `register`.
+        name: Name of algorithm and aggregation, as in `register`.
         display: Name in tables and figures; by default `name`.
-        about: What the clients and the server do, one line.
+        about: What the method does, one line.
         order: Place among algorithms, and among aggregations.
-        selects: `Config` of the selection and its weights.
+        selects: For rules: `Config` of the selection and its weights.
         takes: What that selection does, the beginning of the algorithm's line.
         client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
             `selects`.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
 
     Raises:
-        ComponentError: If the class has no rules, or cannot be a component.
+        ComponentError: If the class neither selects nor has rules, or cannot be a component.
     """
+    facts = {"client_share": client_share, "corrects": corrects}
+    given = {key: value for key, value in facts.items() if value is not None}
 
-    def decorate(rules: _Rules) -> _Rules:
+    def decorate(rules: _Method) -> _Method:
+        if issubclass(rules, SelectingMethod):
+            for key, value in given.items():
+                setattr(rules, key, value)
+            return register("algorithm", name, display, about=about, order=order)(rules)
         if not issubclass(rules, MethodRules):
             label = f"method {name!r} ({rules.__qualname__})"
-            raise ComponentError(f"{label}: must derive from {MethodRules.__name__}")
+            wanted = f"{SelectingMethod.__name__} or {MethodRules.__name__}"
+            raise ComponentError(f"{label}: must derive from {wanted}")
         members: dict[str, Any] = {
             "__module__": rules.__module__,
             "__qualname__": f"{rules.__qualname__}.algorithm",
             "__doc__": f"The selection of `{selects.__name__}`, with {display or name}'s rules.",
             "aggregation": name,
         }
-        given = {"client_share": client_share, "corrects": corrects}
-        members |= {key: value for key, value in given.items() if value is not None}
+        members |= given
+        if issubclass(selects, SelectingMethod):
+            members["build"] = _build_of(selects)
         made: Any = type(f"{rules.__name__}Config", (selects,), members)
         says = f"{takes}; {about}"
         entry = register("algorithm", name, display, about=says, order=order)
@@ -103,3 +114,13 @@ def method(
         return register("aggregation", name, display, about=about, order=order)(rules)
 
     return decorate
+
+
+def _build_of(selects: type[SelectingMethod]) -> Callable[[Any, StrategyContext], Strategy]:
+    """Builds the selection alone, as the rules are the aggregation's."""
+
+    def build(self: Any, world: StrategyContext) -> Strategy:
+        names = (field.name for field in fields(selects))
+        return selects(**{name: getattr(self, name) for name in names}).build(world)
+
+    return build

@@ -153,7 +153,7 @@ class Outcome:
         >>> import numpy as np
         >>> from f3ast_tff import Outcome
         >>> from f3ast_tff.methods.fedau import FedAU
-        >>> strategy, arrived = FedAU(np.full(3, 1 / 3)), np.array([True, False])
+        >>> strategy, arrived = FedAU.start([0.5, 0.3, 0.2], k=2), np.array([True, False])
         >>> for t in (1, 2):  # Client 1 is selected, and its update lost.
         ...     strategy.observe(t, Outcome(np.array([0, 1]), arrived, np.array([0.7, np.nan])))
         >>> strategy.saved_arrays()["interval_rounds"].tolist()

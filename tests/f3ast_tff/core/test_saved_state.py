@@ -35,10 +35,10 @@ MAKE: dict[str, tuple[Callable[[int], Any], str]] = {
     "availability": (EstimatedAvailability, "availability lack .*last_round"),
     "separated": (lambda n: Separated(Uniform(np.ones(n)), 2, n), "selections lack free_from"),
     "fedau": (
-        lambda n: FedAU(equal(n)),
+        lambda n: FedAU.start(equal(n), n),
         "arrays lack interval_rounds, intervals_ended, mean_interval",
     ),
-    "oort": (lambda n: OortLoss(np.ones(n)), "arrays lack last_participation, utility"),
+    "oort": (lambda n: OortLoss.start(equal(n), n), "arrays lack last_participation, utility"),
 }
 
 

@@ -60,7 +60,7 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
     """Selection and aggregation of each method, with p_k = 1/N and known pi."""
     n = len(pi)
     p = np.full(n, 1 / n)
-    plain, known = Uniform(np.ones(n)), Unbiased(p, KnownAvailability(pi, np.zeros(n)))
+    plain, known = Uniform(np.ones(n)), Unbiased.knowing(p, KnownAvailability(pi, np.zeros(n)))
     return {
         "fedavg": (plain, WeightedMean()),
         "fedavg_all": (AllAvailable(p), WeightedSum()),

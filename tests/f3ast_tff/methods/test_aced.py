@@ -10,8 +10,13 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.aced import Aced
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, cohort_of
 from f3ast_tff.run.selecting import weigh_updates
+from tests.f3ast_tff.methods.small_world import small_world
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+def started() -> Aced:
+    return Aced(aced_tau=1).build(small_world(p=P))
 
 
 def step_with(t: int, ids: list[int], strategy: Aced) -> tuple[float, list[int]]:
@@ -29,7 +34,7 @@ def test_by_hand() -> None:
 
     Steps of clients {0, 1}, {2}, {2}, {1}, {0, 3}: p of A is .7, .9, .2, .5, then .3 + .5 = .8.
     """
-    strategy = Aced(P, limit=1)
+    strategy = started()
     found = [step_with(1, [0, 1], strategy), step_with(2, [], strategy)]
     found += [step_with(t, ids, strategy) for t, ids in ((3, [2]), (4, [2]), (5, [1]))]
     found.append(step_with(6, [0, 3], strategy))
@@ -39,7 +44,7 @@ def test_by_hand() -> None:
 
 
 def test_state_and_new_shares_are_kept() -> None:
-    strategy, again = Aced(P, limit=1), Aced(P, limit=1)
+    strategy, again = started(), started()
     for t, ids in ((1, [0, 1]), (2, [2])):
         step_with(t, ids, strategy)
     again.restore(strategy.state())

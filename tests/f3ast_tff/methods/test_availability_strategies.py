@@ -13,7 +13,6 @@ from f3ast_tff.methods.ca_fed import CAFed
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
-from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.parts.strategy import Cohort, Strategy
 from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
 from tests.f3ast_tff.methods.small_world import played
@@ -22,11 +21,11 @@ N = 12
 Make = Callable[[np.ndarray, AvailabilityKnowledge], Strategy]
 
 STRATEGIES: dict[str, Make] = {
-    "unbiased": lambda p, known: Unbiased(p, known, seed=1),
-    "adafed": lambda p, known: AdaFed(p, known, seed=1),
-    "more_available": lambda p, known: MoreAvailable(p, known, seed=1),
-    "ca_fed": lambda p, known: CAFed(p, known, LossEstimates(len(p), 0.5), 0.05, seed=1),
-    "f3ast_of_ca_fed": lambda p, known: F3ASTOfCAFed(p, known, 0.01),
+    "unbiased": lambda p, known: Unbiased.knowing(p, known, seed=1),
+    "adafed": lambda p, known: AdaFed.knowing(p, known, seed=1),
+    "more_available": lambda p, known: MoreAvailable.knowing(p, known, seed=1),
+    "ca_fed": lambda p, known: CAFed.knowing(p, known, seed=1, kappa2=0.05, loss_beta=0.5),
+    "f3ast_of_ca_fed": lambda p, known: F3ASTOfCAFed.knowing(p, known, rate_beta=0.01),
     "longest_absent": lambda p, known: LongestAbsent(p, seed=1),
 }
 

@@ -25,10 +25,15 @@ EIGENVALUE = np.array([0.0, 0.1, 0.9])
 ALL = np.ones(3, bool)
 
 
-def ca_fed(**kwargs: object) -> CAFed:
+def ca_fed(**given: Any) -> CAFed:
     """CA-Fed with the oracle and minima of 0, so that gaps equal losses."""
-    losses = LossEstimates(3, minima=np.zeros(3))
-    return CAFed(P, KnownAvailability(PI, EIGENVALUE), losses, **kwargs)
+    return with_minima_of_0(CAFed.knowing(P, KnownAvailability(PI, EIGENVALUE), **given))
+
+
+def with_minima_of_0(strategy: CAFed) -> CAFed:
+    n = len(strategy.p)
+    strategy.kept["losses_"] = LossEstimates(n, minima=np.zeros(n))
+    return strategy
 
 
 def test_factor_4_or_1() -> None:
@@ -41,9 +46,12 @@ def test_factor_4_or_1() -> None:
     without 0, 1 + 1.5 * 9 / 16. The paper excludes no client: without 1 alone it is
     0.875 / 0.75 + 6 / 16; without 0 alone, 0.625 / 0.5 + 6 / 4. Weights are p / pi.
     """
-    for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
+    for form, ids, weights in (
+        ("paper", [0, 1, 2], [1, 0.3125, 0.625]),
+        ("released", [0, 1], [1, 0.3125]),
+    ):
         spy = Spy([1.0, 1.0, 1.5])
-        cohort = played(ca_fed(bias_factor=factor), 1, ALL, 3, spy)
+        cohort = played(ca_fed(ca_fed_bias=form), 1, ALL, 3, spy)
         assert cohort.ids.tolist() == ids
         np.testing.assert_allclose(cohort.weights, weights)
         assert spy.asked == [[0, 1, 2]]
@@ -51,7 +59,7 @@ def test_factor_4_or_1() -> None:
 
 def test_the_excluded_report_and_do_not_train() -> None:
     """Only client 2 is available, and it is excluded: it is asked, but the cohort is empty."""
-    strategy = ca_fed(bias_factor=1.0)
+    strategy = ca_fed(ca_fed_bias="released")
     played(strategy, 1, ALL, 3, Spy([1.0, 1.0, 1.5]))
     spy = Spy([1.0, 1.0, 1.5])
     cohort = played(strategy, 2, np.array([False, False, True]), 3, spy)
@@ -70,8 +78,8 @@ def test_small_kappa_excludes_more() -> None:
     p, losses = rng.dirichlet(np.full(n, 5.0)), rng.random(n)
     included = []
     for kappa2 in (1e-2, 1e-1, 1.0, 10.0, 100.0, 1e4):
-        strategy = CAFed(
-            p, KnownAvailability(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
+        strategy = with_minima_of_0(
+            CAFed.knowing(p, KnownAvailability(pi, eigenvalue), kappa2=kappa2)
         )
         played(strategy, 1, np.ones(n, bool), n, lambda ids: losses[ids])
         included.append(int(strategy.included().sum()))
@@ -82,8 +90,8 @@ def test_small_kappa_excludes_more() -> None:
 
 def test_first_round_with_running_minima() -> None:
     """All gaps are 0: by Sec. IV-A no error falls and all stay; by line 19 all except one go."""
-    for strict, expected in ((True, [0, 1, 2]), (False, [0])):
-        strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
+    for form, expected in (("paper", [0, 1, 2]), ("released", [0])):
+        strategy = CAFed.knowing(P, KnownAvailability(PI, EIGENVALUE), ca_fed_bias=form)
         # Client 0, with the smallest lambda, is tried last.
         assert played(strategy, 1, ALL, 3, Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
 
@@ -98,8 +106,8 @@ def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) ->
         KnownAvailability(pi, rng.uniform(0, 0.9, n)) if oracle else EstimatedAvailability(n)
         for _ in range(2)
     ]
-    ca_fed_ = CAFed(p, activities[0], LossEstimates(n, 0.5), kappa2=1e12, seed=seed % 1000)
-    unbiased = Unbiased(p, activities[1], seed=seed % 1000)
+    ca_fed_ = CAFed.knowing(p, activities[0], loss_beta=0.5, kappa2=1e12, seed=seed % 1000)
+    unbiased = Unbiased.knowing(p, activities[1], seed=seed % 1000)
     for t in range(1, 16):
         mask, losses = rng.random(n) < pi, rng.random(n)
         found = played(ca_fed_, t, mask, k, lambda ids, losses=losses: losses[ids])
@@ -122,14 +130,14 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
 
 def test_estimated_activity_decides_with_the_round_it_sees() -> None:
     """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
-    strategy = CAFed(P, EstimatedAvailability(3), LossEstimates(3))
+    strategy = CAFed.knowing(P, EstimatedAvailability(3))
     cohort = played(strategy, 1, np.array([True, False, True]), 3, Spy([1.0] * 3))
     np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
 
 
 def test_shares_of_another_sum_are_refused() -> None:
     with pytest.raises(ValueError, match="p sums to 0.75"):
-        CAFed(np.array([0.5, 0.25, 0.0]), KnownAvailability(PI, EIGENVALUE), LossEstimates(3))
+        CAFed.knowing(np.array([0.5, 0.25, 0.0]), KnownAvailability(PI, EIGENVALUE))
 
 
 MARGIN = 1e-9
@@ -376,7 +384,7 @@ def test_clients_excluded_before_count_as_bias(tau: float, kept: list[bool]) -> 
 def test_a_share_of_0_is_neither_asked_nor_drawn() -> None:
     """With K = 1 the drawn client stands for two: 2 p / pi."""
     spy, known = Spy([1.0, 1.0, 9.0]), KnownAvailability(np.full(3, 0.5), np.zeros(3))
-    strategy = CAFed(np.array([0.5, 0.5, 0.0]), known, LossEstimates(3))
+    strategy = CAFed.knowing(np.array([0.5, 0.5, 0.0]), known)
     assert played(strategy, 1, np.ones(3, bool), 3, spy).ids.tolist() == [0, 1]
     assert spy.asked == [[0, 1]]
     assert played(strategy, 2, np.ones(3, bool), 1, spy).weights.tolist() == [2.0]

@@ -160,7 +160,7 @@ def test_rates_of_both_need_rates_of_the_delivered() -> None:
 
 def test_adafed_weighs_those_delivered_to_one() -> None:
     """p / pi = 0.8, 0.375, 0.5: clients 0 and 2 alone have 8/13 and 5/13."""
-    strategy = AdaFed(P, KnownAvailability(Q))
+    strategy = AdaFed.knowing(P, KnownAvailability(Q))
     now = Round(1, np.array([True, True, True, False]), RoundConstraint(4))
     kept = cohort_of(strategy, now, np.array([True, False, True, True]))
     assert kept.ids.tolist() == [0, 2]

@@ -18,14 +18,14 @@ NEEDS: dict[str, dict[str, Any]] = {
     "f3ast_fixed": {"availability": Blinking(), "policy_states": 20},
     "fedavg_then_fedlaavg": {"rounds": 10},
 }
-# Methods that only add an aggregation with a memory of updates to another selection.
+# Methods that only add rules of clients and server to another selection.
 REMEMBER = {
-    *("mifa", "fedvarp", "fedstale", "mimic", "fedawe"),
-    *("scaffold", "amplified_fedavg", "amplified_scaffold", "focus"),
-    *("fedprox", "feddyn", "fednova", "feddc"),
+    component.config.algorithm.component.name
+    for component in builtin_registry().components["aggregation"].values()
+    if hasattr(component.config, "algorithm")
 }
 # Methods of late updates alone.
-LATE = {"fedbuff", "fadas", "fedavg_in_time", "fedasync", "aced"}
+LATE = {name for name, component in ALGORITHMS.items() if component.config.deliveries}
 SELECT = sorted(ALGORITHMS.keys() - REMEMBER)
 STARTED = sorted({*SELECT} - LATE)
 # Parameters that change the state.

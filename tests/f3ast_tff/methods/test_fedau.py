@@ -13,6 +13,10 @@ from tests.f3ast_tff.methods.small_world import played
 P = np.array([0.25, 0.75])
 
 
+def started(p: np.ndarray, cutoff: int = 0, seed: int = 0) -> FedAU:
+    return FedAU.start(p, len(p), seed=seed, fedau_cutoff=cutoff)
+
+
 def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
     """Plays a round in which all clients except `dropped` are delivered."""
     n = len(strategy.p)
@@ -30,7 +34,7 @@ def test_by_hand() -> None:
     Weights p omega: in round 1 (1/4,), in 2 (1/4, 3/4): client 1's interval of 2 counts from
     round 3 on, 3/4 * 2; in 5 client 0 has 1/4; in 6 client 1 has 3/4 * 3/2.
     """
-    strategy = FedAU(P)
+    strategy = started(P)
     there = {1: [0], 2: [0, 1], 3: [1], 4: [], 5: [0], 6: [1]}
     weights = {t: round_of(strategy, t, ids).weights.tolist() for t, ids in there.items()}
     assert weights == {1: [0.25], 2: [0.25, 0.75], 3: [1.5], 4: [], 5: [0.25], 6: [1.125]}
@@ -46,7 +50,7 @@ def test_cutoff_by_hand() -> None:
     second round, so one interval of 2 ends instead of two. Absence in rounds 3 and 4 ends another;
     one round is open.
     """
-    strategy = FedAU(P, cutoff=2)
+    strategy = started(P, 2)
     there = [[], [1], [], [], [0]]
     cohorts = [round_of(strategy, t, ids) for t, ids in enumerate(there, 1)]
     assert [cohort.weights.tolist() for cohort in cohorts] == [[], [0.75], [], [], [0.5]]
@@ -58,16 +62,16 @@ def test_cutoff_by_hand() -> None:
 
 def test_a_dropped_update_is_no_participation() -> None:
     """Client 1 is selected in round 1 but dropped; its first interval is 2, ended in round 2."""
-    strategy = FedAU(P)
+    strategy = started(P)
     round_of(strategy, 1, [0, 1], dropped=(1,))
     round_of(strategy, 2, [0, 1])
     assert strategy.state()["mean_interval"].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("cutoff", [None, 1, 50])
-def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
+@pytest.mark.parametrize("cutoff", [0, 1, 50])
+def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int) -> None:
     """All intervals are 1; with a cutoff of 1 this holds for any availability."""
-    strategy, fedavg = FedAU(P, cutoff=cutoff), AllAvailable(P)
+    strategy, fedavg = started(P, cutoff), AllAvailable(P)
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
         cohort = round_of(strategy, t, there)
@@ -83,7 +87,7 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
     the two only differ by the open interval.
     """
     n, rounds, rng = 4, 4000, np.random.default_rng(0)
-    strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)
+    strategy, counts = started(np.full(n, 1 / n), seed=3), np.zeros(n)
     for t in range(1, rounds + 1):
         mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
         cohort = played(strategy, t, mask, 2)
@@ -95,7 +99,7 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
 
 def test_a_client_that_joins_weighs_its_share_until_its_interval_ends() -> None:
     """Both take part in round 3 alone, so their mean interval is 3; then client 1 is another."""
-    strategy, both = FedAU(np.array([0.5, 0.5])), np.ones(2, bool)
+    strategy, both = started(np.array([0.5, 0.5])), np.ones(2, bool)
     for t in (1, 2, 3):
         ids = np.arange(2 if t == 3 else 0)
         strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))

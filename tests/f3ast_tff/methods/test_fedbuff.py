@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.fadas import Fadas, FadasConfig
-from f3ast_tff.methods.fedasync import FedAsyncConfig
-from f3ast_tff.methods.fedbuff import FedBuff, FedBuffConfig, StalenessConfig
+from f3ast_tff.methods.fadas import Fadas
+from f3ast_tff.methods.fedasync import FedAsync
+from f3ast_tff.methods.fedbuff import FedBuff, OnArrival
 from f3ast_tff.methods.parts.late import admitted_by
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from tests.f3ast_tff.methods.small_world import small_world
+
+FOUR = small_world(p=np.full(4, 0.25))
 
 
 def round_with(t: int, asked_in: list[int], strategy: Strategy) -> Cohort:
@@ -36,7 +37,7 @@ def test_fedbuff_by_hand() -> None:
     Round 4: a client asked in round 2 got the model before that round's step, so its update is 2
     steps old. With the two updates of round 4 three enter: 1 / (3 sqrt(3)), 1/3, 1/3.
     """
-    strategy = FedBuff(4, buffer=2)
+    strategy = FedBuff(buffer_size=2).build(FOUR)
     assert len(round_with(1, [1], strategy)) == 0
     assert round_with(2, [1, 2], strategy).weights.tolist() == [0.5, 0.5]
     third = round_with(3, [1, 3], strategy).weights
@@ -49,7 +50,7 @@ def test_fedbuff_by_hand() -> None:
 
 def test_steps_are_counted_beyond_the_room() -> None:
     """Step t is that of round t; after 40 steps an update of round 31 is 9 steps old."""
-    strategy, again = FedBuff(4, buffer=1), FedBuff(4, buffer=1)
+    strategy, again = (FedBuff(buffer_size=1).build(FOUR) for _ in range(2))
     for t in range(1, 34):
         round_with(t, [t], strategy)
     again.restore(strategy.state())
@@ -63,7 +64,8 @@ def test_steps_are_counted_beyond_the_room() -> None:
 @pytest.mark.parametrize(("threshold", "factors"), [(1, [1, 1, 0.5]), (2, [1, 1, 1]), (None, [1])])
 def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list[float]) -> None:
     """tau_max is 0, 1 and 2 steps: above tau_c it divides the rate; weights stay 1 / m."""
-    strategy = Fadas(4, buffer=1, threshold=threshold)
+    given = {"fadas_delay_adaptive": False} if threshold is None else {"fadas_tau_c": threshold}
+    strategy = Fadas(buffer_size=1, **given).build(FOUR)
     steps = []
     for t, asked_in in ((1, [1]), (2, [2, 1]), (3, [3, 1])):
         cohort = round_with(t, asked_in, strategy)
@@ -76,14 +78,14 @@ def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list
 def test_fadas_of_the_paper_caps_its_rate_by_the_delay() -> None:
     """With eta .1 a delay of 5 changes nothing, one of 20 halves the rate, 1 / 20 being .05."""
     world = replace(small_world(), server_lr=0.1)
-    strategy: Any = FadasConfig(fadas_delayed_rate="capped").build(world)
+    strategy = Fadas(fadas_delayed_rate="capped").build(world)
     assert [strategy.factor(longest) for longest in (1, 5, 10, 20)] == [1.0, 1.0, 1.0, 0.5]
     with pytest.raises(ParameterError, match="fadas_delayed_rate = capped: must be divided"):
-        FadasConfig(fadas_delayed_rate="capped").build(replace(world, server_lr=None))
+        Fadas(fadas_delayed_rate="capped").build(replace(world, server_lr=None))
 
 
-@pytest.mark.parametrize("config", [FedBuffConfig, FadasConfig, FedAsyncConfig])
-def test_clients_without_data_are_not_asked(config: type[StalenessConfig]) -> None:
+@pytest.mark.parametrize("config", [FedBuff, Fadas, FedAsync])
+def test_clients_without_data_are_not_asked(config: type[OnArrival]) -> None:
     """Their updates of 0 would fill the buffer."""
     p = np.array([0.5, 0.5, 0, 0, 0, 0])
     strategy = config().build(small_world(p=p))

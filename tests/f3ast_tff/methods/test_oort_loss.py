@@ -14,7 +14,11 @@ from tests.f3ast_tff.methods.small_world import played
 
 SIZES = np.array([10.0, 20.0])
 # No exploration, except if no client is known.
-GREEDY = {"exploration": 0.0, "least": 0.0}
+GREEDY = {"oort_exploration": 0.0, "oort_exploration_min": 0.0}
+
+
+def started(sizes: np.ndarray, seed: int = 0, **given: float) -> OortLoss:
+    return OortLoss.start(sizes / sizes.sum(), 1, seed=seed, sizes=sizes, **given)
 
 
 def ones(ids: np.ndarray) -> np.ndarray:
@@ -50,7 +54,7 @@ def test_by_hand() -> None:
     Round 3, K = 1: U = (5, 2), L = (1, 2), spread 5 - 1.998. Scores are 1 + sqrt(0.1 ln 3) = 1.3315
     and 0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350, so client 0 is taken.
     """
-    strategy, everybody = OortLoss(SIZES, **GREEDY), np.ones(2, bool)
+    strategy, everybody = started(SIZES, **GREEDY), np.ones(2, bool)
     cohort = played(strategy, 1, everybody, 2, reports({0: 0.5, 1: 1.0}))
     assert sorted(cohort.ids.tolist()) == [0, 1]
     assert cohort.weights.tolist() == [1, 1]
@@ -67,7 +71,7 @@ def test_spread_losses_are_worth_more_than_equal_ones() -> None:
     """Losses (0, 4) and (2, 2) have equal means, but give sqrt(8) and 2 times n = 2."""
     scores = ExampleScores(np.array([0.0, 4.0, 2.0, 2.0]), np.zeros(4), np.ones(4))
     squares = mean_losses(scores, np.array([2, 2]), "mean_squares")
-    strategy = OortLoss(np.array([2.0, 2.0]))
+    strategy = started(np.array([2.0, 2.0]))
     played(strategy, 1, np.ones(2, bool), 2, lambda ids: squares[ids])
     arrived(strategy, 1, [0, 1])
     np.testing.assert_allclose(strategy.state()["utility"], [2 * np.sqrt(8), 4])
@@ -75,7 +79,7 @@ def test_spread_losses_are_worth_more_than_equal_ones() -> None:
 
 def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
     """All U are equal, 1 when scaled; the bonus is sqrt(0.1 ln 20 / L) with L = 9, 1, 16."""
-    strategy = OortLoss(np.ones(3), **GREEDY, cutoff=1.0)
+    strategy = started(np.ones(3), **GREEDY, oort_cutoff=1.0)
     for t, k in ((1, 1), (9, 0), (16, 2)):
         told(strategy, t, [k], [5.0])
     picked = [played(strategy, 20, np.ones(3, bool), k, ones).ids for k in (1, 2)]
@@ -89,11 +93,11 @@ def test_above_the_cutoff_draws_are_by_score() -> None:
     1.0737 and 0.2737; the last is below 0.637. So client 0 is drawn with probability
     1.2737 / 2.3474 = 0.5426.
     """
-    strategy = OortLoss(np.ones(3), **GREEDY, cutoff=0.5)
+    strategy = started(np.ones(3), **GREEDY, oort_cutoff=0.5)
     told(strategy, 4, [0, 1, 2], [10.0, 8.0, 0.0])
     state, counts = strategy.state(), np.zeros(3)
     for seed in range(4000):
-        drawn = OortLoss(np.ones(3), **GREEDY, cutoff=0.5, seed=seed)
+        drawn = started(np.ones(3), **GREEDY, oort_cutoff=0.5, seed=seed)
         drawn.restore(state)
         counts[played(drawn, 20, np.ones(3, bool), 1, ones).ids] += 1
     assert counts[2] == 0
@@ -106,7 +110,7 @@ def test_utilities_are_clipped_at_their_95_percent_value() -> None:
     Both score 38 / 1000 + sqrt(0.1 ln 2); client 37 scores 1 / 1000 less.
     """
     n = 40
-    strategy = OortLoss(np.ones(n), **GREEDY)
+    strategy = started(np.ones(n), **GREEDY)
     told(strategy, 1, list(range(n)), [*map(float, range(n - 1)), 1000.0])
     scores = strategy._scores(np.arange(n), 2)
     assert scores[39] == scores[38] == pytest.approx(0.038 + np.sqrt(0.1 * np.log(2)))
@@ -115,7 +119,7 @@ def test_utilities_are_clipped_at_their_95_percent_value() -> None:
 
 def test_scores_by_hand() -> None:
     """U = (5, 20), t = 2, L = 1: 0.005 and 15.005 over the spread 20 - 4.995, plus the bonus."""
-    strategy = OortLoss(SIZES)
+    strategy = started(SIZES)
     told(strategy, 1, [0, 1], [0.5, 1.0])
     bonus = np.sqrt(0.1 * np.log(2))
     expected = [0.005 / 15.005 + bonus, 1 + bonus]
@@ -131,7 +135,9 @@ def test_shares_of_the_places() -> None:
     four, and known clients get the rest.
     """
     sizes = np.ones(30)
-    strategy = OortLoss(sizes, 0.8, 0.5, 0.3)
+    strategy = started(
+        sizes, oort_exploration=0.8, oort_exploration_decay=0.5, oort_exploration_min=0.3
+    )
     told(strategy, 1, [0, 1, 2, 3, 4], [1.0] * 5)
     for t, known in ((1, 2), (2, 5), (3, 5), (9, 5)):
         ids = played(strategy, t, np.ones(30, bool), 10, ones).ids
@@ -144,13 +150,13 @@ def test_shares_of_the_places() -> None:
 
 
 def test_a_client_without_examples_is_not_selected() -> None:
-    strategy, everybody = OortLoss(np.array([0.0, 3.0, 2.0])), np.ones(3, bool)
+    strategy, everybody = started(np.array([0.0, 3.0, 2.0])), np.ones(3, bool)
     ids = played(strategy, 1, everybody, 3, ones).ids
     assert sorted(ids.tolist()) == [1, 2]
 
 
 def test_what_was_not_delivered_is_still_new() -> None:
-    strategy = OortLoss(SIZES)
+    strategy = started(SIZES)
     ids, delivered = np.array([0, 1]), np.array([True, False])
     played(strategy, 3, np.ones(2, bool), 2, reports({0: np.inf, 1: 2.0}))
     strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
@@ -159,7 +165,7 @@ def test_what_was_not_delivered_is_still_new() -> None:
 
 
 def test_a_client_that_joins_has_never_taken_part() -> None:
-    strategy = OortLoss(np.ones(2))
+    strategy = started(np.ones(2))
     told(strategy, 3, [0, 1], [5.0, 4.0])
     joined = strategy.renewed(np.array([0.5, 0.5]), np.array([1]), 0.5)
     for each, utility, last in ((joined, [5, 0], [3, 0]), (strategy, [5, 4], [3, 3])):

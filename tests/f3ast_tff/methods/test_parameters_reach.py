@@ -7,6 +7,7 @@ That every parameter changes its part is tested for all that is registered, in
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.rates import OBJECTIVES
+from f3ast_tff.methods import Outcome, Round, RoundConstraint
+from f3ast_tff.methods.parts.late import admitted_by
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N, config, small_world
@@ -43,7 +46,7 @@ class Built:
     @property
     def fedavg(self) -> Any:
         """FedAvg's strategy, alone, as a first phase, or in a wrapper."""
-        inside = getattr(self.strategy, "strategy", self.strategy)
+        inside = getattr(self.strategy, "kept", {}).get("fedavg", self.strategy)
         return getattr(inside, "first", inside)
 
     @property
@@ -106,20 +109,7 @@ ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] =
         *(FEDAVG, "baseline_average", "examples", lambda b: b.fedavg.average_weights.tolist()),
         *([1] * N, SIZES.tolist()),
     ),
-    (("fedavg_in_time",), "in_time_rounds", 3, of("most_rounds"), 0, 3),
-    (("fedbuff", "fadas"), "buffer_size", 4, of("buffer"), 10, 4),
-    (("fedbuff",), "fedbuff_weight", "inverse", of("weight"), "root", "inverse"),
-    (("fedasync",), "fedasync_alpha", 0.9, of("alpha"), 0.6, 0.9),
-    (("fedasync",), "fedasync_weight", "hinge", of("kind"), "polynomial", "hinge"),
-    (("fedasync",), "fedasync_power", 1.0, of("power"), 0.5, 1.0),
-    (("fedasync",), "fedasync_hinge_a", 2.0, of("hinge"), (10, 6), (2, 6)),
-    (("fedasync",), "fedasync_hinge_b", 4.0, of("hinge"), (10, 6), (10, 4)),
-    (("aced",), "aced_tau", 7, of("limit"), 100, 7),
-    (("fadas",), "fadas_tau_c", 4, of("threshold"), 1, 4),
-    (("fadas",), "fadas_delay_adaptive", False, of("threshold"), 1, None),
-    (("fadas",), "fadas_delayed_rate", "capped", of("capped_rate"), None, 0.5),
     (F3AST, "rate_beta", 0.25, of("rates.beta"), 0.001, 0.25),
-    (("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
     (F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
     (F3AST, "rate_init", "k_over_n", rates, P.tolist(), EVEN),
     (F3AST, "rate_step", "falling", of("rates.falling"), False, True),
@@ -136,26 +126,14 @@ ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] =
         *(True, False),
     ),
     (("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
-    (("poc",), "poc_candidates", 5, of("candidates"), 30, 5),
     (("poc",), "poc_loss", "training_loss", of_config("client_loss"), "mean", "training_loss"),
-    (("poc",), "poc_loss", "training_loss", without("added"), True, False),
-    (("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
-    (("poc",), "poc_average", "examples", without("average_weights"), True, False),
     (("poc",), "poc_clip_norm", 2.0, of_config("client_clip_norm"), None, 2.0),
     (KNOWLEDGE, "availability_knowledge", "estimated", pi, ORACLE, EVEN),
     (KNOWLEDGE, "availability_history", 7, lambda b: len(b.foreseen), 0, 7),
-    (("more_available",), "more_available_pi", 0.8, of("least_pi"), 0.5, 0.8),
-    (("ca_fed",), "kappa2", 3.0, of("kappa2"), 1.0, 3.0),
-    (("ca_fed",), "tau", 0.5, of("tau"), 0.0, 0.5),
     (("ca_fed",), "loss_beta", 0.25, second_loss, 3.0, 1.5),
     (("ca_fed",), "loss_minima", "trained", with_minima, False, True),
     (("ca_fed",), "ca_fed_bias", "released", of("bias_factor"), 4, 1),
     (("ca_fed",), "ca_fed_bias", "released", of("strict"), True, False),
-    (("fedau",), "fedau_cutoff", 0, of("cutoff"), 50, None),
-    (("oort_loss",), "oort_exploration", 0.5, of("exploration"), 0.9, 0.5),
-    (("oort_loss",), "oort_exploration_decay", 0.5, of("decay"), 0.98, 0.5),
-    (("oort_loss",), "oort_exploration_min", 0.0, of("least"), 0.2, 0.0),
-    (("oort_loss",), "oort_cutoff", 0.5, of("cutoff"), 0.95, 0.5),
 ]
 CASES = [(algorithm, *row[1:]) for row in ROWS for algorithm in row[0]]
 
@@ -173,6 +151,70 @@ def test_it_reaches_its_part(
     given = {"availability_knowledge": "estimated"} if name == "availability_history" else {}
     assert seen(Built(algorithm, **given)) == before
     assert seen(Built(algorithm, **given, **{name: other})) == after
+
+
+# Parameters that a method in one class reads itself: algorithms, a parameter, a second value, and
+# further settings. Another value makes other rounds.
+READ: list[tuple[tuple[str, ...], str, Any, dict[str, Any]]] = [
+    (("fedavg_in_time",), "in_time_rounds", 3, {}),
+    (("fedbuff", "fadas"), "buffer_size", 4, {}),
+    (("fedbuff",), "fedbuff_weight", "inverse", {"buffer_size": 2}),
+    (("fedasync",), "fedasync_alpha", 0.9, {}),
+    (("fedasync",), "fedasync_weight", "hinge", {}),
+    (("fedasync",), "fedasync_power", 1.0, {}),
+    (("fedasync",), "fedasync_hinge_a", 2.0, {"fedasync_weight": "hinge", "fedasync_hinge_b": 1.0}),
+    (("fedasync",), "fedasync_hinge_b", 1.0, {"fedasync_weight": "hinge"}),
+    (("aced",), "aced_tau", 2, {}),
+    (("fadas",), "fadas_tau_c", 4, {"buffer_size": 2}),
+    (("fadas",), "fadas_delay_adaptive", False, {"buffer_size": 2}),
+    (("fadas",), "fadas_delayed_rate", "capped", {"buffer_size": 2}),
+    (("f3ast_of_ca_fed",), "rate_beta", 0.25, {}),
+    (("poc",), "poc_candidates", 3, {}),
+    (("poc",), "poc_loss", "training_loss", {}),
+    (("poc",), "poc_pool", "with_replacement", {}),
+    (("poc",), "poc_average", "examples", {}),
+    (("more_available",), "more_available_pi", 0.8, {}),
+    (("ca_fed",), "kappa2", 0.05, {}),
+    (("ca_fed",), "tau", 0.5, {"kappa2": 0.05}),
+    (("fedau",), "fedau_cutoff", 2, {}),
+    (("oort_loss",), "oort_exploration", 0.2, {}),
+    (("oort_loss",), "oort_exploration_decay", 0.5, {}),
+    (("oort_loss",), "oort_exploration_min", 0.9, {"oort_exploration": 0.0}),
+    (("oort_loss",), "oort_cutoff", 0.1, {"oort_exploration": 0.0}),
+]
+READ_CASES = [(algorithm, *row[1:]) for row in READ for algorithm in row[0]]
+
+
+def rounds(strategy: Any) -> list[Any]:
+    """Plays 40 rounds in which updates are lost, or arrive in a later round."""
+    found, waiting = [], np.zeros((0, 2), np.int64)
+    for t in range(1, 41):
+        rng = np.random.default_rng([5, t])
+        losses = rng.random(N)
+        now = Round(t, rng.random(N) < 0.7, RoundConstraint(K), lambda ids: losses[ids])  # noqa: B023
+        ids = strategy.select(now)
+        new = np.stack([ids, np.full(len(ids), t)], 1)
+        arrived, asked_in = np.concatenate([new, waiting]).T
+        admitted = admitted_by(strategy, now, asked_in)
+        delivered = admitted.enters & (rng.random(len(arrived)) < 0.5)
+        waiting = np.stack([arrived, asked_in], 1)[~delivered & ~admitted.dropped][-8:]
+        cohort = strategy.weigh(replace(now, asked_in=asked_in), arrived, delivered)
+        if strategy.needs_outcome:
+            strategy.observe(t, Outcome(arrived, delivered, losses[arrived]))
+        found.append((cohort.ids.tolist(), cohort.weights.tolist(), cohort.step))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "other", "given"),
+    READ_CASES,
+    ids=[f"{algorithm}-{name}" for algorithm, name, *_ in READ_CASES],
+)
+def test_another_value_makes_other_rounds(
+    algorithm: str, name: str, other: Any, given: dict[str, Any]
+) -> None:
+    first, again = (rounds(Built(algorithm, **given).strategy) for _ in range(2))
+    assert first == again != rounds(Built(algorithm, **{**given, name: other}).strategy)
 
 
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS))

@@ -155,8 +155,8 @@ def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
     sizes = np.ones(100)
     for strategy, aggregation, loss in (
         (Uniform(sizes), "mean", "mean"),
-        (OortLoss(sizes), "mean", "mean_squares"),
-        (PowerOfChoice(sizes / 100, 30, added=sizes), "mean", "training_loss"),
+        (OortLoss.start(sizes / 100, 10), "mean", "mean_squares"),
+        (PowerOfChoice.start(sizes / 100, 10, poc_loss="training_loss"), "mean", "training_loss"),
         (AllAvailable(sizes / 100), "sum", "mean"),
     ):
         found = configured(algorithm=strategy)
@@ -179,7 +179,7 @@ def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
         built(uniform)
     assert isinstance(built(uniform, aggregation="mean"), Uniform)
     with pytest.raises(ParameterError, match="OortLoss asks for client_loss 'mean_squares'"):
-        built(lambda world: OortLoss(np.ones(world.num_clients)), aggregation="mean")
+        built(lambda world: OortLoss.start(world.p, 10), aggregation="mean")
 
 
 def test_an_optimizer_keeps_its_clip() -> None:

@@ -134,7 +134,7 @@ def test_a_method_says_what_its_variant_may() -> None:
     ones = np.ones(N)
     assert Proportional(P, ones, replace=True).may_select == {"repeated"}
     assert Proportional(P, ones).may_select == frozenset()
-    assert PowerOfChoice(P, 5, replace=True).may_select == {"repeated"}
+    assert PowerOfChoice.start(P, 1, poc_pool="with_replacement").may_select == {"repeated"}
     assert Separated(f3ast(True), 2, N).may_select == {"unavailable"}
     first = Proportional(P, ones, replace=True)
     assert Switching(first, LongestAbsent(P), 5).may_select == {"repeated"}

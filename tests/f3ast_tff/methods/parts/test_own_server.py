@@ -96,7 +96,7 @@ def test_parameters_and_constraints_reach_the_method() -> None:
     assert OortLoss.start(P, 2, sizes=SIZES).sizes.tolist() == SIZES.tolist()
     assert Unbiased.start(P, 2, availability=Blinking(), availability_knowledge="oracle")
     assert Proportional.start(P, 2, baseline_sampling="without_replacement").replace is False
-    assert FedAU.start(P, 2, fedau_cutoff=7).cutoff == 7
+    assert FedAU.start(P, 2, fedau_cutoff=7).fedau_cutoff == 7
 
 
 def test_everybody_may_be_asked_in_a_single_round() -> None:

@@ -179,10 +179,10 @@ RENEWABLE: dict[str, Callable[[], Strategy]] = {
     "f3ast": f3ast,
     "proportional": lambda: Proportional(P, np.ones(3)),
     "uniform": lambda: Uniform(np.ones(3)),
-    "power_of_choice": lambda: PowerOfChoice(P, candidates=2),
+    "power_of_choice": lambda: PowerOfChoice.start(P, 2, poc_candidates=2),
     "all_available": lambda: AllAvailable(P),
-    "fedau": lambda: FedAU(P),
-    "oort": lambda: OortLoss(np.array([50.0, 25, 25])),
+    "fedau": lambda: FedAU.start(P, 3),
+    "oort": lambda: OortLoss.start(P, 2, sizes=[50, 25, 25]),
 }
 
 
@@ -210,7 +210,7 @@ def test_resumed_is_uninterrupted_of_those_present(name: str, stop: int) -> None
 
 def test_fedau_counts_from_the_round_of_joining() -> None:
     """Client 2 joins in round 2 and first takes part in round 3: its interval is 2."""
-    strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
+    strategy = OfThosePresent(FedAU.start(P, 3), STAYS, P, mean_k=3)
     for t in (1, 2, 3):
         mask = STAYS.mask(t) & np.array([True, True, t == 3])
         ids = played(strategy, t, mask, 3).ids
