@@ -61,7 +61,7 @@ def visits_of_events(
         ParameterError: If the reading's zone is unknown.
     """
     read = read_times([table.frame[reading.time]], table.name, unit, table=table)
-    online = states_of(table, reading.state, reading.words)
+    online = states_of(table, reading.state, reading.meant)
     names, place = devices_of(table, reading.device)
     times = read.seconds[0]
     notes: list[str] = []

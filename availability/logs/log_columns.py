@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.log_states import STATES, words_of
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, is_of_offline, words_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.core.client_names import are_numbers, client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
@@ -61,6 +61,7 @@ class Reading:
         session: Session of each event.
         ignored: Columns that the user says decide nothing.
         words: What words of states mean.
+        own: Words whose meaning is given.
         zone: Time zone of dates without one; empty for UTC.
     """
 
@@ -73,12 +74,21 @@ class Reading:
     session: Any = None
     ignored: tuple[Any, ...] = ()
     words: Mapping[str, bool] = field(default_factory=lambda: STATES)
+    own: frozenset[str] = frozenset()
     zone: str = ""
 
     @property
     def begins(self) -> Any:
         """Column of the times at which spans begin."""
         return self.time if self.start is None else self.start
+
+    @property
+    def meant(self) -> Mapping[str, bool]:
+        """What words mean in the column of states: yes is offline in one named `offline`."""
+        if not is_of_offline(self.state):
+            return self.words
+        turned = {word: not STATES[word] for word in ANY_ANSWER - self.own}
+        return {**self.words, **turned}
 
     @property
     def of_spans(self) -> bool:
@@ -107,7 +117,7 @@ class Reading:
         """Returns the columns that are used, and those that are not, in words."""
         parts = []
         for part, column in self.used.items():
-            words = words_of(table.coded(column), self.words) if part == "state" else ""
+            words = words_of(table.coded(column), self.meant) if part == "state" else ""
             parts.append(f"{column}{words}" if part == column else f"{part} = {column}{words}")
         unused = [each for each in map(str, self.unused(table.frame)) if not _UNNAMED.match(each)]
         return f"by {', '.join(parts)}; not used: {listed(unused) or 'none'}"
@@ -122,6 +132,7 @@ class Given:
         columns: Column of each part, as written.
         ignored: Columns that decide nothing.
         words: What words of states mean: `STATES`, and those given.
+        own: Words whose meaning is given.
         zone: Time zone of dates without one.
         round_seconds: Length of the rounds into which masks are put; `None` for their own.
     """
@@ -130,6 +141,7 @@ class Given:
     columns: Mapping[str, str]
     ignored: tuple[str, ...]
     words: Mapping[str, bool]
+    own: frozenset[str]
     zone: str
     round_seconds: int | None = None
 
@@ -152,6 +164,7 @@ class Given:
             columns={part: column for part, column in pairs.items() if part in KNOWN},
             ignored=tuple(filter(None, map(str.strip, pairs.get(IGNORE, "").split("/")))),
             words={**STATES, **{word: is_on for word, is_on in words.items() if word}},
+            own=frozenset(filter(None, words)),
             zone=pairs.get(ZONE, ""),
             round_seconds=None if length is None else int(length),
         )
@@ -255,7 +268,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     for part, column in found.items():
         if column in ignored and part not in given.columns:
             found[part] = None
-    return Reading(**found, ignored=tuple(ignored), words=given.words, zone=given.zone)
+    return Reading(
+        **found, ignored=tuple(ignored), words=given.words, own=given.own, zone=given.zone
+    )
 
 
 def _is_constant(table: LogTable, column: Any) -> bool:

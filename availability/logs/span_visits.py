@@ -11,7 +11,7 @@ from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
 from f3ast_tff.availability.logs.log_states import states_of
 from f3ast_tff.availability.logs.log_table import LogTable
-from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_times import looks_like_dates, read_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.errors import DataError
 
@@ -51,14 +51,15 @@ def visits_of_spans(
         check_no_fall_back(seconds[0], place, table, start)
     began, said = seconds[0], ""
     if end is None:
-        length, said = read_duration(table, reading.duration, place, began)
+        of_length = unit if looks_like_dates(table.frame[start]) else ""
+        length, said = read_duration(table, reading.duration, place, began, of_length)
         ended = began + length
     else:
         ended = seconds[1]
     _refuse_early(began, ended, table, reading, local=read.local)
     online = np.ones(len(began), bool)
     if reading.state is not None:
-        online = states_of(table, reading.state, reading.words)
+        online = states_of(table, reading.state, reading.meant)
     endless = np.isinf(ended)
     last = float(np.where(endless, began, ended).max())
     if max_visit is not None:
