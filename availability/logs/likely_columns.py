@@ -137,22 +137,24 @@ def _likeliest(
     """
     done: list[Tried] = []
     failed = None
-    ways = itertools.islice(_candidates(table, found), _MOST_TRIES)
-    alone = itertools.islice(_candidates(table, found, spans=False), _MOST_TRIES)
-    for more in itertools.chain(ways, (more for more in alone if not done)):
-        reading = with_parts(found, more)
-        if not (reading.of_spans or reading.of_events):
-            continue
-        each = tried(table, reading, options, more)
-        if isinstance(each, DataError):
-            failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
-        elif 0 < each.shares.mean() < 1:
-            done.append(each)
-        elif not failed:
-            failed = (
-                more,
-                f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
-            )
+    for spans in (True, False):
+        # Two times per row may be stamps of one event.
+        for more in itertools.islice(_candidates(table, found, spans=spans), _MOST_TRIES):
+            reading = with_parts(found, more)
+            if not (reading.of_spans or reading.of_events):
+                continue
+            each = tried(table, reading, options, more)
+            if isinstance(each, DataError):
+                failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
+            elif 0 < each.shares.mean() < 1:
+                done.append(each)
+            elif not failed:
+                failed = (
+                    more,
+                    f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
+                )
+        if done:
+            break
     if not done:
         return [], failed
     # Which words mean online cannot be told by what a reading says.
@@ -185,8 +187,7 @@ def _candidates(
     columns = [c for c in columns if c not in constant]
     if not times:
         # Such as `minute`, counted from the log's start.
-        times = [c for c in columns if not is_named_duration(c) and traits.rises(table, c)]
-        times = [c for c in times if unit_named(c)]
+        times = [c for c in columns if unit_named(c) and traits.rises(table, c)]
     lengths = [c for c in columns if is_named_duration(c) or holds_lengths(table, c)]
     lengths = [c for c in lengths if c not in times]
     others = [c for c in columns if c not in (*times, *lengths)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, is_of_offline, words_of
 from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import are_numbers, client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import refuse_rounded
@@ -44,6 +45,7 @@ KNOWN = {
 _WORDS, IGNORE, ZONE, ROUNDS = ("on", "off"), "ignore", "zone", "round_seconds"
 _SAME = {"client": "device", "online": "state"}
 _UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
+_UNIT = re.compile(r"[_\s(\[-]+[A-Za-z]+[)\]]?$")
 LOG_FORMS = "device,time,online or device,start,end"
 
 
@@ -245,9 +247,16 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     frame = table.frame
     exact = {str(column).strip().lower(): column for column in frame.columns}
     names = {plain_name(column): column for column in reversed(list(frame.columns))}
+    # With their unit, such as `start_min`.
+    in_units = {
+        plain_name(_UNIT.sub("", str(c).strip())): c
+        for c in reversed([*names.values()])
+        if unit_named(c)
+    }
     found: dict[str, Any] = {}
     for part, known in _PLAIN.items():
-        there = [names[each] for each in known if each in names]
+        of_part = {**in_units, **names} if part in ("time", "start", "end") else names
+        there = [of_part[each] for each in known if each in of_part]
         if part == "state":
             there.sort(key=lambda column: not _is_of_states(table, column, given.words))
         if part == "device":

@@ -251,8 +251,9 @@ def _unit_by_name(numbers: list[_Column]) -> str:
     """The unit in the name of the first column of numbers too small to be times since 1970."""
     first = next((each for each in numbers if not each.ends), numbers[0])
     values = first.values[~first.is_open]
-    small = len(values) > 0 and bool((np.abs(values) < FROM_START).all())
-    return unit_named(first.column.name) if small and not fitting_units(values) else ""
+    unit = unit_named(first.column.name)
+    small = bool((np.abs(seconds_in(values, unit)) < FROM_START).all())
+    return unit if small and not fitting_units(values) else ""
 
 
 def _unit(numbers: list[_Column], name: str, flags: str) -> str:
