@@ -128,6 +128,8 @@ def _best_unit(
     if scores[best][0] > 0.1:
         return best
     if scores["s"][1] > _OVERLAPS:
+        if are_of_ends(place, began, lengths):
+            return "s"
         return "ms" if scores["ms"][1] <= _OVERLAPS else "s"
     pairs = len(place) - len(np.unique(place))
     if pairs >= _FEWEST_PAIRS and scores["min"][1] <= _OVERLAPS:
@@ -139,6 +141,14 @@ def _best_unit(
             f"duration_min, or beside dates by {flags} (of a run --table_time_unit)"
         )
     return "s"
+
+
+def are_of_ends(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:
+    """Whether spans of these lengths, in seconds, overlap if they begin at the times, not if they
+    end there.
+    """
+    ahead, back = (_fit(place, each, lengths)[1] for each in (times, -times))
+    return ahead > _OVERLAPS >= back
 
 
 def reaches_forward(

@@ -173,9 +173,7 @@ def _doubt(each: Tried) -> float:
     return each.visits.odd + 0.1 * len(each.visits.notes) + 0.05 * alone
 
 
-def _candidates(
-    table: LogTable, found: Reading, *, spans: bool = True
-) -> Iterable[dict[str, Any]]:
+def _candidates(table: LogTable, found: Reading, *, spans: bool = True) -> Iterable[dict[str, Any]]:
     """Likely parts to give, the likeliest first; without spans each time is tried alone."""
     used = {column for column in (*found.used.values(), *found.ignored)}
     used |= {getattr(found, part) for part in KNOWN}

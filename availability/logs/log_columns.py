@@ -28,11 +28,12 @@ KNOWN = {
     "state": ("online", "available", "state", "status", "connected", "event_type"),
     "start": (
         *("start", "start_time", "begin", "from", "online_from", "connected_at", "login"),
+        "started_at",
         "event_start_time",
     ),
     "end": (
         *("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout"),
-        *("event_stop_time", "event_end_time", "stop_time"),
+        *("event_stop_time", "event_end_time", "stop_time", "ended_at"),
     ),
     "duration": (
         *("duration", "dur", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
@@ -94,8 +95,8 @@ class Reading:
 
     @property
     def of_spans(self) -> bool:
-        """Whether rows are spans."""
-        return self.begins is not None and (self.end is not None or self.duration is not None)
+        """Whether rows are spans: a begin, an end or a length, two of them."""
+        return [self.begins, self.end, self.duration].count(None) < 2
 
     @property
     def of_events(self) -> bool:
@@ -106,8 +107,9 @@ class Reading:
     def used(self) -> dict[str, Any]:
         """The columns that decide, by part."""
         begin = "start" if self.start is not None else "time"
-        other = "session" if not self.of_spans else "end" if self.end is not None else "duration"
-        found = {part: getattr(self, part) for part in ("device", begin, other, "state")}
+        bounds = ("end", "duration") if self.begins is None or self.end is None else ("end",)
+        bounds = bounds if self.of_spans else ("session",)
+        found = {part: getattr(self, part) for part in ("device", begin, *bounds, "state")}
         return {part: column for part, column in found.items() if column is not None}
 
     def unused(self, frame: Any) -> list[Any]:
@@ -270,6 +272,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
             allowed = f"must name columns of the log: {listed(frame.columns)}"
             raise ParameterError("table_columns", given.text, allowed)
         found[part] = exact[column.lower()]
+    for part in found.keys() - given.columns.keys():
+        if found[part] is not None and found[part] in [found[own] for own in given.columns]:
+            found[part] = None
     ignored = [exact.get(each.lower()) for each in given.ignored]
     if None in ignored:
         allowed = f"ignore must name columns of the log: {listed(frame.columns)}"

@@ -84,7 +84,7 @@ def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: 
     if reading.duration is None or "duration" in own:
         return reading
     if reading.end is not None:
-        return replace(reading, duration=None)
+        return reading if reading.begins is None else replace(reading, duration=None)
     if reading.state is None or reading.device is None or reading.time is None:
         return reading
     lengths, _ = seconds_of(table, reading.duration)

@@ -9,9 +9,9 @@ from f3ast_tff.availability.logs.log_entries import Entries
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.errors import DataError
 
-# More rounds than this must have entries: ten rounds per entry.
 # Visits far shorter than a round, and how many tell.
 _SHORT, _MANY_VISITS = 0.5, 10
+# More rounds than this must have entries: ten rounds per entry.
 _MANY_ROUNDS, _ROUNDS_PER_ENTRY = 100_000, 10
 
 
