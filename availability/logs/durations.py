@@ -144,9 +144,7 @@ def _best_unit(
 
 
 def are_of_ends(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:
-    """Whether spans of these lengths, in seconds, overlap if they begin at the times, not if they
-    end there.
-    """
+    """Whether spans of lengths in seconds overlap if they begin at the times, not if they end."""
     ahead, back = (_fit(place, each, lengths)[1] for each in (times, -times))
     return ahead > _OVERLAPS >= back
 

@@ -292,8 +292,8 @@ def _said(found: Visits, changes: _Changes) -> Visits:
     elif many_off:
         some = listed([found.names[k] for k in np.unique(changes.place[1:][off])[:_NAMED]])
         notes.append(
-            f"{many_off} times a device goes offline twice in a row ({some}); an online is missing, "
-            "and the time before counts as offline"
+            f"{many_off} times a device goes offline twice in a row ({some}); an online is "
+            "missing, and the time before counts as offline"
         )
     ends = np.bincount(changes.place[~changes.online], minlength=len(found.names)) > 0
     if (never := int((~ends).sum())) > 0 and len(changes.times) > len(found.names):

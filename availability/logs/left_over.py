@@ -146,7 +146,10 @@ def _parts(
     if reading.of_events and _is_unreadable_length(table, column):
         word = traits.values_of(table, column)[0][:_SHOWN]
         yield f"looks like a duration, but {word!r} is no length of time that is known", []
-    if _is_of_devices(table, column, reading, found):
+    of_devices = _is_of_devices(table, column, reading, found)
+    apart = reading.of_events and began is not None
+    apart = apart and _tells_apart(table, column, reading, place, began)
+    if of_devices and not apart:
         yield "tells the devices apart", [{"device": column}]
         return
     if traits.is_of_states(table, column, reading.words):
@@ -156,9 +159,9 @@ def _parts(
         yield "has few values, as a state has", ways
     if began is None or not reading.of_events:
         return
-    if _tells_apart(table, column, reading, place, began):
+    if apart:
         said = "tells apart rows of a device at one time (of what they measure, keep one)"
-        yield said, [{"session": column}]
+        yield said, [{"session": column}, *([{"device": column}] if of_devices else [])]
     elif _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
     elif traits.is_of_times(table, column):

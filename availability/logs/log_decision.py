@@ -144,12 +144,13 @@ def _refuse_unknown_words(
         said = str(error)
     ways = worded(table, reading)
     if "state" not in given.columns:
-        if traits.is_of_device(table, column, devices_of(table, reading.device)[1]):
-            ways = []  # Such as where each device is.
         # A column may have the name of states, and another their words.
         others = [c for c in reading.unused(table.frame) if c not in reading.ignored]
         others = [c for c in others if traits.is_readable(table, c)]
-        ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
+        others = [c for c in others if traits.is_of_states(table, c, reading.words)]
+        if others and traits.is_of_device(table, column, devices_of(table, reading.device)[1]):
+            ways = []  # Such as where each device is.
+        ways += [{"state": c} for c in others]
     found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
     found = [each for each in found if 0 < each.shares.mean() < 1]
     is_plain = "state" not in given.columns and not says_off(table, column, reading.words)

@@ -174,7 +174,8 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
     if not dates and not absolute and (steps == 1).all() and not unit:
         return None
     spacing, wrong, clock = 1.0, np.flatnonzero(np.isfinite(steps) & (steps != 1)), None
-    if dates or absolute or named or unit or unit_named(column.name):
+    in_unit = bool(unit_named(column.name)) and str(column.name).strip().lower() not in CLOCKS
+    if dates or absolute or named or unit or in_unit:
         times = read_times([column], name, unit)
         seconds = times.seconds[0]
         if len(seconds) < 2:

@@ -92,8 +92,9 @@ def read_times(
     Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, compact dates as
     20240603180000, or another of `UNITS`: whatever makes all of them lie within 1990 to 2100, and
     look like the times of a log (`time_units.is_plausible`). Smaller numbers are seconds from the
-    log's start, or the unit in the column's name, as in `time_min`. Texts are dates in ISO 8601, also as databases write them (`2024-06-03
-    18:00:00+02`, `... UTC`). A zone is in all rows of all columns or in none.
+    log's start, or in the unit of the column's name, as in `time_min`. Texts are dates in ISO 8601,
+    also as databases write them (`2024-06-03 18:00:00+02`, `... UTC`). A zone is in all rows of all
+    columns or in none.
 
     Args:
         columns: Series of numbers, texts or dates, of one length.
