@@ -147,8 +147,11 @@ def _parts(
         word = traits.values_of(table, column)[0][:_SHOWN]
         yield f"looks like a duration, but {word!r} is no length of time that is known", []
     of_devices = _is_of_devices(table, column, reading, found)
-    apart = reading.of_events and began is not None
-    apart = apart and _tells_apart(table, column, reading, place, began)
+    apart = (
+        reading.of_events
+        and began is not None
+        and _tells_apart(table, column, reading, place, began)
+    )
     if of_devices and not apart:
         yield "tells the devices apart", [{"device": column}]
         return

@@ -79,7 +79,7 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
         }
         if with_own:
             metrics = metrics.assign(**{WAYS: ways_of(run)})
-        own |= dict.fromkeys(metrics)
+        own |= dict.fromkeys(map(str, metrics.columns))
         if len(metrics) or not parts:
             # Types are told by the columns of the runs that have values.
             metrics = metrics.dropna(axis="columns", how="all")

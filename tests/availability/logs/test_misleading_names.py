@@ -115,7 +115,10 @@ UP = [on for _, on, _ in ROWS]
     ("frame", "flag"),
     [
         (events(is_down=[1 - on for on in UP]).drop(columns="online"), "state=is_down"),
-        (events(offline=["no" if on else "yes" for on in UP]).drop(columns="online"), "state=offline"),
+        (
+            events(offline=["no" if on else "yes" for on in UP]).drop(columns="online"),
+            "state=offline",
+        ),
         (events(online=[3, 7] * 20, isConnected=UP), "state=isConnected"),
         (events(state=["CA", "NY"] * 20, link=UP).drop(columns="online"), "state=link"),
         (events(time=[9.5, 1.5] * 20, ts=events()["time"]), "time=ts"),
