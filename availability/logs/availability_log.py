@@ -43,7 +43,7 @@ from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
 from f3ast_tff.availability.logs.split_times import with_joined_times
-from f3ast_tff.availability.logs.time_units import duration_text
+from f3ast_tff.availability.logs.time_units import WORDS, duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
@@ -253,6 +253,11 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     said = span_text(visits.read, visits.first, visits.last)
     how = f"; {visits.said}" if visits.said else ""
     of = f"{table.form}: " if table.form else ""
+    # By seconds that count from the log's start, which minutes and hours look like.
+    of_start = visits.read.form == WORDS["start"] and not options.time_unit
+    lengths = entries.visits() if of_start else None
+    for note in short_log(entries.first, entries.last, options.round_seconds, lengths):
+        _LOGGER.warning("%s: %s", table.name, note)
     log = _in_rounds(entries, options.round_seconds, table.name, visits.seen)
     said = f"{of}{form}, {said}, rounds of {duration_text(options.round_seconds)}"
     said += f"{how}; {reading.reading.said(table)}"
@@ -330,6 +335,8 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
             _LOGGER.warning("%s: %s", name, note)
         first, last = float(finite.min()), float(finite.max())
         entries = Entries(traces.names, place, traces.times, traces.eligible, first, last)
+        for note in short_log(first, last, round_seconds):
+            _LOGGER.warning("%s: %s", name, note)
         log = _in_rounds(entries, round_seconds, name)
         said = f"traces, {len(traces.names)} devices, seconds, {duration_text(last - first)}, "
         said += f"rounds of {duration_text(round_seconds)}"
@@ -355,8 +362,6 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
 def _in_rounds(
     entries: Entries, round_seconds: int, name: str, seen: np.ndarray | None = None
 ) -> AvailabilityLog:
-    for note in short_log(entries.first, entries.last, round_seconds):
-        _LOGGER.warning("%s: %s", name, note)
     starts = round_starts(
         entries.first,
         entries.last,

@@ -86,6 +86,12 @@ def is_of_times(table: LogTable, column: Any) -> bool:
     return 2 * days > len(values) or is_since_1970(values)
 
 
+def rises(table: LogTable, column: Any) -> bool:
+    """Whether a column holds numbers that never fall from row to row."""
+    found = table.coded(column)
+    return bool((np.diff(found.of_rows(found.numbers, np.nan)) >= 0).all())
+
+
 def is_of_device(table: LogTable, column: Any, place: np.ndarray) -> bool:
     """Whether each device has one value of a column in all of its rows."""
     codes = table.coded(column).codes

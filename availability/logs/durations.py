@@ -9,13 +9,18 @@ import numpy as np
 
 from f3ast_tff.availability.logs.log_columns import plain_name
 from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.errors import DataError
 
+# Units by which lengths are decided, and those that only their name or the user says.
 _UNITS = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
-_WORDS = {"s": "seconds", "ms": "milliseconds", "min": "minutes", "h": "hours"}
-_SUFFIX = re.compile(
-    r"(milliseconds|millis|ms)|(minutes|mins|min)|(hours|hrs|h)|(seconds|secs|sec|s)"
-)
+_ALL_UNITS = {**_UNITS, "us": 1e-6, "ns": 1e-9, "d": 86_400.0}
+_WORDS = {
+    **{"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"},
+    **{"min": "minutes", "h": "hours", "d": "days"},
+}
+# Fewest pairs of successive spans that tell one unit from another.
+_FEWEST_PAIRS = 10
 _DAYS = re.compile(r"([0-9]+)-([0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
 _LENGTH = re.compile(
     r"(?:[0-9]{1,5}(?:-| days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
@@ -40,7 +45,14 @@ def is_named_duration(column: Any) -> bool:
     """Whether a column's name says that it holds lengths of time."""
     name = plain_name(column)
     words = ("duration", "elapsed", "uptime", "sessiontime", "connectedfor", "length")
-    return name == "dur" or any(word in name for word in words)
+    units = ("seconds", "minutes", "hours", "milliseconds")
+    return name == "dur" or any(word in name for word in (*words, *units))
+
+
+def holds_lengths(table: LogTable, column: Any) -> bool:
+    """Whether a column holds lengths of time as texts, such as `00:35:12`, in all rows."""
+    lengths, plain = seconds_of(table, column)
+    return not plain and bool(np.isfinite(lengths).all())
 
 
 def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
@@ -79,21 +91,22 @@ def _spelled(text: str) -> float:
 
 
 def read_duration(
-    table: LogTable, column: Any, place: np.ndarray, began: np.ndarray
+    table: LogTable, column: Any, place: np.ndarray, began: np.ndarray, unit: str = ""
 ) -> tuple[np.ndarray, str]:
     """Returns the length of each span, seconds, and its unit in words.
 
-    The unit of numbers is the one in the column's name, such as `duration_ms`; else that by which
-    most spans end where their device's next row begins; else seconds.
+    The unit of numbers is the one given, or in the column's name, such as `duration_ms`; else that
+    by which most spans end where their device's next row begins; else seconds.
 
     Args:
         table: The table.
         column: Column of lengths.
         place: Device of each row, `int64 [n]`.
         began: Begin of each span, seconds, `float64 [n]`.
+        unit: Unit of numbers, one of `time_units.UNITS`; empty to decide.
 
     Raises:
-        DataError: If a length is none; names column and row.
+        DataError: If a length is none, or its unit is open; names column and row.
     """
     lengths, plain = seconds_of(table, column)
     wrong = ~(lengths >= 0)
@@ -102,25 +115,38 @@ def read_duration(
         raise DataError(f"{entry}: must be a length of time, at least 0")
     if not plain:
         return lengths, ""
-    unit = _unit_in(column) or _best_unit(place, began, lengths)
-    return lengths * _UNITS[unit], f"{column} in {_WORDS[unit]}"
+    unit = unit if unit in _ALL_UNITS else unit_named(column)
+    unit = unit or _best_unit(table, column, place, began, lengths)
+    return lengths * _ALL_UNITS[unit], f"{column} in {_WORDS[unit]}"
 
 
-def _unit_in(column: Any) -> str:
-    name = str(column).strip().lower()
-    stem = re.split(r"[_\s(\[-]", name.rstrip(")]"))
-    found = _SUFFIX.fullmatch(stem[-1]) if len(stem) > 1 else None
-    if found is None:
-        return ""
-    return next(unit for unit, part in zip(("ms", "min", "h", "s"), found.groups()) if part)
-
-
-def _best_unit(place: np.ndarray, began: np.ndarray, lengths: np.ndarray) -> str:
+def _best_unit(
+    table: LogTable, column: Any, place: np.ndarray, began: np.ndarray, lengths: np.ndarray
+) -> str:
     scores = {unit: _fit(place, began, lengths * scale) for unit, scale in _UNITS.items()}
     best = max(scores, key=lambda unit: scores[unit][0])
     if scores[best][0] > 0.1:
         return best
-    return "ms" if scores["s"][1] > _OVERLAPS >= scores["ms"][1] else "s"
+    if scores["s"][1] > _OVERLAPS:
+        if are_of_ends(place, began, lengths):
+            return "s"
+        return "ms" if scores["ms"][1] <= _OVERLAPS else "s"
+    pairs = len(place) - len(np.unique(place))
+    if pairs >= _FEWEST_PAIRS and scores["min"][1] <= _OVERLAPS:
+        open_units = [unit for unit in ("s", "min", "h") if scores[unit][1] <= _OVERLAPS]
+        words = " or ".join(_WORDS[unit] for unit in open_units)
+        flags = " or ".join(f"--time_unit={unit}" for unit in open_units)
+        raise DataError(
+            f"{table.name}: column {column!r} may be in {words}: say its unit by its name, such as "
+            f"duration_min, or beside dates by {flags} (of a run --table_time_unit)"
+        )
+    return "s"
+
+
+def are_of_ends(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:
+    """Whether spans of lengths in seconds overlap if they begin at the times, not if they end."""
+    ahead, back = (_fit(place, each, lengths)[1] for each in (times, -times))
+    return ahead > _OVERLAPS >= back
 
 
 def reaches_forward(

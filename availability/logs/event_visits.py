@@ -61,7 +61,7 @@ def visits_of_events(
         ParameterError: If the reading's zone is unknown.
     """
     read = read_times([table.frame[reading.time]], table.name, unit, table=table)
-    online = states_of(table, reading.state, reading.words)
+    online = states_of(table, reading.state, reading.meant)
     names, place = devices_of(table, reading.device)
     times = read.seconds[0]
     notes: list[str] = []
@@ -288,6 +288,12 @@ def _said(found: Visits, changes: _Changes) -> Visits:
         notes.append(
             f"{many_on} times a device comes online twice in a row, of {len(devices)} devices "
             f"({some}); an offline is missing: {closing(lengths)}"
+        )
+    elif many_off:
+        some = listed([found.names[k] for k in np.unique(changes.place[1:][off])[:_NAMED]])
+        notes.append(
+            f"{many_off} times a device goes offline twice in a row ({some}); an online is "
+            "missing, and the time before counts as offline"
         )
     ends = np.bincount(changes.place[~changes.online], minlength=len(found.names)) > 0
     if (never := int((~ends).sum())) > 0 and len(changes.times) > len(found.names):

@@ -35,6 +35,8 @@ from f3ast_tff.core.errors import DataError
 _SAME_MOMENT = 0.05
 # Rows per session: a begin and an end.
 _SESSION = 1.5, 2.5
+# Share of the rows that contradict others, above which another column may be the device.
+_ODD = 0.1
 # Most kinds of rows, such as what they measure; fewest times at which a device has two states.
 _MOST_KINDS, _FEWEST_TWICE = 20, 3
 # Share of the rows of which a column is, with the begin, the end.
@@ -144,6 +146,15 @@ def _parts(
     if reading.of_events and _is_unreadable_length(table, column):
         word = traits.values_of(table, column)[0][:_SHOWN]
         yield f"looks like a duration, but {word!r} is no length of time that is known", []
+    of_devices = _is_of_devices(table, column, reading, found)
+    apart = (
+        reading.of_events
+        and began is not None
+        and _tells_apart(table, column, reading, place, began)
+    )
+    if of_devices and not apart:
+        yield "tells the devices apart", [{"device": column}]
+        return
     if traits.is_of_states(table, column, reading.words):
         yield "looks like a state", [{"state": column}]
     elif traits.is_of_codes(table, column) and _lacks_state(table, reading):
@@ -151,13 +162,24 @@ def _parts(
         yield "has few values, as a state has", ways
     if began is None or not reading.of_events:
         return
-    if _tells_apart(table, column, reading, place, began):
+    if apart:
         said = "tells apart rows of a device at one time (of what they measure, keep one)"
-        yield said, [{"session": column}]
+        yield said, [{"session": column}, *([{"device": column}] if of_devices else [])]
     elif _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
     elif traits.is_of_times(table, column):
         yield from _ends(table, column, reading, place, began)
+
+
+def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
+    """Whether rows that contradict others of their device do not, with a column as the device."""
+    many = len(traits.values_of(table, column))
+    if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
+        return False
+    if not 1 < many * _SESSION[1] <= len(table):
+        return False
+    other = tried(table, replace(reading, device=column), found.options)
+    return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
 
 
 def _lacks_state(table: LogTable, reading: Reading) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
-from f3ast_tff.availability.logs.durations import is_named_duration
+from f3ast_tff.availability.logs.durations import holds_lengths, is_named_duration
 from f3ast_tff.availability.logs.left_over import completed
 from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, Given, Reading, plain_name
 from f3ast_tff.availability.logs.log_reading import (
@@ -26,6 +26,7 @@ from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_w
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
+from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
@@ -99,6 +100,16 @@ def has_other_devices(table: LogTable, found: Reading) -> bool:
     return any(_is_named(c) and _names_rows(table, c) for c in columns)
 
 
+def has_other_times(table: LogTable, found: Reading) -> bool:
+    """Whether the column known as that of times has numbers that fall, and another has times."""
+    if found.time is None or traits.is_of_times(table, found.time):
+        return False
+    if traits.rises(table, found.time) or not np.isfinite(table.coded(found.time).numbers).all():
+        return False
+    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
+    return any(traits.is_of_times(table, c) for c in columns)
+
+
 def _names_rows(table: LogTable, column: Any) -> bool:
     """Whether a column has texts that come again, as the names of devices do."""
     found = table.coded(column)
@@ -126,20 +137,24 @@ def _likeliest(
     """
     done: list[Tried] = []
     failed = None
-    for more in itertools.islice(_candidates(table, found), _MOST_TRIES):
-        reading = with_parts(found, more)
-        if not (reading.of_spans or reading.of_events):
-            continue
-        each = tried(table, reading, options, more)
-        if isinstance(each, DataError):
-            failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
-        elif 0 < each.shares.mean() < 1:
-            done.append(each)
-        elif not failed:
-            failed = (
-                more,
-                f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
-            )
+    for spans in (True, False):
+        # Two times per row may be stamps of one event.
+        for more in itertools.islice(_candidates(table, found, spans=spans), _MOST_TRIES):
+            reading = with_parts(found, more)
+            if not (reading.of_spans or reading.of_events):
+                continue
+            each = tried(table, reading, options, more)
+            if isinstance(each, DataError):
+                failed = failed or (more, str(each).removeprefix(f"{table.name}: "))
+            elif 0 < each.shares.mean() < 1:
+                done.append(each)
+            elif not failed:
+                failed = (
+                    more,
+                    f"by it all devices are {'on' if each.shares.any() else 'off'}line always",
+                )
+        if done:
+            break
     if not done:
         return [], failed
     # Which words mean online cannot be told by what a reading says.
@@ -158,8 +173,8 @@ def _doubt(each: Tried) -> float:
     return each.visits.odd + 0.1 * len(each.visits.notes) + 0.05 * alone
 
 
-def _candidates(table: LogTable, found: Reading) -> Iterable[dict[str, Any]]:
-    """Likely parts to give, the likeliest first."""
+def _candidates(table: LogTable, found: Reading, *, spans: bool = True) -> Iterable[dict[str, Any]]:
+    """Likely parts to give, the likeliest first; without spans each time is tried alone."""
     used = {column for column in (*found.used.values(), *found.ignored)}
     used |= {getattr(found, part) for part in KNOWN}
     columns = [c for c in list(table.frame.columns)[:_MOST_COLUMNS] if c not in used]
@@ -168,7 +183,11 @@ def _candidates(table: LogTable, found: Reading) -> Iterable[dict[str, Any]]:
     times = [c for c in columns if traits.is_of_times(table, c) and not is_named_duration(c)]
     times = [c for c in times if c not in constant] or times
     columns = [c for c in columns if c not in constant]
-    lengths = [c for c in columns if is_named_duration(c) and c not in times]
+    if not times:
+        # Such as `minute`, counted from the log's start.
+        times = [c for c in columns if unit_named(c) and traits.rises(table, c)]
+    lengths = [c for c in columns if is_named_duration(c) or holds_lengths(table, c)]
+    lengths = [c for c in lengths if c not in times]
     others = [c for c in columns if c not in (*times, *lengths)]
     devices = (
         [{}]
@@ -179,7 +198,7 @@ def _candidates(table: LogTable, found: Reading) -> Iterable[dict[str, Any]]:
         name = device.get("device", found.device)
         codes = table.coded(name).codes
         left = [c for c in others if c != name and not traits.is_of_device(table, c, codes)]
-        for when in _times(table, found, times, lengths):
+        for when in _times(table, found, times, lengths, spans=spans):
             reading = with_parts(found, {**device, **when})
             if reading.of_spans:
                 yield from _spans(table, reading, left, device, when)
@@ -201,6 +220,9 @@ def _spans(
     if reading.state is None:
         states = [c for c in left if traits.is_of_states(table, c, reading.words)]
         yield from (_ordered(device, when, {"state": c}) for c in states)
+        for column in [] if states else [c for c in left if traits.is_of_codes(table, c)]:
+            ways = worded(table, replace(reading, state=column))
+            yield from (_ordered(device, when, {"state": column}, way) for way in ways)
         if all(traits.words_in(table, c) <= ANY_ANSWER for c in states):
             yield _ordered(device, when)
     elif unknown_words(table.coded(reading.state), reading.words):
@@ -242,7 +264,7 @@ def _is_nearly_of_states(table: LogTable, column: Any, reading: Reading) -> bool
 
 
 def _times(
-    table: LogTable, found: Reading, times: list[Any], lengths: list[Any]
+    table: LogTable, found: Reading, times: list[Any], lengths: list[Any], *, spans: bool
 ) -> list[dict[str, Any]]:
     """The times of spans and of events that a table may have."""
     begun = {part: getattr(found, part) for part in ("start", "end", "time")}
@@ -252,7 +274,7 @@ def _times(
         part = "end" if begun["end"] is None else "start"
         return [{part: column} for column in times]
     ways: list[dict[str, Any]] = []
-    for first, second in itertools.combinations(times, 2):
+    for first, second in itertools.combinations(times, 2) if spans else ():
         order = _order(table, first, second)
         if order:
             start, end = (first, second) if order > 0 else (second, first)

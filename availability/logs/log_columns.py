@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.log_states import STATES, words_of
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, is_of_offline, words_of
 from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import are_numbers, client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import refuse_rounded
@@ -27,11 +28,12 @@ KNOWN = {
     "state": ("online", "available", "state", "status", "connected", "event_type"),
     "start": (
         *("start", "start_time", "begin", "from", "online_from", "connected_at", "login"),
+        "started_at",
         "event_start_time",
     ),
     "end": (
         *("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout"),
-        *("event_stop_time", "event_end_time", "stop_time"),
+        *("event_stop_time", "event_end_time", "stop_time", "ended_at"),
     ),
     "duration": (
         *("duration", "dur", "duration_s", "duration_sec", "duration_seconds", "duration_ms"),
@@ -44,6 +46,7 @@ KNOWN = {
 _WORDS, IGNORE, ZONE, ROUNDS = ("on", "off"), "ignore", "zone", "round_seconds"
 _SAME = {"client": "device", "online": "state"}
 _UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
+_UNIT = re.compile(r"[_\s(\[-]+[A-Za-z]+[)\]]?$")
 LOG_FORMS = "device,time,online or device,start,end"
 
 
@@ -61,6 +64,7 @@ class Reading:
         session: Session of each event.
         ignored: Columns that the user says decide nothing.
         words: What words of states mean.
+        own: Words whose meaning is given.
         zone: Time zone of dates without one; empty for UTC.
     """
 
@@ -73,6 +77,7 @@ class Reading:
     session: Any = None
     ignored: tuple[Any, ...] = ()
     words: Mapping[str, bool] = field(default_factory=lambda: STATES)
+    own: frozenset[str] = frozenset()
     zone: str = ""
 
     @property
@@ -81,9 +86,17 @@ class Reading:
         return self.time if self.start is None else self.start
 
     @property
+    def meant(self) -> Mapping[str, bool]:
+        """What words mean in the column of states: yes is offline in one named `offline`."""
+        if not is_of_offline(self.state):
+            return self.words
+        turned = {word: not STATES[word] for word in ANY_ANSWER - self.own}
+        return {**self.words, **turned}
+
+    @property
     def of_spans(self) -> bool:
-        """Whether rows are spans."""
-        return self.begins is not None and (self.end is not None or self.duration is not None)
+        """Whether rows are spans: a begin, an end or a length, two of them."""
+        return [self.begins, self.end, self.duration].count(None) < 2
 
     @property
     def of_events(self) -> bool:
@@ -94,8 +107,9 @@ class Reading:
     def used(self) -> dict[str, Any]:
         """The columns that decide, by part."""
         begin = "start" if self.start is not None else "time"
-        other = "session" if not self.of_spans else "end" if self.end is not None else "duration"
-        found = {part: getattr(self, part) for part in ("device", begin, other, "state")}
+        bounds = ("end", "duration") if self.begins is None or self.end is None else ("end",)
+        bounds = bounds if self.of_spans else ("session",)
+        found = {part: getattr(self, part) for part in ("device", begin, *bounds, "state")}
         return {part: column for part, column in found.items() if column is not None}
 
     def unused(self, frame: Any) -> list[Any]:
@@ -107,7 +121,7 @@ class Reading:
         """Returns the columns that are used, and those that are not, in words."""
         parts = []
         for part, column in self.used.items():
-            words = words_of(table.coded(column), self.words) if part == "state" else ""
+            words = words_of(table.coded(column), self.meant) if part == "state" else ""
             parts.append(f"{column}{words}" if part == column else f"{part} = {column}{words}")
         unused = [each for each in map(str, self.unused(table.frame)) if not _UNNAMED.match(each)]
         return f"by {', '.join(parts)}; not used: {listed(unused) or 'none'}"
@@ -122,6 +136,7 @@ class Given:
         columns: Column of each part, as written.
         ignored: Columns that decide nothing.
         words: What words of states mean: `STATES`, and those given.
+        own: Words whose meaning is given.
         zone: Time zone of dates without one.
         round_seconds: Length of the rounds into which masks are put; `None` for their own.
     """
@@ -130,6 +145,7 @@ class Given:
     columns: Mapping[str, str]
     ignored: tuple[str, ...]
     words: Mapping[str, bool]
+    own: frozenset[str]
     zone: str
     round_seconds: int | None = None
 
@@ -152,6 +168,7 @@ class Given:
             columns={part: column for part, column in pairs.items() if part in KNOWN},
             ignored=tuple(filter(None, map(str.strip, pairs.get(IGNORE, "").split("/")))),
             words={**STATES, **{word: is_on for word, is_on in words.items() if word}},
+            own=frozenset(filter(None, words)),
             zone=pairs.get(ZONE, ""),
             round_seconds=None if length is None else int(length),
         )
@@ -232,9 +249,16 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     frame = table.frame
     exact = {str(column).strip().lower(): column for column in frame.columns}
     names = {plain_name(column): column for column in reversed(list(frame.columns))}
+    # With their unit, such as `start_min`.
+    in_units = {
+        plain_name(_UNIT.sub("", str(c).strip())): c
+        for c in reversed([*names.values()])
+        if unit_named(c)
+    }
     found: dict[str, Any] = {}
     for part, known in _PLAIN.items():
-        there = [names[each] for each in known if each in names]
+        of_part = {**in_units, **names} if part in ("time", "start", "end") else names
+        there = [of_part[each] for each in known if each in of_part]
         if part == "state":
             there.sort(key=lambda column: not _is_of_states(table, column, given.words))
         if part == "device":
@@ -248,6 +272,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
             allowed = f"must name columns of the log: {listed(frame.columns)}"
             raise ParameterError("table_columns", given.text, allowed)
         found[part] = exact[column.lower()]
+    for part in found.keys() - given.columns.keys():
+        if found[part] is not None and found[part] in [found[own] for own in given.columns]:
+            found[part] = None
     ignored = [exact.get(each.lower()) for each in given.ignored]
     if None in ignored:
         allowed = f"ignore must name columns of the log: {listed(frame.columns)}"
@@ -255,7 +282,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     for part, column in found.items():
         if column in ignored and part not in given.columns:
             found[part] = None
-    return Reading(**found, ignored=tuple(ignored), words=given.words, zone=given.zone)
+    return Reading(
+        **found, ignored=tuple(ignored), words=given.words, own=given.own, zone=given.zone
+    )
 
 
 def _is_constant(table: LogTable, column: Any) -> bool:

@@ -9,7 +9,11 @@ import numpy as np
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
 from f3ast_tff.availability.logs.left_over import completed, refuse_left_over
-from f3ast_tff.availability.logs.likely_columns import has_other_devices, refuse_columns
+from f3ast_tff.availability.logs.likely_columns import (
+    has_other_devices,
+    has_other_times,
+    refuse_columns,
+)
 from f3ast_tff.availability.logs.log_columns import Given, Reading, devices_of
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
@@ -45,6 +49,8 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
     reading = _with_parts_that_fit(table, reading, given, options.time_unit)
     if "device" not in given.columns and not table.form and has_other_devices(table, reading):
         reading = replace(reading, device=None)
+    if "time" not in given.columns and not table.form and has_other_times(table, reading):
+        reading = replace(reading, time=None)
     if reading.device is None or not (reading.of_spans or reading.of_events):
         refuse_columns(table, reading, given, options)
     if reading.of_spans:
@@ -78,7 +84,7 @@ def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: 
     if reading.duration is None or "duration" in own:
         return reading
     if reading.end is not None:
-        return replace(reading, duration=None)
+        return reading if reading.begins is None else replace(reading, duration=None)
     if reading.state is None or reading.device is None or reading.time is None:
         return reading
     lengths, _ = seconds_of(table, reading.duration)
@@ -141,7 +147,10 @@ def _refuse_unknown_words(
         # A column may have the name of states, and another their words.
         others = [c for c in reading.unused(table.frame) if c not in reading.ignored]
         others = [c for c in others if traits.is_readable(table, c)]
-        ways += [{"state": c} for c in others if traits.is_of_states(table, c, reading.words)]
+        others = [c for c in others if traits.is_of_states(table, c, reading.words)]
+        if others and traits.is_of_device(table, column, devices_of(table, reading.device)[1]):
+            ways = []  # Such as where each device is.
+        ways += [{"state": c} for c in others]
     found = distinct(tried(table, with_parts(reading, more), options, more) for more in ways)
     found = [each for each in found if 0 < each.shares.mean() < 1]
     is_plain = "state" not in given.columns and not says_off(table, column, reading.words)

@@ -18,7 +18,7 @@ from f3ast_tff.availability.logs.log_states import STATES, known_states
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable, coded, row_of
 from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times
 from f3ast_tff.availability.logs.mask_files import PackedMasks
-from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970
+from f3ast_tff.availability.logs.time_units import duration_text, is_since_1970, unit_named
 from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import is_number
@@ -174,7 +174,8 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
     if not dates and not absolute and (steps == 1).all() and not unit:
         return None
     spacing, wrong, clock = 1.0, np.flatnonzero(np.isfinite(steps) & (steps != 1)), None
-    if dates or absolute or named or unit:
+    in_unit = bool(unit_named(column.name)) and str(column.name).strip().lower() not in CLOCKS
+    if dates or absolute or named or unit or in_unit:
         times = read_times([column], name, unit)
         seconds = times.seconds[0]
         if len(seconds) < 2:
@@ -306,10 +307,11 @@ def _states(frame: Any, name: str, states: Mapping[str, bool]) -> np.ndarray:
             f"{name}: column {column.name!r}, {row_of(column, row)} is {said}: {allowed}"
         )
     gaps = int((~found.filled).sum())
-    if 2 * gaps > cells.size:
-        allowed = "is it a table of changes? Give events, a row per change"
+    if 2 * gaps > cells.size and not states.keys() & GAPS:
+        allowed = "is it a table of changes? Give events, a row per change; or say that they are "
+        allowed += "offline by --columns=off=null (of a run --table_columns)"
         raise DataError(f"{name}: {gaps} of {cells.size} entries are empty: {allowed}")
-    if gaps:
+    if gaps and not states.keys() & GAPS:
         text = "%s: %d of %d entries are empty: no answer, which counts as offline"
         _LOGGER.warning(text, name, gaps, cells.size)
     return np.asarray(found.of_rows([state is True for state in known], False).reshape(cells.shape))

@@ -112,10 +112,11 @@ def with_parts(reading: Reading, more: Mapping[str, Any]) -> Reading:
         for word in str(more.get(part, "")).lower().split("/"):
             words[word.strip()] = part == "on"
     words.pop("", None)
+    own = reading.own | {word for word in words if words[word] != reading.words.get(word)}
     columns = {part: column for part, column in more.items() if part not in ("on", "off", "ignore")}
     ignored = [more["ignore"]] if "ignore" in more else []
     left_out = {part: None for part in KNOWN if getattr(reading, part) in ignored}
-    words_and = {"words": words, "ignored": (*reading.ignored, *ignored)}
+    words_and = {"words": words, "own": own, "ignored": (*reading.ignored, *ignored)}
     return replace(reading, **{**left_out, **columns, **words_and})
 
 

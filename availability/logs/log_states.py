@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,18 @@ ANY_ANSWER = frozenset(
 )
 # Words of a system that does not know: never proposed as online.
 NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", "nodata", "stale"})
+# Parts of the names of columns that say whether a device is offline.
+_OFF_NAMES = frozenset(
+    {word for word, is_on in STATES.items() if not is_on} - ANY_ANSWER - {"unknown", "logout"}
+    | {"outage", "failed", "failure"}
+)
 _SHOWN = 4
+
+
+def is_of_offline(column: Any) -> bool:
+    """Returns whether a column's name says that yes is offline, as of `offline` and `is_down`."""
+    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(column)).lower()
+    return not _OFF_NAMES.isdisjoint(re.findall("[a-z]+", spaced))
 
 
 def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs.log_table import GAPS, Coded, LogTable, coded, row_of
 from f3ast_tff.availability.logs.time_units import (
+    DECIDED,
     EARLIEST,
     FROM_START,
     LATEST,
@@ -21,6 +22,7 @@ from f3ast_tff.availability.logs.time_units import (
     fitting_units,
     is_plausible,
     seconds_in,
+    unit_named,
 )
 from f3ast_tff.core.errors import DataError
 
@@ -90,8 +92,9 @@ def read_times(
     Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, compact dates as
     20240603180000, or another of `UNITS`: whatever makes all of them lie within 1990 to 2100, and
     look like the times of a log (`time_units.is_plausible`). Smaller numbers are seconds from the
-    log's start. Texts are dates in ISO 8601, also as databases write them (`2024-06-03
-    18:00:00+02`, `... UTC`). A zone is in all rows of all columns or in none.
+    log's start, or in the unit of the column's name, as in `time_min`. Texts are dates in ISO 8601,
+    also as databases write them (`2024-06-03 18:00:00+02`, `... UTC`). A zone is in all rows of all
+    columns or in none.
 
     Args:
         columns: Series of numbers, texts or dates, of one length.
@@ -115,13 +118,15 @@ def read_times(
     form = _form_of_dates(dates) if dates else WORDS["start"]
     absolute = [bool(dates)] * (len(found) > len(numbers))
     if numbers:
-        chosen = unit or _unit(numbers, name, flags)
+        given = unit or _unit_by_name(numbers)
+        chosen = given or _unit(numbers, name, flags)
         for each in numbers:
             _scale(each, chosen, name, flags)
-        if unit and not all(fits(e.values[~e.is_open], "s").all() for e in numbers):
-            # Given by the user: numbers of that unit that count from the log's start.
-            chosen = "start"
-        form = form if dates else WORDS[chosen]
+        said = WORDS[chosen]
+        if given and not all(fits(e.values[~e.is_open], "s").all() for e in numbers):
+            # Numbers of that unit that count from the log's start.
+            said, chosen = said.replace("since 1970", "from the log's start"), "start"
+        form = form if dates else said
         absolute.append(chosen != "start")
     if len(set(absolute)) > 1:
         both = " and ".join(repr(each.column.name) for each in found)
@@ -243,6 +248,15 @@ def _check_years(each: _Column, name: str) -> None:
         _refuse(each.column, known & ~within, "must be within 1990 to 2100, as other rows", name)
 
 
+def _unit_by_name(numbers: list[_Column]) -> str:
+    """The unit in the name of the first column of numbers too small to be times since 1970."""
+    first = next((each for each in numbers if not each.ends), numbers[0])
+    values = first.values[~first.is_open]
+    unit = unit_named(first.column.name)
+    small = bool((np.abs(seconds_in(values, unit)) < FROM_START).all())
+    return unit if small and not fitting_units(values) else ""
+
+
 def _unit(numbers: list[_Column], name: str, flags: str) -> str:
     """The only unit that fits all starts; ends follow it, as they may not have come."""
     strict = [each for each in numbers if not each.ends] or numbers
@@ -270,7 +284,7 @@ def _unit(numbers: list[_Column], name: str, flags: str) -> str:
             allowed = f"say the unit by {flags}, or give the times in seconds"
             raise DataError(f"{name}: column {column.name!r}, {shown}: {allowed}")
         return "start"
-    inside = {unit: fits(values, unit) for unit in UNITS}
+    inside = {unit: fits(values, unit) for unit in DECIDED}
     best = max(inside, key=lambda each: int(inside[each].sum()))
     if small.sum() > inside[best].sum() and not small.all():
         best, inside["start"] = "start", small
@@ -291,7 +305,7 @@ def _scale(each: _Column, unit: str, name: str, flags: str) -> None:
     """Makes seconds of a column's numbers; the ends beyond 2100 have not come."""
     if each.ends:
         known = each.values[~each.is_open]
-        others = [u for u in UNITS if u != unit and len(known) and fits(known, u).all()]
+        others = [u for u in DECIDED if u != unit and len(known) and fits(known, u).all()]
         if others and unit != "start" and not fits(known, unit).any():
             unit = others[0]
         beyond = ~each.is_open & (seconds_in(each.values, unit, ends=True) >= LATEST)

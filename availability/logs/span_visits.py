@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.availability.logs.durations import read_duration
+from f3ast_tff.availability.logs.durations import are_of_ends, read_duration
 from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
 from f3ast_tff.availability.logs.log_states import states_of
 from f3ast_tff.availability.logs.log_table import LogTable
-from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_times import looks_like_dates, read_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.errors import DataError
 
@@ -25,6 +25,8 @@ def visits_of_spans(
 ) -> Visits:
     """Returns the visits of a table of spans; a span without an end lasts to the log's end.
 
+    Spans have a begin and an end, or one of them and a length.
+
     Args:
         table: The table.
         reading: Its columns; with a state, the spans of which it is online are visits.
@@ -36,7 +38,7 @@ def visits_of_spans(
         ParameterError: If the reading's zone is unknown.
     """
     start, end, name = reading.begins, reading.end, table.name
-    columns = [start] if end is None else [start, end]
+    columns = [each for each in (start, end) if each is not None]
     read = read_times(
         [table.frame[column] for column in columns], name, unit, ends=(False, True), table=table
     )
@@ -48,17 +50,25 @@ def visits_of_spans(
             seconds[k] = found
             notes += more
     elif read.local:
-        check_no_fall_back(seconds[0], place, table, start)
-    began, said = seconds[0], ""
-    if end is None:
-        length, said = read_duration(table, reading.duration, place, began)
-        ended = began + length
-    else:
-        ended = seconds[1]
+        check_no_fall_back(seconds[0], place, table, columns[0])
+    began, ended, said = seconds[0], seconds[-1], ""
+    if len(columns) == 1:
+        of_length = unit if looks_like_dates(table.frame[columns[0]]) else ""
+        # From ends lengths reach back.
+        towards = began if end is None else -ended
+        length, said = read_duration(table, reading.duration, place, towards, of_length)
+        if start == reading.time and start is not None and are_of_ends(place, began, length):
+            raise DataError(
+                f"{name}: spans of {reading.duration!r} from {start!r} on overlap, and do not if "
+                f"they end then: say which by --columns=end={start},duration={reading.duration} or "
+                f"--columns=start={start},duration={reading.duration} (of a run --table_columns)"
+            )
+        began, ended = (began, began + length) if end is None else (ended - length, ended)
+        seconds = [began]
     _refuse_early(began, ended, table, reading, local=read.local)
     online = np.ones(len(began), bool)
     if reading.state is not None:
-        online = states_of(table, reading.state, reading.words)
+        online = states_of(table, reading.state, reading.meant)
     endless = np.isinf(ended)
     last = float(np.where(endless, began, ended).max())
     if max_visit is not None:

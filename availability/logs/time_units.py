@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.availability.logs.device_traces import DAY
 
-# Units that a user may name; `date` is 20240603, 2024060318, 20240603180000 and the like.
-UNITS = ("s", "ms", "us", "ns", "date", "ticks", "filetime")
+# Units by which numbers are decided; `date` is 20240603, 2024060318, 20240603180000 and the like.
+DECIDED = ("s", "ms", "us", "ns", "date", "ticks", "filetime")
+# Seconds per unit, of units that only the user or a column's name says.
+_LONG_UNITS = {"min": 60.0, "h": 3600.0, "d": 86_400.0}
+# Units that a user may name.
+UNITS = (*DECIDED, *_LONG_UNITS)
 # Units per second, and seconds from the unit's zero to 1970.
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ticks": 10**7, "filetime": 10**7}
 _ZERO = {"ticks": 62_135_596_800, "filetime": 11_644_473_600}
@@ -35,13 +40,40 @@ WORDS = {
     "date": "compact dates",
     "ticks": "ticks of 100 ns since the year 1",
     "filetime": "units of 100 ns since 1601",
+    "min": "minutes since 1970",
+    "h": "hours since 1970",
+    "d": "days since 1970",
     "start": "seconds from the log's start",
 }
+# Words of units in names of columns; abbreviations only at the end.
+_SPELLED = {
+    **dict.fromkeys(("nanosecond", "nanos"), "ns"),
+    **dict.fromkeys(("microsecond", "micros"), "us"),
+    **dict.fromkeys(("millisecond", "millis", "msec"), "ms"),
+    **dict.fromkeys(("second", "sec"), "s"),
+    **{"minute": "min", "hour": "h", "hr": "h", "day": "d"},
+}
+_ABBREVIATED = ("ns", "us", "ms", "s", "min", "h")
+
+
+def unit_named(column: Any) -> str:
+    """Returns the unit in a column's name, such as `ms` of `duration_ms`; empty without one.
+
+    Examples:
+        >>> from f3ast_tff.availability.logs.time_units import unit_named
+        >>> [unit_named(n) for n in ("t_min", "durationMinutes", "Dauer (h)", "hours_on", "time")]
+        ['min', 'min', 'h', 'h', '']
+    """
+    words = re.findall("[a-z]+", re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", str(column)).lower())
+    if len(words) > 1 and words[-1] in _ABBREVIATED:
+        return words[-1]
+    found = [_SPELLED.get(word) or _SPELLED.get(word.removesuffix("s")) for word in words]
+    return next((unit for unit in found if unit), "")
 
 
 def fitting_units(values: np.ndarray) -> list[str]:
     """The units in which all values lie within 1990 to 2100."""
-    return [unit for unit in UNITS if fits(values, unit).all()]
+    return [unit for unit in DECIDED if fits(values, unit).all()]
 
 
 def fits(values: np.ndarray, unit: str) -> np.ndarray:
@@ -56,7 +88,8 @@ def fits(values: np.ndarray, unit: str) -> np.ndarray:
 
 
 def _scaled(values: np.ndarray, unit: str) -> np.ndarray:
-    return np.asarray(values / _PER_SECOND.get(unit, 1) - _ZERO.get(unit, 0))
+    seconds = values * _LONG_UNITS.get(unit, 1) / _PER_SECOND.get(unit, 1)
+    return np.asarray(seconds - _ZERO.get(unit, 0))
 
 
 def is_plausible(values: np.ndarray, unit: str) -> bool:

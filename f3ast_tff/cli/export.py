@@ -67,7 +67,8 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
     several types becomes text.
     """
     names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
-    parts = []
+    parts: list[pd.DataFrame] = []
+    own: dict[str, None] = {}
     with_own = any(run.directions != DIRECTIONS for run in runs.values())
     for name, run in runs.items():
         given = {"run": name, "finished": run.summary is not None, **run.settings}
@@ -78,10 +79,15 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
         }
         if with_own:
             metrics = metrics.assign(**{WAYS: ways_of(run)})
-        parts.append(pd.concat([pd.DataFrame(columns), metrics], axis="columns"))
+        own |= dict.fromkeys(map(str, metrics.columns))
+        if len(metrics) or not parts:
+            # Types are told by the columns of the runs that have values.
+            metrics = metrics.dropna(axis="columns", how="all")
+            parts.append(pd.concat([pd.DataFrame(columns), metrics], axis="columns"))
     if not parts:
         return pd.DataFrame(columns=["run", "finished", *names])
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    table = table.reindex(columns=["run", "finished", *names, *own])
     for name in ("run", "finished", *names):
         table[name] = _typed(table[name])
     return table

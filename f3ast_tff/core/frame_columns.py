@@ -27,15 +27,18 @@ def pandas_of(table: Any) -> Any:
     Raises:
         ValueError: If it is no table, or its library cannot convert it here.
     """
-    if hasattr(table, "iloc") and hasattr(table, "columns"):
-        return table
-    if not hasattr(table, "to_pandas"):
-        kind = type(table).__name__
-        raise ValueError(f"must be a DataFrame, or a table with to_pandas, not {kind}")
+    # Modin's is behind an accessor.
+    convert = getattr(getattr(table, "modin", table), "to_pandas", None)
     try:
-        return table.to_pandas()
+        table = table if convert is None else convert()
     except ImportError as error:
         raise ValueError(f"to_pandas of its library cannot be used here: {error}") from error
+    # Dask's tables have columns of pandas' names, and no values.
+    if all(hasattr(table, each) for each in ("iloc", "columns", "to_numpy")):
+        return table
+    kind = type(table)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise ValueError(f"must be a DataFrame, or a table with to_pandas, not {name}")
 
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:

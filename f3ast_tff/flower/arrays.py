@@ -12,12 +12,13 @@ import numpy as np
 from flwr.app import Array, ArrayRecord
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.real_numbers import is_real
 
 # Encoding of `Array.numpy`: the format of `.npy` files.
 _NUMPY = "numpy.ndarray"
-_REAL = re.compile(r"[<>|=][biuf]\d{1,2}")
-# NumPy writes bfloat16 as raw bytes; its name stands in the record.
-_RAW, _BFLOAT16 = re.compile(r"[<>|=]V2"), "bfloat16"
+_REAL = re.compile(r"[<>|=](?:[biu]\d|f(?:2|4|8|12|16))")
+# NumPy writes bfloat16 and most floats of 8 bits as raw bytes; their name stands in the record.
+_RAW, _SHORT = re.compile(r"[<>|=]V[12]"), re.compile(r"bfloat16|float8_[a-z0-9]{1,20}")
 _LONGEST_HEADER = 10_000
 
 # A model: its arrays by name.
@@ -72,7 +73,8 @@ def fitting(name: str, array: Array, sent: np.ndarray) -> np.ndarray:
 def numbers(name: str, array: Array, wanted: tuple[int, ...] | None = None) -> np.ndarray:
     """Returns the real numbers of an array, read-only.
 
-    Nothing is allocated before shape and bytes are known. bfloat16 needs `ml_dtypes`.
+    Nothing is allocated before shape and bytes are known. bfloat16 and floats of 8 bits need
+    `ml_dtypes`.
 
     Args:
         name: Name of the array.
@@ -130,14 +132,17 @@ def _dtype(what: str, descr: str, told: Any) -> np.dtype[Any]:
     """The type of the numbers, by the header; of raw bytes by the record."""
     if _REAL.fullmatch(descr):
         return np.dtype(descr)
-    if not _RAW.fullmatch(descr) or told != _BFLOAT16:
-        said = f"{what} has dtype {str(told)[:40]!r}, in the header {descr[:40]!r}"
+    said = f"{what} has dtype {str(told)[:40]!r}, in the header {descr[:40]!r}"
+    if not _RAW.fullmatch(descr) or not isinstance(told, str) or not _SHORT.fullmatch(told):
         raise ArrayError(f"{said}: must be of real numbers")
     if importlib.util.find_spec("ml_dtypes") is None:
-        raise ArrayError(f"{what} has dtype {_BFLOAT16}, which needs the package ml_dtypes")
+        raise ArrayError(f"{what} has dtype {told}, which needs the package ml_dtypes")
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
+    found = np.dtype(getattr(ml_dtypes, told, np.complex64))
+    if not is_real(found) or found.itemsize != int(descr[-1]):
+        raise ArrayError(f"{said}: must be of real numbers")
+    return found
 
 
 def _finite(name: str, value: np.ndarray) -> np.ndarray:

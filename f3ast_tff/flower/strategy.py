@@ -296,7 +296,9 @@ class AvailabilityStrategy(FlowerStrategy):
         if self._state_file is not None:
             saved = SavedRound(t, asked.model if model is None else model, self._strategy.state())
             save_round(self._state_file, saved)
-        return None if model is None else record_of(model), mean_metrics(contents.values())
+        return None if model is None else record_of(model), mean_metrics(
+            contents[k] for k in updates
+        )
 
     def _step(self, model: Model, cohort: Cohort, updates: Mapping[int, Model]) -> Model | None:
         """Returns the model moved along the aggregate; `None` without one that is finite."""

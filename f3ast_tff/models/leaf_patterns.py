@@ -7,15 +7,11 @@ from collections.abc import Collection, Sequence
 
 from f3ast_tff.core.errors import ParameterError
 
-# Names that frameworks give to buffers: PyTorch's norms, Keras' norms, Flax' collection.
-KNOWN_BUFFERS = (
-    "running_mean",
-    "running_var",
-    "num_batches_tracked",
-    "moving_mean",
-    "moving_variance",
-    "batch_stats",
-)
+# Words of the names that frameworks give to buffers: running, moving and exponential means; what
+# PyTorch counts; Flax' collection; and statistics of a norm.
+_AVERAGES = frozenset({"running", "moving", "ema"})
+_WHOLE = ("num_batches_tracked", "batch_stats")
+_STATISTICS = frozenset({"mean", "avg", "var", "variance", "std"})
 # Leaves of which each name stands in an error.
 _MOST = 12
 
@@ -80,6 +76,25 @@ def _allowed(names: Sequence[str], num_leaves: int) -> str:
     return f"must be among {', '.join(parts)}, {whole}, or {numbers}"
 
 
+def is_buffer(name: str) -> bool:
+    """Returns whether a leaf has the name of a buffer, such as a batch norm's running variance.
+
+    Examples:
+        >>> from f3ast_tff.models.leaf_patterns import is_buffer
+        >>> names = ["bn1.running_var", "norm/moving_variance:0", "BatchNorm_0/var", "bn.weight"]
+        >>> [is_buffer(name) for name in names]
+        [True, True, True, False]
+    """
+    plain = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    words = re.findall("[a-z]+", plain)
+    of_norm = any(word == "bn" or word.endswith("norm") for word in words)
+    return (
+        not _AVERAGES.isdisjoint(words)
+        or any(part in plain for part in _WHOLE)
+        or (of_norm and words[-1] in _STATISTICS)
+    )
+
+
 def buffers_among(
     names: Sequence[str],
     number: int,
@@ -92,7 +107,7 @@ def buffers_among(
         names: Names of the leaves; empty if they have none.
         number: Number of leaves.
         declared: Places of the buffers, from 0, and names, each an entry of the setting `private`;
-            by default `KNOWN_BUFFERS`.
+            by default those that `is_buffer` knows.
         setting: Name of `declared` in errors.
 
     Raises:
@@ -105,7 +120,7 @@ def buffers_among(
         ([2], [1, 2], [])
     """
     if declared is None:
-        return leaves_named(KNOWN_BUFFERS, names)
+        return [place for place, name in enumerate(names) if is_buffer(name)]
     if not isinstance(declared, (list, tuple)):
         raise ParameterError(setting, declared, "must be a list or a tuple of names or numbers")
     found: set[int] = set()

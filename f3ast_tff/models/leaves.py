@@ -15,8 +15,8 @@ import numpy as np
 # no parameter: no optimizer steps it, and the server takes the mean of those that arrived. A held
 # leaf is the server's: clients start from it, and do not step it.
 PARAMETER, PRIVATE, BUFFER, HELD = "parameter", "private", "buffer", "held"
-# In each of `leaf_patterns.KNOWN_BUFFERS`.
-_OF_BUFFERS = ("running_", "num_batches_tracked", "moving_", "batch_stats")
+# One of these is in each name that `leaf_patterns.is_buffer` knows.
+_OF_BUFFERS = ("running", "moving", "ema", "tracked", "stats", "mean", "avg", "var", "std")
 
 
 def names_of(model: Any) -> list[str]:
@@ -88,7 +88,7 @@ def kinds_of(model: Any, weights: Sequence[np.ndarray], private: str | None = No
     if (
         private is not None
         or declared is not None
-        or any(part in name for name in names for part in _OF_BUFFERS)
+        or any(part in name.lower() for name in names for part in _OF_BUFFERS)
     ):
         # Most models have parameters alone.
         from f3ast_tff.models.leaf_patterns import buffers_among, chosen_leaves

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,8 @@ def frames() -> list[Any]:
     rows = [{"device": k, "time": 1_717_200_000 + h * HOUR, "online": on} for k, h, on in ROWS]
     frame = pd.DataFrame(rows)
     found = [frame, pa.Table.from_pandas(frame), Foreign(frame)]
+    # As Modin: the names of pandas, and the conversion behind an accessor.
+    found.append(SimpleNamespace(iloc=0, columns=0, to_numpy=0, modin=Foreign(frame)))
     try:
         import polars  # type: ignore[import-not-found]
     except ImportError:
@@ -182,8 +185,15 @@ def test_frames_of_other_libraries() -> None:
     for frame in frames():
         assert log_of_frame(frame).masks.table().astype(int).tolist() == MASKS
         assert advise(frame, ks=[1]).clients == ("a", "b")
-    with pytest.raises(DataError, match="must be a DataFrame, or a table with to_pandas, not int"):
-        log_of_frame(3)
+    no_tables = [
+        (3, "int"),
+        (SimpleNamespace(to_pandas=lambda: pd.Series([1])), "pandas.*Series"),
+        (SimpleNamespace(iloc=0, columns=["device"]), "types.SimpleNamespace"),
+    ]
+    for each, name in no_tables:
+        allowed = f"must be a DataFrame, or a table with to_pandas, not {name}$"
+        with pytest.raises(DataError, match=allowed):
+            log_of_frame(each)
 
 
 def test_data_in_frames_of_other_libraries() -> None:

@@ -136,8 +136,8 @@ def test_what_is_refused_names_the_row(case: str) -> None:
 
 
 def test_an_unknown_unit_is_refused() -> None:
-    with pytest.raises(DataError, match="time unit 'h': must be one of s, ms, us, ns, date"):
-        read([FIRST], unit="h")
+    with pytest.raises(DataError, match="time unit 'w': must be one of s, ms, us, ns, date"):
+        read([FIRST], unit="w")
 
 
 def test_durations_in_words() -> None:

@@ -284,6 +284,15 @@ def _lasting(row: Row) -> Row:
     }
 
 
+def _ending(row: Row) -> Row:
+    return {
+        "device": row["device"],
+        "ended_at": iso(row["b"]),
+        "duration_min": (row["b"] - row["a"]) / MINUTE,
+        "status": "online" if row["on"] else "offline",
+    }
+
+
 def _aws(row: Row) -> Row:
     return {
         "clientId": row["device"],
@@ -311,6 +320,10 @@ def milli(seconds: float) -> int:
     return (START + int(seconds)) * 1000
 
 
+def minutes(seconds: float) -> float:
+    return seconds / MINUTE
+
+
 def ticks(seconds: float) -> int:
     return (START + int(seconds) + 62_135_596_800) * 10**7
 
@@ -334,6 +347,8 @@ FORMS: dict[str, Form] = {
         csv_file("tsv", "\t"),
     ),
     "events with a duration": Form(both_spans_of, says_spans, _lasting, _CSV),
+    "spans by end and length": Form(both_spans_of, says_spans, _ending, _CSV),
+    "spans in minutes": Form(spans_of, says_spans, _span("start_min", "end_min", minutes), _CSV),
     "events": Form(*_EVENTS, _named("device", "time", "online", (0, 1)), _CSV),
     "events in ticks": Form(
         *_EVENTS, _named("device", "time", "online", (0, 1), ticks), json_lines

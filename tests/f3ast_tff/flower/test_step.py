@@ -138,12 +138,13 @@ def test_buffers_that_are_no_arrays_are_refused(buffers: Any) -> None:
         served(record, lambda k: record, buffers=buffers)
 
 
-def halves(value: float) -> ArrayRecord:
-    return ArrayRecord({"w": Array(np.full(3, value, ml_dtypes.bfloat16))})
+@pytest.mark.parametrize("short", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn])
+def test_short_floats_train_and_go_on(short: Any, tmp_path: Any) -> None:
+    """Clients send the same in short floats or `float32`; the mean of .5 and 1.5 is 1."""
 
+    def halves(value: float) -> ArrayRecord:
+        return ArrayRecord({"w": Array(np.full(3, value, short))})
 
-def test_bfloat16_trains_and_goes_on(tmp_path: Any) -> None:
-    """Clients send the same in bfloat16 or `float32`; the mean of .5 and 1.5 is 1."""
     file = tmp_path / "server.npz"
 
     def reply(k: int) -> ArrayRecord:
@@ -153,7 +154,7 @@ def test_bfloat16_trains_and_goes_on(tmp_path: Any) -> None:
     for rounds in (1, 2):
         method = Proportional.start(P, 4, baseline_sampling="without_replacement")
         found = served(halves(0), reply, rounds, state_file=file, method=method)["w"]
-        assert found.view(ml_dtypes.bfloat16).astype(float).tolist() == [1, 1, 1]
+        assert found.view(short).astype(float).tolist() == [1, 1, 1]
     with np.load(file) as saved:
         assert saved["model/w"].dtype == np.float32 and saved["round"] == 2
     with pytest.raises(CheckpointError, match="holds another model"):
@@ -163,6 +164,15 @@ def test_bfloat16_trains_and_goes_on(tmp_path: Any) -> None:
 REFUSED: dict[str, tuple[Array, str]] = {
     "complex": (Array(np.zeros(3, np.complex64)), "has dtype 'complex64'"),
     "bytes": (Array(np.zeros(3, "V2")), "has dtype '|V2'"),
+    "a float of 8 bits that Flower cannot load": (
+        Array(np.zeros(3, ml_dtypes.float8_e5m2)),
+        "has dtype 'float8_e5m2', in the header '<f1'",
+    ),
+    "integers of 4 bits": (Array(np.zeros(3, ml_dtypes.int4)), "has dtype 'int4'"),
+    "an unknown float": (
+        Array("float8_x", (3,), "numpy.ndarray", Array(np.zeros(3, "V1")).data),
+        "has dtype 'float8_x'",
+    ),
     "another bfloat16": (
         Array("bfloat16", (3,), "numpy.ndarray", Array(np.zeros(3, "V4")).data),
         "",

@@ -28,6 +28,9 @@ def model(leaves: tuple[str, ...] = NAMES, **more: Any) -> TrainingFunction:
         (("a", "num_batches_tracked", "b", "c.1.num_batches_tracked"), [1, 3]),
         (("dense/kernel", "norm_1/moving_mean", "norm_1/moving_variance", "x"), [1, 2]),
         (("batch_stats.BatchNorm_0.mean", "params.Dense_0.bias", "mean", "var"), [0]),
+        (("bn/moving_variance:0", "bn0_moving_var", "BatchNorm_0/var", "runningVar"), [0, 1, 2, 3]),
+        (("bn/~/var_ema/average", "bn1._variance", "_running_var"), [0, 1, 2]),
+        (("normal.mean", "fc_var.weight", "schema.kernel", "LayerNorm_0/scale", "kernel.var"), []),
         ((), []),
     ],
 )

@@ -1,0 +1,163 @@
+"""Names and units that mislead: what is offered is right, and what cannot be known is asked."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs.availability_log import log_of_frame
+from f3ast_tff.core.errors import DataError
+
+HOUR, MINUTE = 3600, 60
+# Device a is online from 0 to 2 h, b from 1 to 4 h, each day of ten; the log ends at 244 h.
+SPANS = [
+    (device, 24 * day + begin, 24 * day + end)
+    for day in range(10)
+    for device, begin, end in (("a", 0, 2), ("b", 1, 4), ("b", 4, 4))
+]
+SHARES = [20 / 220, 30 / 220]
+ROWS = sorted((t, on, k) for k, *ab in SPANS if ab[0] < ab[1] for t, on in zip(ab, (1, 0)))
+
+
+def days(hours: object) -> pd.Series:
+    return pd.Series(pd.to_datetime(hours, unit="h", origin="2024-06-01", utc=True))
+
+
+def spans(scale: float = 0, **names: str) -> pd.DataFrame:
+    """Spans in hours times a scale, or as dates, with other names."""
+    found = pd.DataFrame([s for s in SPANS if s[1] < s[2]], columns=["device", "start", "end"])
+    bounds = {
+        name: found[name] * scale if scale else days(found[name]) for name in ("start", "end")
+    }
+    return found.assign(**bounds).rename(columns=names)
+
+
+def events(**more: object) -> pd.DataFrame:
+    found = pd.DataFrame(ROWS, columns=["time", "online", "device"])
+    return found.assign(time=days(found["time"])).assign(**more)
+
+
+def lengths(column: str, scale: float) -> pd.DataFrame:
+    found = spans(1)
+    return pd.DataFrame(
+        {
+            "device": found["device"],
+            "time": days(found["start"]),
+            column: (found["end"] - found["start"]) * scale,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (spans(60, start="start_min", end="end_min"), "minutes from the log's start"),
+        (spans(1, start="start (h)", end="end (h)"), "hours from the log's start"),
+        (spans(1 / 24, start="start_days", end="end_days"), "days from the log's start"),
+        (spans(3_600_000, start="start_ms", end="end_ms"), "milliseconds from the log's start"),
+        (lengths("durationMinutes", 60), "durationMinutes in minutes"),
+        (lengths("duration_us", 3_600_000_000), "duration_us in microseconds"),
+        (lengths("duration_h", 1), "duration_h in hours"),
+    ],
+)
+def test_a_unit_in_a_name(frame: pd.DataFrame, said: str) -> None:
+    flag = "duration=duration_us" if "duration_us" in frame else ""
+    log = log_of_frame(frame, columns=flag)
+    assert said in log.read_as
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+
+
+def test_a_unit_that_nothing_tells_is_asked_for() -> None:
+    """Two hours are 120, which could be seconds: neither overlaps."""
+    frame = lengths("duration", 60)
+    with pytest.raises(DataError, match="may be in seconds or minutes: .*=s or --time_unit=min"):
+        log_of_frame(frame)
+    assert log_of_frame(frame, time_unit="min").masks.mean().tolist() == pytest.approx(SHARES)
+    log = log_of_frame(lengths("duration", HOUR))
+    assert "duration in seconds" in log.read_as
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+
+
+def test_minutes_that_look_like_seconds_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    log_of_frame(spans(60))
+    assert "are the times minutes (--time_unit=min; of a run --table_time_unit)?" in caplog.text
+    caplog.clear()
+    assert log_of_frame(spans(60), time_unit="min").masks.mean().tolist() == pytest.approx(SHARES)
+    log_of_frame(spans(HOUR))
+    assert not caplog.text
+
+
+def test_lengths_that_end_at_their_time() -> None:
+    """A row per span, when it ends; with a session an hour before each, forward they overlap."""
+    found = spans(1)
+    found = pd.concat([found, found.assign(start=found["start"] - 9, end=found["start"])])
+    frame = pd.DataFrame(
+        {
+            "device": found["device"],
+            "timestamp": days(found["end"]).to_numpy(),
+            "duration": (found["end"] - found["start"]) * HOUR,
+        }
+    )
+    with pytest.raises(DataError, match="from 'timestamp' on overlap, and do not if they end") as e:
+        log_of_frame(frame)
+    flag = re.findall("--columns=([^ ]+)", str(e.value))[0]
+    assert flag == "end=timestamp,duration=duration"
+    right = log_of_frame(found.assign(start=days(found["start"]), end=days(found["end"])))
+    assert log_of_frame(frame, columns=flag).masks.mean().tolist() == right.masks.mean().tolist()
+
+
+UP = [on for _, on, _ in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("frame", "flag"),
+    [
+        (events(is_down=[1 - on for on in UP]).drop(columns="online"), "state=is_down"),
+        (
+            events(offline=["no" if on else "yes" for on in UP]).drop(columns="online"),
+            "state=offline",
+        ),
+        (events(online=[3, 7] * 20, isConnected=UP), "state=isConnected"),
+        (events(state=["CA", "NY"] * 20, link=UP).drop(columns="online"), "state=link"),
+        (events(time=[9.5, 1.5] * 20, ts=events()["time"]), "time=ts"),
+        (
+            events(
+                device=["phone" if n % 9 else "tablet" for n in range(40)],
+                uuid=[k for *_, k in ROWS],
+            ),
+            "device=uuid",
+        ),
+        (
+            events(
+                sent_at=events()["time"],
+                received_at=events()["time"] + pd.to_timedelta([1, 700] * 20, unit="min"),
+            ).drop(columns="time"),
+            "time=sent_at",
+        ),
+        (events(minute=[t * 60 for t, *_ in ROWS]).drop(columns="time"), "time=minute"),
+    ],
+)
+def test_what_is_offered_is_right(frame: pd.DataFrame, flag: str) -> None:
+    with pytest.raises(DataError) as error:
+        log_of_frame(frame)
+    assert f"--columns={flag}" in str(error.value)
+    log = log_of_frame(frame, columns=flag)
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    if flag == "state=is_down":
+        turned = log_of_frame(frame, columns=f"{flag},on=1,off=0")
+        assert turned.masks.mean().tolist() != pytest.approx(SHARES)
+
+
+def test_a_missing_online_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    log_of_frame(events().drop(index=4))
+    assert "1 times a device goes offline twice in a row" in caplog.text
+    assert "an online is missing" in caplog.text
+
+
+def test_gaps_of_masks_are_offline_if_said() -> None:
+    frame = pd.DataFrame({"a": [1, None, None, None], "b": [None, 1, None, 1]}, dtype=object)
+    with pytest.raises(DataError, match="say that they are offline by --columns=off=null"):
+        log_of_frame(frame)
+    assert log_of_frame(frame, columns="off=null").masks.mean().tolist() == [0.25, 0.5]
