@@ -104,7 +104,7 @@ test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment
 	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py tests/examples/test_audited_servers.py
 
 test-torch: $(TORCH)/.installed  ## Run the tests of PyTorch and scikit-learn, in an environment of their own
-	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py tests/examples/test_folder_per_client.py tests/test_notebooks.py::test_pytorch
+	$(TORCH)/bin/python -m pytest tests/f3ast_tff/test_torch.py tests/examples/test_sklearn_digits.py tests/examples/test_folder_per_client.py tests/examples/test_peft_adapters.py tests/test_notebooks.py::test_pytorch
 
 lint: style types  ## Check style, formatting and types
 

@@ -97,6 +97,12 @@ class TaskConfig:
         below=1,
     )
 
+    client_half: str | None = parameter(
+        None,
+        "one half of the clients alone, drawn by data_seed: a model is trained on the first, and "
+        "goes on (initial_weights) on the second",
+        choices=("first", "second"),
+    )
     partition: str = parameter(
         "task",
         "who holds which examples: as the task says, or sites with the sizes and classes in the "
@@ -177,6 +183,9 @@ class TaskConfig:
         if self.num_clients not in (None, found):
             allowed = f"must be {found}, the number in this data"
             raise ParameterError("num_clients", self.num_clients, allowed)
+        if self.client_half is not None:
+            data = self._half_of(data)
+            found = data.train.num_clients
         held = self._drawn_clients("held_out_clients", self.held_out_clients, found, found - 1)
         if held is not None:
             kept = np.setdiff1d(np.arange(found), held)
@@ -194,6 +203,21 @@ class TaskConfig:
         if not len(data.test.labels):
             raise ParameterError("task", component_of(self).name, "has no test examples")
         return data
+
+    def _half_of(self, data: FederatedData) -> FederatedData:
+        """The data of a half of the clients, with their test clients if these are the same."""
+        from f3ast_tff.core.own_test_split import owners_of_tests
+
+        found = data.train.num_clients
+        if found < 2:
+            raise ParameterError("client_half", self.client_half, "needs two clients or more")
+        order = generator(self.data_seed, "client halves").permutation(found)
+        first = self.client_half == "first"
+        ids = np.sort(order[: found // 2] if first else order[found // 2 :])
+        owners, test = owners_of_tests(data, self.tests_same_clients), data.test
+        if owners is not None:
+            test = test.take(np.flatnonzero(np.isin(owners, ids)))
+        return replace(data, train=data.train.take(ids), test=test, clients_to_score=None)
 
     def _drawn_clients(
         self, name: str, asked: int | None, there: int, most: int

@@ -171,7 +171,8 @@ class F3AST(BaseStrategy):
 
 def _default_first_rates(known: Any) -> str:
     """The authors' p for convex models; on others its steps, longer than FedAvg's, end training."""
-    return "p" if known.config_class("model").convex else "all_available"
+    convex = known.config_class("model").convex and known["lora"] is None
+    return "p" if convex else "all_available"
 
 
 @register(

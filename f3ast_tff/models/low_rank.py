@@ -12,7 +12,7 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.models.factor_pairs import FactorPair
 from f3ast_tff.models.leaf_patterns import chosen_leaves
 from f3ast_tff.models.leaves import names_of
-from f3ast_tff.models.model import Model
+from f3ast_tff.models.model import Model, ModelConfig
 from f3ast_tff.models.training_function import TrainingFunction
 
 
@@ -116,6 +116,20 @@ class Lora:
             ParameterError: Always.
         """
         raise ParameterError("engine", "tff", "must be fused: LoRA's model is in JAX")
+
+
+def with_lora(model: Model, config: ModelConfig) -> Lora:
+    """Returns a model with the factors that its configuration asks for.
+
+    Raises:
+        ParameterError: See `lora`; names the setting.
+    """
+    assert config.lora is not None and config.lora_leaves is not None
+    try:
+        return lora(model, config.lora, config.lora_leaves, config.lora_alpha)
+    except ParameterError as error:
+        name = {"rank": "lora", "leaves": "lora_leaves"}.get(error.name, error.name)
+        raise ParameterError(name, error.value, error.allowed) from error
 
 
 def lora(model: Model, rank: int, leaves: str, alpha: float | None = None) -> Lora:

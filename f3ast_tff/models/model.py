@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
 
@@ -97,6 +98,25 @@ class ModelConfig:
     convex: ClassVar[bool] = False
     trains_itself: ClassVar[bool] = False
 
+    _: KW_ONLY
+    lora: int | None = parameter(
+        None,
+        "rank of LoRA's factors around matrices of the model, which alone are trained and sent",
+        minimum=1,
+        method_specific=True,
+    )
+    lora_leaves: str | None = parameter(
+        Derived(lambda known: None if known["lora"] is None else "kernel", "kernel with lora"),
+        "matrices with factors, as in private, such as query,value",
+        method_specific=True,
+    )
+    lora_alpha: float | None = parameter(
+        None,
+        "strength of the factors: their product counts alpha / rank; by default the rank",
+        above=0,
+        method_specific=True,
+    )
+
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Model:
         """Returns the model.
 
@@ -132,6 +152,16 @@ class ModelConfig:
     def check(self, settings: Settings) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
         engine, name = settings.engine, component_of(self).name
+        if self.lora is None:
+            for setting in ("lora_leaves", "lora_alpha"):
+                if (value := getattr(self, setting)) is not None:
+                    raise ParameterError(setting, value, "needs lora, the rank")
+        elif self.trains_itself:
+            allowed = f"must not be given with model {name}, which brings adapters of its own"
+            raise ParameterError("lora", self.lora, allowed)
+        elif engine != "fused":
+            allowed = f"must be fused with lora={self.lora}, whose factors are in JAX"
+            raise ParameterError("engine", engine, allowed)
         if engine == "host" and not self.in_numpy:
             allowed = (
                 f"must be another engine with model {name}, which has no form in NumPy (a training "

@@ -108,13 +108,17 @@ class Builder:
         except ValueError as error:
             refused = str(error) if self._has_classes else config.unfit_labels(self.data)
             raise ParameterError("model", name, refused) from error
+        if config.lora is not None:
+            from f3ast_tff.models.low_rank import with_lora
+
+            model = with_lora(model, config)
         # A model need not bring a loss, see `Model`.
         if not self._has_classes and getattr(model, "loss", None) is None:
             raise ParameterError("model", name, config.unfit_labels(self.data))
         if self._training.train is not None:
             from f3ast_tff.run.trained_part import trained_part
 
-            model = trained_part(model, self._settings, self._start)
+            model = trained_part(model, self._settings, self._given_start)
         return model
 
     @property
@@ -209,14 +213,22 @@ class Builder:
 
     @cached_property
     def start(self) -> list[np.ndarray] | None:
-        """Weights of round 1 by the setting `initial_weights`, if given; see `start_of`."""
-        given = self._training.initial_weights
+        """Weights of round 1 by the setting `initial_weights`, if given; see `fitting`."""
         # A model of trained leaves starts from them by itself.
-        if given is None or self._training.train is not None:
+        if self._given_start is None or self._training.train is not None:
             return None
-        from f3ast_tff.run.initial_weights import start_of
+        from f3ast_tff.run.initial_weights import fitting
 
-        return start_of(given, self._start, self.model.initial_weights(self._run.seed))
+        return fitting(self._given_start, self.model, self._run.seed)
+
+    @cached_property
+    def _given_start(self) -> list[np.ndarray] | None:
+        """Weights by the setting `initial_weights`, if given, before they are fitted."""
+        if self._training.initial_weights is None:
+            return None
+        from f3ast_tff.run.initial_weights import given_weights
+
+        return given_weights(self._settings, self._start)
 
     @cached_property
     def model_bytes(self) -> int:

@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError, RunFolderError
+from f3ast_tff.models import Model
+from f3ast_tff.models.leaves import names_of
+from f3ast_tff.records.run_folder import read_config
 from f3ast_tff.run.saved_run import saved_weights
-from f3ast_tff.settings.configuration import GIVEN_ARRAYS
+from f3ast_tff.settings.configuration import GIVEN_ARRAYS, Settings
 
 _NAME = "initial_weights"
+# Settings that decide which clients are in a half.
+_HALVED_BY = ("task", "num_clients", "data_seed", "client_split", "label_counts", "partition")
 
 
 def given_arrays(value: Any) -> list[np.ndarray]:
@@ -65,28 +70,50 @@ def weights_of_run(folder: str) -> list[np.ndarray]:
     return given_arrays(found)
 
 
-def start_of(
-    setting: str, given: Sequence[np.ndarray] | None, like: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    """Returns the weights of round 1.
+def given_weights(settings: Settings, given: Sequence[np.ndarray] | None) -> list[np.ndarray]:
+    """Returns the weights that the setting names.
 
     Args:
-        setting: Value of the setting: a run's folder, or the digest of `given`.
+        settings: All settings, with `initial_weights`: a run's folder, or the digest of `given`.
         given: Weights given in Python, if any.
-        like: Initial weights of the model, for their shapes.
 
     Raises:
-        ParameterError: If the folder holds no run with a checkpoint, or number or shapes of the
-            weights are not the model's; names the first difference.
+        ParameterError: If the folder holds no run with a checkpoint, or one on the first half of
+            other clients.
     """
-    if given is None and setting.startswith(GIVEN_ARRAYS):
+    setting = settings.training.initial_weights or ""
+    if given is not None:
+        return list(given)
+    if setting.startswith(GIVEN_ARRAYS):
         raise ParameterError(_NAME, setting, "must be a folder: it stands for arrays in Python")
-    weights = weights_of_run(setting) if given is None else given
+    found = weights_of_run(setting)
+    config = read_config(Path(setting))
+    theirs = {} if config is None else config["settings"]
+    if {theirs.get("client_half"), settings.get("client_half")} == {"first", "second"}:
+        for name in _HALVED_BY:
+            if settings.get(name) != theirs.get(name):
+                allowed = f"must be {theirs.get(name)}, as in {setting}: other halves overlap"
+                raise ParameterError(name, settings.get(name), allowed)
+    return found
+
+
+def fitting(weights: Sequence[np.ndarray], model: Model, seed: int) -> list[np.ndarray]:
+    """Returns weights that a model can start from.
+
+    Raises:
+        ParameterError: If their number or shapes are not the model's; names the first leaf that
+            differs.
+    """
+    like = model.initial_weights(seed)
+    names = names_of(model) or [f"array {place}" for place in range(len(like))]
+    pairs = list(zip(weights, like))
+    differ = (place for place, (one, own) in enumerate(pairs) if one.shape != own.shape)
+    place = next(differ, len(pairs))
     if len(weights) != len(like):
-        allowed = f"must be {len(like)} arrays, as the model has"
+        leaf = f"{names[place]} {[*like[place].shape]} on" if place < len(like) else "its last on"
+        allowed = f"must be {len(like)} arrays, as the model has: they differ from {leaf}"
         raise ParameterError(_NAME, f"{len(weights)} arrays", allowed)
-    for place, (weight, own) in enumerate(zip(weights, like)):
-        if weight.shape != own.shape:
-            allowed = f"must have shape {[*own.shape]}, as the model's"
-            raise ParameterError(_NAME, f"array {place} of shape {[*weight.shape]}", allowed)
+    if place < len(like):
+        allowed = f"must have shape {[*like[place].shape]}, as the model's {names[place]}"
+        raise ParameterError(_NAME, f"array {place} of shape {[*weights[place].shape]}", allowed)
     return list(weights)

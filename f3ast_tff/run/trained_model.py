@@ -153,7 +153,8 @@ class TrainedModel:
         stored = self._stored(examples)
         model = self._model(stored)
         size = max(1, model.examples_at_once)
-        form = self._in_numpy if self.config.in_numpy else self._in_jax
+        numpy = self.config.in_numpy and self.config.lora is None
+        form = self._in_numpy if numpy else self._in_jax
         apply = form(model, softmax)
         parts = [apply(stored[first : first + size]) for first in range(0, len(stored), size)]
         return np.concatenate(parts) if parts else np.zeros((0, self.num_classes), np.float32)
@@ -224,6 +225,10 @@ class TrainedModel:
         try:
             inputs = self.preprocessing.output_shape(shape)
             model: Model = self.config.build(inputs, self.num_classes)
+            if self.config.lora is not None:
+                from f3ast_tff.models.low_rank import with_lora
+
+                model = with_lora(model, self.config)
             self.config.check_inputs(stored, self.num_classes)
             wanted = [weight.shape for weight in model.initial_weights(0)]
         except (TypeError, ValueError, IndexError) as error:
@@ -272,4 +277,6 @@ def saved_model(
 
 def _config(registry: Registry, kind: str, settings: Mapping[str, Any]) -> Any:
     component = registry.find(kind, settings[kind])
-    return component.config(**{p.name: settings[p.name] for p in component.parameters})
+    names = [p.name for p in component.parameters]
+    # An older run lacks some.
+    return component.config(**{name: settings[name] for name in names if name in settings})

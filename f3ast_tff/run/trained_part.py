@@ -19,7 +19,7 @@ from f3ast_tff.models.leaf_patterns import chosen_leaves
 from f3ast_tff.models.leaves import names_of
 from f3ast_tff.models.low_rank import Lora
 from f3ast_tff.models.trained_leaves import TrainedLeaves, pairs_of
-from f3ast_tff.run.initial_weights import start_of, weights_of_run
+from f3ast_tff.run.initial_weights import fitting
 from f3ast_tff.settings.configuration import Settings
 
 _LOG = logging.getLogger("f3ast_tff.run")
@@ -33,7 +33,7 @@ def trained_part(
     Args:
         model: The model of all leaves.
         settings: All settings, with `train`.
-        given: Weights of round 1 given in Python, if any.
+        given: Weights of round 1 by `initial_weights`, if given.
 
     Raises:
         ParameterError: If `train` names no leaf or all, or `factors` does not fit.
@@ -44,8 +44,8 @@ def trained_part(
         allowed = f"must be fused or host with train={train}: TFF trains all leaves"
         raise ParameterError("engine", "tff", allowed)
     leaves, names = model.initial_weights(settings.run.seed), names_of(model)
-    if training.initial_weights is not None:
-        leaves = _start(model, training.initial_weights, given, leaves)
+    if given is not None:
+        leaves = _start(model, given, settings.run.seed)
     places = chosen_leaves(train, names, len(leaves), "train")
     said = names or [str(place) for place in range(len(leaves))]
     if len(places) == len(leaves):
@@ -72,15 +72,12 @@ def trained_part(
     return TrainedLeaves(model, leaves, places, held)
 
 
-def _start(
-    model: Model, setting: str, given: Sequence[np.ndarray] | None, own: Sequence[np.ndarray]
-) -> list[np.ndarray]:
+def _start(model: Model, given: Sequence[np.ndarray], seed: int) -> list[np.ndarray]:
     """Weights of round 1; those of LoRA's base do, with new factors."""
-    found = weights_of_run(setting) if given is None else given
-    if isinstance(model, Lora) and len(found) == len(model.names):
-        base = start_of(setting, found, own[: len(found)])
-        return [*base, *own[len(found) :]]
-    return start_of(setting, found, own)
+    own = model.initial_weights(seed)
+    if isinstance(model, Lora) and len(given) != len(own):
+        return [*fitting(given, model.base, seed), *own[len(model.names) :]]
+    return fitting(given, model, seed)
 
 
 def around_factors(aggregation: Aggregation, model: Any, settings: Settings) -> Aggregation:

@@ -27,7 +27,7 @@ from f3ast_tff.settings.registry import Registry
 # Setting whose input is the folder of a run.
 _RUN = "initial_weights"
 # Settings that older runs lack: None is as if they were not there.
-_LATER = ("train", "factors")
+_LATER = ("train", "factors", "lora", "lora_leaves", "lora_alpha", "client_half")
 # Start of a setting that stands for arrays given in Python; their SHA-256 follows.
 GIVEN_ARRAYS = "sha256:"
 _Group = TypeVar("_Group")

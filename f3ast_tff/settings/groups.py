@@ -63,7 +63,7 @@ class TrainingConfig:
         method_specific=True,
     )
     train: str | None = parameter(
-        None,
+        Derived(lambda known: None if known.get("lora") is None else "lora", "lora with lora"),
         "leaves of the model that are trained and sent, as in private, such as lora; all others "
         "stay as they are",
         method_specific=True,

@@ -59,7 +59,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 # Parameters read where data are used, given in each case, or tested separately.
 ELSEWHERE = {"test_clients", "held_out_clients", "own_test", "data_dir", "synthetic_alpha"}
-ELSEWHERE |= {"partition", "label_counts", "scale"}
+ELSEWHERE |= {"partition", "label_counts", "scale", "client_half"}
 
 
 @pytest.mark.parametrize("task", CASES)

@@ -58,10 +58,11 @@ ZEROS = [np.zeros((60, 10)), np.zeros(10)]
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (ZEROS[:1], "1 arrays: must be 2 arrays"),
-        (ZEROS[::-1], r"array 0 of shape \[10\]: must have shape \[60, 10\]"),
+        (ZEROS[:1], "1 arrays: must be 2 arrays, as .* has: they differ from head.bias .10. on"),
+        (ZEROS[::-1], r"array 0 of shape \[10\]: must have shape \[60, 10\], as .* head.kernel"),
         ([ZEROS[0], np.full(10, np.inf)], "array 1: must be of finite numbers"),
         ([ZEROS[0], np.array(["a"])], "array 1 of <U1: must be of numbers"),
+        ([*ZEROS, np.zeros(1)], "3 arrays: must be 2 arrays, as .*: they differ from its last on"),
         (3, "int: must be a list of arrays, or the folder of a run"),
         ("sha256:abc", "must be a folder: it stands for arrays in Python"),
         ("nowhere", "nowhere holds no run"),
@@ -70,6 +71,19 @@ ZEROS = [np.zeros((60, 10)), np.zeros(10)]
 def test_other_weights_are_refused(value: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         simulate(**GIVEN, initial_weights=value)
+
+
+def test_the_other_half_of_the_clients_goes_on(tmp_path: Path) -> None:
+    """Halves of other draws overlap, and are refused; the same half may go on."""
+    start = str(tmp_path / "x")
+    alone = {**GIVEN, "clients_per_round": 1, "availability": "always"}
+    first = simulate(**alone, client_half="first", algorithm="sequential_sgd", folder=start)
+    for more in ({"client_half": "second"}, {"client_half": "first", "data_seed": 1}, {}):
+        second = simulate(**GIVEN, **more, initial_weights=start)
+        assert not same(first, second)
+    allowed = f"^data_seed = 1: must be 0, as in {start}: other halves overlap$"
+    with pytest.raises(ParameterError, match=allowed):
+        simulate(**GIVEN, client_half="second", data_seed=1, initial_weights=start)
 
 
 def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -101,5 +101,5 @@ def test_without_the_component_the_attribute_is_at_its_default() -> None:
 
 def test_a_run_from_before_a_setting_goes_on() -> None:
     """A setting that older runs lack is in the identity once it is given."""
-    assert not {"train", "factors"} & resolve({}).identity.keys()
+    assert not {"train", "factors", "lora", "client_half"} & resolve({}).identity.keys()
     assert resolve({"train": "head"}).identity["train"] == "head"

@@ -47,9 +47,9 @@ PART_OF = {
         "availability": "availability_draws",
         "loop": "rounds eval_every checkpoint_every staleness_weight",
         "preprocessing": "augmentation",
-        "data": "test_clients held_out_clients own_test",
+        "data": "test_clients held_out_clients own_test client_half",
         "aggregation": "private",
-        "model": "train",
+        "model": "train lora",
         "constraint": "over_commitment",
     }.items()
     for parameter in parameters.split()
@@ -127,9 +127,12 @@ OTHER_VALUE: dict[str, Any] = {
 # Parameters outside the experiment: its place, its execution; alpha, which changes no label
 # (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); a
 # table of sites (tests/datasets/test_label_counts.py); and rules for a model with LoRA's factors
-# (tests/f3ast_tff/methods/parts/test_factor_rules.py).
+# (tests/f3ast_tff/methods/parts/test_factor_rules.py,
+# tests/f3ast_tff/run/test_lora_by_name.py).
 ELSEWHERE = {
     "factors",
+    "lora_leaves",
+    "lora_alpha",
     "method_name",
     "output_dir",
     "run_name",
