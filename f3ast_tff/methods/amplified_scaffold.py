@@ -20,6 +20,7 @@ from f3ast_tff.settings import parameter
     about="as Amplified FedAvg, with controls as in SCAFFOLD that are renewed once a period",
     order=27,
     corrects=MappingProxyType({"algorithm": "scaffold"}),
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class AmplifiedScaffold(MeanOfAvailable):

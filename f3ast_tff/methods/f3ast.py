@@ -186,6 +186,8 @@ def _default_first_rates(known: Any) -> str:
 class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     """Configuration of `F3AST`, or `ClusterF3AST` where clients share rates."""
 
+    reaches_optimum: ClassVar[bool | None] = True
+
     rate_clusters: int | None = parameter(
         None,
         "track one rate for each of this many blocks of client ids, not one per client",
@@ -299,6 +301,8 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
 @dataclass(frozen=True)
 class F3ASTAdamConfig(F3ASTConfig):
     """Configuration of F3AST with Adam on the server."""
+
+    reaches_optimum: ClassVar[bool | None] = None
 
     server_optimizer: ClassVar[str] = "adam"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedadam"})

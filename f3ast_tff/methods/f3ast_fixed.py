@@ -77,6 +77,8 @@ class FixedPolicy(BaseStrategy):
 class F3ASTFixedConfig(ObjectiveConfig):
     """Configuration of `FixedPolicy`."""
 
+    reaches_optimum: ClassVar[bool | None] = True
+
     policy_states: int = parameter(
         500,
         "number of available sets, drawn beforehand, from which r* is computed",

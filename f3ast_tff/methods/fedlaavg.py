@@ -184,6 +184,8 @@ class FedLaAvg(UpdateMemory, MethodRules):
 class FedLaAvgConfig(TiesConfig):
     """Configuration of `LongestAbsent`."""
 
+    reaches_optimum: ClassVar[bool | None] = True
+
     aggregation: ClassVar[str] = "fedlaavg"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 

@@ -22,6 +22,7 @@ from f3ast_tff.settings import parameter
     takes="takes all available clients (or K of them), weighs by p / pi",
     client_share="equal",
     corrects=MappingProxyType({"algorithm": "unbiased"}),
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class FedStale(UpdateMemory, MeanOfAvailable):

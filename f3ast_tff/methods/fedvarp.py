@@ -14,6 +14,7 @@ from f3ast_tff.methods.parts.update_memory import UpdateMemory
     "FedVARP",
     about="changes of the cohort's updates since their last, plus the average of latest updates",
     order=20,
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class FedVarp(UpdateMemory, MeanOfAvailable):

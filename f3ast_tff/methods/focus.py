@@ -16,6 +16,7 @@ from f3ast_tff.methods.parts.update_memory import UpdateMemory
     "FOCUS",
     about="steps against the sum of p_k times the gradient of each client's last local step",
     order=28,
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class Focus(UpdateMemory, MethodRules):

@@ -16,6 +16,7 @@ from f3ast_tff.settings import parameter
     "MIFA",
     about="sum of p_k times each client's latest update, at once or once all have taken part",
     order=19,
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class Mifa(UpdateMemory, MethodRules):

@@ -21,6 +21,7 @@ def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
     "SCAFFOLD",
     about="clients correct their gradients by their own and the average last gradients",
     order=25,
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class Scaffold(MeanOfAvailable):

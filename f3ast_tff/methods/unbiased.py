@@ -94,6 +94,7 @@ class FollowsAvailability(SelectingMethod, KnowledgeConfig, TakesAvailable):
     about="takes all available clients (or K of them), weighs by p / pi",
     order=8,
     corrects=MEAN_OF_AVAILABLE,
+    reaches_optimum=True,
 )
 @dataclass(frozen=True)
 class Unbiased(FollowsAvailability):
@@ -141,6 +142,7 @@ class Unbiased(FollowsAvailability):
     about="as Unbiased, but only with clients whose pi_k reaches a bound",
     order=9,
     corrects=AlgorithmConfig.corrects,
+    reaches_optimum=False,
 )
 @dataclass(frozen=True)
 class MoreAvailable(Unbiased):
@@ -184,6 +186,7 @@ class MoreAvailable(Unbiased):
     about="as Unbiased, with the weights of each round scaled to sum to 1",
     order=10,
     corrects=AlgorithmConfig.corrects,
+    reaches_optimum=False,
 )
 @dataclass(frozen=True)
 class AdaFed(Unbiased):

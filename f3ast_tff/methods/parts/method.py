@@ -65,6 +65,7 @@ def method(
     takes: str = "takes all available clients (or K of them)",
     client_share: str | None = None,
     corrects: Mapping[str, str] | None = None,
+    reaches_optimum: bool | None = None,
 ) -> Callable[[_Method], _Method]:
     """Registers a frozen dataclass as a method.
 
@@ -82,11 +83,16 @@ def method(
         client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
             `selects`.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
+        reaches_optimum: As `AlgorithmConfig.reaches_optimum`; likewise.
 
     Raises:
         ComponentError: If the class neither selects nor has rules, or cannot be a component.
     """
-    facts = {"client_share": client_share, "corrects": corrects}
+    facts = {
+        "client_share": client_share,
+        "corrects": corrects,
+        "reaches_optimum": reaches_optimum,
+    }
     given = {key: value for key, value in facts.items() if value is not None}
 
     def decorate(rules: _Method) -> _Method:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.analysis.studies.theory.optima import RIGHT
 from f3ast_tff.conformance.case import Case
+from f3ast_tff.conformance.fixed_point import settles_at_the_optimum
 from f3ast_tff.conformance.table import KINDS, PROPERTIES, findings
 from f3ast_tff.settings import REQUIRED, builtin_registry
 
@@ -60,6 +62,24 @@ def test_no_property_fails(kind: str, name: str, tmp_path: Path) -> None:
     found = list(findings(case, quick=True))
     assert not [each for each in found if each.holds is False]
     assert found or kind == "aggregation"
+
+
+SETTLES = [
+    name
+    for name in REGISTRY.names("algorithm")
+    if REGISTRY.find("algorithm", name).config.reaches_optimum
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SETTLES)
+def test_it_settles_at_the_optimum_of_f(name: str, tmp_path: Path) -> None:
+    case = Case("algorithm", name, REGISTRY, tmp_path)
+    assert settles_at_the_optimum(case) is None
+
+
+def test_methods_of_mean_weight_p_declare_it() -> None:
+    assert {*RIGHT} <= {*SETTLES}
 
 
 def test_the_page_lists_the_table() -> None:
