@@ -245,11 +245,11 @@ def _clock_column(frame: Any, given: Given) -> int | None:
         return dated[0]
     if first.dtype.kind == "b":
         return None
-    words = first.astype(str).str.strip().str.lower()
+    words = first.astype(str).str.strip().str.lower().fillna("nan")
     if words.iloc[-1] in STATES or not words.map(is_number).all():
         return None
     rises = bool((np.diff(words.astype(float)) > 0).all())
-    others = int((~words.isin(list(STATES))).sum())
+    others = int((~words.isin([*STATES, *GAPS])).sum())
     return 0 if rises or 2 * others > len(words) else None
 
 
