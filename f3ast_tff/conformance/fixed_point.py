@@ -12,6 +12,7 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy
+from f3ast_tff.run.selecting import constraint_of
 
 RATE = 0.05
 _ROUNDS, _BLOCKS = 4000, 10
@@ -72,7 +73,8 @@ def settles_at_the_optimum(case: Case) -> str | None:
     parts = case.experiment(rounds=_ROUNDS, **law)
     if parts.staleness_weight is not None or parts.p is None:
         raise NotDecided("its updates may be late, so only whole runs say it")
-    pi = stationary_of(parts.availability)
+    process: Any = parts.availability
+    pi = stationary_of(process)
     if pi is None or not np.ptp(pi):
         raise NotDecided("needs an availability whose clients are known to differ")
     optima = pi - parts.p @ pi
@@ -82,8 +84,8 @@ def settles_at_the_optimum(case: Case) -> str | None:
         configuration.configs["aggregation"].build(),
         p=parts.p,
         optima=optima,
-        process=parts.availability,
-        k=parts.constraint.largest_k,
+        process=process,
+        k=constraint_of(parts.constraint, 1).k,
         rounds=_ROUNDS,
     )
     blocks = found[_ROUNDS // 2 :].reshape(_BLOCKS, -1).mean(1)
