@@ -53,8 +53,8 @@ PROPERTIES = (
     Property(
         "settles where it says",
         _ALGORITHM,
-        "On quadratics, with clients there for different shares of the rounds, the model settles "
-        "at the optimum of F if `reaches_optimum` says so; without it the line says where.",
+        "On quadratics the model settles at the optimum of F if `reaches_optimum` says so, with "
+        "clients there for different shares of time; else it is said where.",
         fixed_point.settles_at_the_optimum,
         quick=False,
     ),

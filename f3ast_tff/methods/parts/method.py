@@ -88,11 +88,7 @@ def method(
     Raises:
         ComponentError: If the class neither selects nor has rules, or cannot be a component.
     """
-    facts = {
-        "client_share": client_share,
-        "corrects": corrects,
-        "reaches_optimum": reaches_optimum,
-    }
+    facts = {"client_share": client_share, "corrects": corrects, "reaches_optimum": reaches_optimum}
     given = {key: value for key, value in facts.items() if value is not None}
 
     def decorate(rules: _Method) -> _Method:

@@ -89,7 +89,16 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
 
 
 class RenewedMethod(SelectingMethod):
-    """Base of methods that follow clients that join and leave; their state is arrays `[N]`."""
+    """Base of methods that follow clients that join and leave; their state is arrays `[N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods.fedau import FedAU
+        >>> method = FedAU.start([0.5, 0.5], k=1)
+        >>> again = method.renewed(np.full(2, 0.5), np.array([True, False]), 0.5)
+        >>> sorted(again.kept) == sorted(method.kept), again.p.tolist()
+        (True, [0.5, 0.5])
+    """
 
     def renewed(self: _Renewed, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> _Renewed:
         """A client that joins has its first state again; see `Renewable.renewed`."""

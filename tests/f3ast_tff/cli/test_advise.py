@@ -329,7 +329,7 @@ def test_a_log_with_columns_and_a_clock_of_its_own(
     assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
     for wrong, message in (
         ("--columns=device=who", "--columns=device=who: must name columns of the log: imei, ts"),
-        ("--time_unit=h", "--time_unit=h: must be one of"),
+        ("--time_unit=weeks", "--time_unit=weeks: must be one of"),
         ("--max_visit=0", "--max_visit=0: must be at least 1"),
     ):
         assert main(["f3ast-tff", "advise", str(log), wrong]) == 2
