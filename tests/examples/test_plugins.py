@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.tiny import tiny_data
 from f3ast_tff import simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import registry_with
@@ -91,8 +90,9 @@ def test_a_plugin_whose_strategy_means_another_aggregation_is_refused(
 
 def test_a_strategy_with_its_config_runs_as_the_method_in_one_class() -> None:
     given: dict[str, Any] = {"rounds": 6, "clients_per_round": 2, "explore": 0.5, "engine": "host"}
+    given |= {"num_clients": 6, "size_limit": 60}
     one, two = (
-        simulate(tiny_data(), "greedy_loss", "always", plugins=[str(plugin)], **given)
+        simulate(None, "greedy_loss", "always", plugins=[str(plugin)], **given)
         for plugin in (PLUGINS / "greedy_loss.py", TWO_CLASSES)
     )
     for name, array in one.selection.items():
