@@ -104,6 +104,18 @@ def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
         assert {f"{folder}/{name}" for name in ("grid.toml", "scores.csv", "study.toml")} <= held
 
 
+def test_the_wheel_holds_the_files_that_studies_name(wheel: Path) -> None:
+    """Else `compare --kept`, which plans each study's grid, fails in an installation."""
+    held = {*zipfile.ZipFile(wheel).namelist()}
+    named = {
+        f"f3ast_tff/analysis/studies/{grid.parent.name}/{name}"
+        for grid in (ROOT / "analysis" / "studies").glob("*/*.toml")
+        for name in re.findall(r'"([^"/*]+\.(?:csv|py))"', grid.read_text())
+        if (grid.parent / name).exists()
+    }
+    assert named and named <= held
+
+
 @pytest.mark.long
 def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     build = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
