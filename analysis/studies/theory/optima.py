@@ -24,7 +24,7 @@ from f3ast_tff.availability import (
     Turns,
 )
 from f3ast_tff.availability.constraints.counts import FixedK
-from f3ast_tff.conformance.fixed_point import quadratic_path
+from f3ast_tff.engines.host.rules_in_numpy import quadratic_path
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import builtin_registry

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
-from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 
 # Function from id, model and offset of gradients to D_k; all vectors `[num_weights]`.
 Train = Callable[[int, np.ndarray, Any], np.ndarray]
@@ -87,3 +89,48 @@ def _combined(sent: np.ndarray, weights: np.ndarray, mean: bool) -> np.ndarray:
     weights = weights.astype(np.float32)
     total = weights.sum()
     return weights @ sent / (total if mean and total else np.float32(1))
+
+
+def quadratic_path(
+    strategy: Strategy,
+    aggregation: Aggregation,
+    *,
+    p: np.ndarray,
+    optima: np.ndarray,
+    process: AvailabilityProcess,
+    k: int,
+    rounds: int,
+    rate: float = 0.05,
+) -> np.ndarray:
+    """Trains a number w from 0, on f_k(w) = (w - c_k)^2 / 2 with one exact local step.
+
+    Args:
+        strategy: Selection and weights, before round 1.
+        aggregation: Its aggregation.
+        p: Client shares, `float64 [N]`.
+        optima: c_k, `float64 [N]`.
+        process: Clients that are there.
+        k: Most clients of a round.
+        rounds: T.
+        rate: Rate of the step.
+
+    Returns:
+        The model that the method is scored by, after each round, `float64 [T]`.
+    """
+    server, found = RulesInNumpy(aggregation, p, np.zeros(1)), np.zeros(rounds)
+
+    def train(k: int, model: np.ndarray, offset: Any) -> np.ndarray:
+        return -rate * (model - optima[k] + offset)
+
+    for t in range(1, rounds + 1):
+        losses = (server.model - optima) ** 2 / 2
+        now = Round(t, process.mask(t), RoundConstraint(k), losses.__getitem__)
+        ids = strategy.select(now)
+        everyone = np.ones(len(ids), bool)
+        server.round(t, strategy.weigh(now, ids, everyone), train, rate)
+        if strategy.needs_outcome:
+            strategy.observe(t, Outcome(ids, everyone, losses[ids]))
+        memory = server.memory
+        scored = server.model if memory is None else memory.evaluated(server.model)
+        found[t - 1] = scored[0]
+    return found

@@ -39,7 +39,7 @@ class MeanOfAvailable(MethodRules, SumOrMean):
     With the weights of F3AST, p_k / r_k, the mean becomes a sum; see `SumOrMean`.
 
     Examples:
-        >>> from dataclasses import dataclass, fields
+        >>> from dataclasses import dataclass
         >>> from f3ast_tff import simulate
         >>> from f3ast_tff.methods.parts.memory import ClientInit
         >>> from f3ast_tff.methods.parts.method import MeanOfAvailable, method
