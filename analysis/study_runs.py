@@ -94,17 +94,21 @@ class StudyRuns:
 
     Attributes:
         runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
-            `SCORES` at its last evaluation, in `last_round`; `accuracy` and `loss` of its
-            objective, and `other_accuracy`. A run that diverged has the worst scores, see
-            `compare.pairs`.
+            its scores at its last evaluation, in `last_round`; `score` and `loss` of its
+            objective, and the score of the other one, such as `other_accuracy`. A run that
+            diverged has the worst scores, see `compare.pairs`.
         method: Settings that tell methods apart: all others than the task, the regimes, the
             client share and the rates.
         regimes: Settings whose values are the regimes.
+        score: The score that judges, `accuracy` or another of the file's.
+        higher_is_better: Its direction.
     """
 
     runs: pd.DataFrame
     method: Sequence[str]
     regimes: Sequence[str]
+    score: str = "accuracy"
+    higher_is_better: bool = True
 
     def regime_values(self) -> list[tuple[str, ...]]:
         """Returns the values of the regimes' settings, components in the order of their kind."""
@@ -141,7 +145,7 @@ def read_study(path: Path, regimes: Sequence[str]) -> StudyRuns:
 
 
 def read_studies(
-    path: Path, regimes: Sequence[str], where: str | None = None
+    path: Path, regimes: Sequence[str], where: str | None = None, *, score: str = "accuracy"
 ) -> dict[str, StudyRuns]:
     """Reads a file of scores, a study per task.
 
@@ -149,28 +153,34 @@ def read_studies(
         path: CSV file of `tidy_scores`.
         regimes: Settings whose values are the regimes.
         where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
+        score: The score that judges.
 
     Returns:
         The studies by task, in the file's order.
 
     Raises:
-        RunsError: If it cannot be read, lacks a regime's column or that of the client share, or
-            has an unknown client share.
+        RunsError: If it cannot be read, lacks a regime's column, that of the client share or the
+            score, or has an unknown client share.
     """
     kept = runs_where(read_scores(path), where)
     names = settings_of(kept)
     for name in (SHARE, *regimes):
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")
-    runs = final_scores(kept_groups(kept))
+    groups = kept_groups(kept)
+    directions = groups[0].directions
+    if score not in directions:
+        raise RunsError(f"{path}: no score {score!r}; it must be one of {', '.join(directions)}")
+    runs = final_scores(groups)
     unknown = sorted({*runs[SHARE]} - {*SCORES_OF})
     if unknown:
         allowed = ", ".join(SCORES_OF)
         raise RunsError(f"{path}: {SHARE} {unknown[0]!r} is unknown; it must be of {allowed}")
     shares = runs[SHARE].map(SCORES_OF)
-    for place, column in enumerate(("accuracy", "other_accuracy")):
-        runs[column] = _of_kind(runs, shares.str[place], "accuracy")
-    runs["loss"] = _of_kind(runs, shares.str[0], "loss")
+    for place, column in enumerate((score, f"other_{score}")):
+        runs[column] = _of_kind(runs, shares.str[place], score)
+    if "loss" in directions:
+        runs["loss"] = _of_kind(runs, shares.str[0], "loss")
     world = ("task", SHARE, *regimes, *RATES)
     method = [name for name in names if name not in world]
     by_task = runs.groupby("task", sort=False)
@@ -178,7 +188,9 @@ def read_studies(
     for task, part in by_task:
         # Settings that differ only between tasks, such as the rounds, do not identify methods.
         own = method if len(by_task) == 1 else _varying(part, method)
-        found[str(task)] = StudyRuns(part.reset_index(drop=True), own, list(regimes))
+        found[str(task)] = StudyRuns(
+            part.reset_index(drop=True), own, list(regimes), score, directions[score]
+        )
     return found
 
 

@@ -2,15 +2,15 @@
 
 python -m f3ast_tff.analysis.studies.tuned_rates --scores tuning.csv --out tuned_rates.csv
 
-The rule: of the rate pairs of the grid, the one with the highest mean accuracy of the objective
-at the last evaluation, over all held-out runs (regime, draw, seed). The accuracy is over samples
-with p_k = n_k / n, over users with p_k = 1 / N. A run whose accuracy or loss of that kind is not
-finite counts as accuracy 0. Of equal means the smaller client rate wins, then the smaller server
+The rule: of the rate pairs of the grid, the one with the best mean score of the objective
+at the last evaluation, over all held-out runs (regime, draw, seed). The score is over samples
+with p_k = n_k / n, over users with p_k = 1 / N. A run whose score or loss of that kind is not
+finite counts as the worst. Of equal means the smaller client rate wins, then the smaller server
 rate. All methods begin with the same grid and have the same held-out runs. Where a choice lies on
 the edge of the pairs that were run, `--edges` names the pairs beside it, to be run too. Methods
 with other pairs are refused, or with `--unequal_grids` named in the first printed line. A method is
-tuned to its pair if the second best is at least .005 below. Otherwise the printed line gives the
-plateau: the number of pairs less than .005 below the best.
+tuned to its pair if the second best is at least .005 worse. Otherwise the printed line gives the
+plateau: the number of pairs less than .005 worse than the best.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Flags:
     unequal_grids: bool = parameter(
         False, "also compare methods whose grids of rates are unequal; the first line says so"
     )
+    score: str = parameter("accuracy", "score to choose by, such as loss")
     regimes: str | None = parameter(
         None,
         "settings whose values are the regimes, separated by commas; default: the availability, "
@@ -81,7 +82,7 @@ def main(flags: Flags) -> None:
         regimes = [name for name in ("availability",) if name in read_cells(scores)]
     else:
         regimes = list(filter(None, flags.regimes.split(",")))
-    studies = read_studies(scores, regimes)
+    studies = read_studies(scores, regimes, score=flags.score)
     names = list(dict.fromkeys(name for study in studies.values() for name in study.method))
     chosen = pd.concat(map(tuned_rates, studies.values()), ignore_index=True)
     chosen[names] = chosen[names].fillna("")
@@ -118,10 +119,10 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
 
     Returns:
         A row per method and objective: `name`, in words; `task`; its settings as texts;
-        `client_share`; `client_lr` and `server_lr`, chosen; their `score`, a mean accuracy;
-        `score_at_default`, that of `DEFAULT_RATES`, NaN where they were not run; `margin`, the best
-        mean minus the second best, NaN for one pair; `plateau`, the number of pairs less than
-        `PLATEAU` below the best, itself included; `rate_pairs` that were run; `runs_per_pair`;
+        `client_share`; `client_lr` and `server_lr`, chosen; their `score`, a mean;
+        `score_at_default`, that of `DEFAULT_RATES`, NaN where they were not run; `margin`, by how
+        much the best mean is better than the second, NaN for one pair; `plateau`, the number of
+        pairs less than `PLATEAU` worse than the best, itself included; `rate_pairs` that were run; `runs_per_pair`;
         `edge` and `beside`, see `Edge`; and `means`, the mean of each pair.
 
     Raises:
@@ -138,8 +139,9 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         runs[rate] = numbers
     names = [*study.method, SHARE]
     # A column per pair of rates, a row per method, objective and held-out run.
-    wide = runs.pivot(index=[*names, *study.held_out], columns=list(RATES), values="accuracy")
+    wide = runs.pivot(index=[*names, *study.held_out], columns=list(RATES), values=study.score)
     wide = wide.sort_index(axis="columns")
+    sign = 1 if study.higher_is_better else -1
     num_held_out = len(runs[study.held_out].drop_duplicates())
     task = str(runs[TASK].iloc[0])
     found = []
@@ -150,7 +152,7 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         named = f"{name} with {SHARE}={labels[SHARE]}"
         _require_all(table, num_held_out, named)
         name = named if runs[SHARE].nunique() > 1 else name
-        found.append({NAME: name, TASK: task, **labels, **_choice(table)})
+        found.append({NAME: name, TASK: task, **labels, **_choice(table, sign)})
     return pd.DataFrame(found)
 
 
@@ -162,15 +164,16 @@ def _require_all(table: pd.DataFrame, num_held_out: int, name: str) -> None:
         )
 
 
-def _choice(table: pd.DataFrame) -> dict[str, Any]:
-    means = {_pair(pair): float(mean) for pair, mean in table.mean().round(_DECIMALS).items()}
+def _choice(table: pd.DataFrame, sign: int) -> dict[str, Any]:
+    """The best pair; `sign` is -1 where a lower score is better."""
+    means = {_pair(pair): sign * float(mean) for pair, mean in table.mean().round(_DECIMALS).items()}
     best = best_of(means)
     below = sorted(round(means[best] - mean, _DECIMALS) for mean in means.values())
     edge = edge_of(best, means)
     return {
         **dict(zip(RATES, best)),
-        "score": round(means[best], 6),
-        "score_at_default": round(means.get(DEFAULT_RATES, math.nan), 6),
+        "score": round(sign * means[best], 6),
+        "score_at_default": round(sign * means.get(DEFAULT_RATES, math.nan), 6),
         "margin": round(below[1], 6) if len(below) > 1 else math.nan,
         "plateau": sum(each < PLATEAU for each in below),
         "rate_pairs": table.shape[1],
@@ -212,7 +215,7 @@ def _remark(row: Mapping[Any, Any]) -> str:
     if row["rate_pairs"] == 1:
         said = f"ran {rates} alone"
     elif row["margin"] >= PLATEAU:
-        said = f"is tuned to {rates}: {row['margin']:g} above the second of {row['rate_pairs']}"
+        said = f"is tuned to {rates}: {row['margin']:g} better than the second of {row['rate_pairs']}"
     else:
         said = f"has a plateau: {pairs} lie within {PLATEAU:g} of {rates}"
     return f"# {row[NAME]} {said}"

@@ -146,7 +146,7 @@ def test_a_plateau_is_not_called_tuned(scores: Path, capsys: pytest.CaptureFixtu
     remarks = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
     assert remarks == [
         "# FedAvg, uniform with client_share=examples is tuned to client_lr 0.01, server_lr 1: "
-        "0.005 above the second of 4",
+        "0.005 better than the second of 4",
         "# MIFA with client_share=equal has a plateau: 4 of 4 pairs lie within 0.005 of client_lr "
         "0.01, server_lr 0.5",
     ]
