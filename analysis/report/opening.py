@@ -82,7 +82,7 @@ def _usually(runs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
 
 
 def who_waits(groups: Sequence[RunGroup]) -> list[Picture]:
-    """Draws accuracy by how often clients are there, if all runs kept what it needs.
+    """Draws accuracy by how often clients are there, if all runs have it and kept what it needs.
 
     The runs must share their condition and be of two to four methods.
 
@@ -91,7 +91,7 @@ def who_waits(groups: Sequence[RunGroup]) -> list[Picture]:
     """
     runs = [run for group in groups for run in group.runs.values()]
     kept = all(run.settings.get("client_scores") and masks_there(run.path) for run in runs)
-    if not kept or not 2 <= len(groups) <= _METHODS or varying(groups, CONDITION):
+    if not kept or any("accuracy" not in run.directions for run in runs) or not 2 <= len(groups) <= _METHODS or varying(groups, CONDITION):
         return []
     told = told_apart(groups)
     looks = looks_of(groups, told)

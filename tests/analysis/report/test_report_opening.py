@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ def test_title_date_and_picture(make_run: MakeRun, tmp_path: Path) -> None:
     assert [line.get_color() for line in lines if line.get_label()[0] != "_"] == [
         looks_of(groups, told_apart(groups))[group].color for group in groups
     ]
+    losses = [
+        replace(group, runs={at: replace(run, directions={"loss": False}) for at, run in runs})
+        for group, runs in ((group, group.runs.items()) for group in groups)
+    ]
+    assert who_waits(losses) == []
     (tmp_path / "runs/b/masks.npz").unlink()
     assert who_waits(groups) == []
 
