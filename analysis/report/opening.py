@@ -91,7 +91,12 @@ def who_waits(groups: Sequence[RunGroup]) -> list[Picture]:
     """
     runs = [run for group in groups for run in group.runs.values()]
     kept = all(run.settings.get("client_scores") and masks_there(run.path) for run in runs)
-    if not kept or any("accuracy" not in run.directions for run in runs) or not 2 <= len(groups) <= _METHODS or varying(groups, CONDITION):
+    if (
+        not kept
+        or any("accuracy" not in run.directions for run in runs)
+        or not 2 <= len(groups) <= _METHODS
+        or varying(groups, CONDITION)
+    ):
         return []
     told = told_apart(groups)
     looks = looks_of(groups, told)

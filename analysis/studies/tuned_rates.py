@@ -166,7 +166,9 @@ def _require_all(table: pd.DataFrame, num_held_out: int, name: str) -> None:
 
 def _choice(table: pd.DataFrame, sign: int) -> dict[str, Any]:
     """The best pair; `sign` is -1 where a lower score is better."""
-    means = {_pair(pair): sign * float(mean) for pair, mean in table.mean().round(_DECIMALS).items()}
+    means = {
+        _pair(pair): sign * float(mean) for pair, mean in table.mean().round(_DECIMALS).items()
+    }
     best = best_of(means)
     below = sorted(round(means[best] - mean, _DECIMALS) for mean in means.values())
     edge = edge_of(best, means)
@@ -215,7 +217,9 @@ def _remark(row: Mapping[Any, Any]) -> str:
     if row["rate_pairs"] == 1:
         said = f"ran {rates} alone"
     elif row["margin"] >= PLATEAU:
-        said = f"is tuned to {rates}: {row['margin']:g} better than the second of {row['rate_pairs']}"
+        said = (
+            f"is tuned to {rates}: {row['margin']:g} better than the second of {row['rate_pairs']}"
+        )
     else:
         said = f"has a plateau: {pairs} lie within {PLATEAU:g} of {rates}"
     return f"# {row[NAME]} {said}"

@@ -94,6 +94,23 @@ def test_a_user_loss_does_not_count_in_the_objective_over_samples(scores: Path) 
     assert chosen(scores).iloc[0]["score"] == 0.6
 
 
+def test_a_task_without_accuracy_is_judged_by_its_loss(
+    scores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """User losses .4, .2 and, diverged, none at .03, .1 and .3: the choice is .1, by .2."""
+    header = HEADER.replace("sample_accuracy,user_accuracy,", "") + ",better"
+    lines = [
+        f"regression,fedavg,always,mean,uniform,equal,{client},0.5,100,100,9,0.9,{loss},loss lower"
+        for client, loss in ((0.03, 0.4), (0.1, 0.2), (0.3, ""))
+    ]
+    scores.write_text("\n".join([header, *lines]) + "\n")
+    (row,) = chosen(scores, "--score=loss").to_dict("records")
+    assert (row["client_lr"], row["score"], row["margin"], row["plateau"]) == (0.1, 0.2, 0.2, 1)
+    assert "is tuned to client_lr 0.1, server_lr 0.5: 0.2 better" in capsys.readouterr().out
+    assert main(["x", f"--scores={scores}", "--out=no.csv"]) == 2
+    assert "no score 'accuracy'; it must be one of loss" in capsys.readouterr().err
+
+
 def test_one_server_rate_alone_is_not_tuned(scores: Path) -> None:
     """Client rates .03, .1 and .3, and one server rate, .5: the choice .1 is at no edge."""
     lines = []
