@@ -122,8 +122,8 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         `client_share`; `client_lr` and `server_lr`, chosen; their `score`, a mean;
         `score_at_default`, that of `DEFAULT_RATES`, NaN where they were not run; `margin`, by how
         much the best mean is better than the second, NaN for one pair; `plateau`, the number of
-        pairs less than `PLATEAU` worse than the best, itself included; `rate_pairs` that were run; `runs_per_pair`;
-        `edge` and `beside`, see `Edge`; and `means`, the mean of each pair.
+        pairs less than `PLATEAU` worse than the best, itself included; `rate_pairs` that were run;
+        `runs_per_pair`; `edge` and `beside`, see `Edge`; and `means`, the mean of each pair.
 
     Raises:
         RunsError: If a rate's column is missing, a rate is no number, or a method lacks a run.

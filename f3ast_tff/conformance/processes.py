@@ -72,6 +72,24 @@ def shares_are_stationary(case: Case) -> str | None:
     return None
 
 
+def order_of_the_asked(case: Case) -> str | None:
+    """The same clients asked in another order deliver, after the same seconds."""
+    ids = np.arange(0, case.experiment().num_clients, 2)
+    order = np.roll(ids, 1)
+    for t in range(1, _ROUNDS + 1):
+        risen, turned = (case.experiment().delivery.arrivals(t, each) for each in (ids, order))
+        for name in ("delivered", "seconds"):
+            one, two = (np.asarray(getattr(each, name)) for each in (risen, turned))
+            if not _same(np.roll(one, 1), two):
+                return (
+                    f"clients asked in another order have other {name} in round {t}: draw for all "
+                    "clients, and take those asked, draws[ids]"
+                )
+        if (risen.delivered & np.isinf(risen.seconds)).any():
+            return f"an update is delivered in round {t} that never arrives: its seconds are inf"
+    return None
+
+
 def _ask(case: Case) -> Callable[[int], Any]:
     """Returns the function of the round of a new component."""
     parts = case.experiment()

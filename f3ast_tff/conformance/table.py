@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from f3ast_tff.conformance import aggregations, fixed_point, processes, runs, strategies
+from f3ast_tff.conformance import aggregations, fixed_point, processes, runs, strategies, training
 from f3ast_tff.conformance.case import Case, Finding, NotDecided, Property
 from f3ast_tff.core.errors import (
     ComponentError,
@@ -75,6 +75,27 @@ PROPERTIES = (
         ("availability",),
         "Over 2000 rounds each client is available for the share that `stationary` says.",
         processes.shares_are_stationary,
+    ),
+    Property(
+        "order of the asked",
+        ("delivery",),
+        "The same clients, asked in another order, deliver after the same seconds; what never "
+        "arrives is not delivered.",
+        processes.order_of_the_asked,
+    ),
+    Property(
+        "data by draw",
+        ("task",),
+        "Data of one `data_seed` are the same when asked for again; another one's are others if "
+        "`generates_data` says so.",
+        training.data_by_draw,
+    ),
+    Property(
+        "forms agree",
+        ("client_optimizer", "server_optimizer"),
+        "From the same gradients `in_numpy` and `in_jax` take the same steps, also after another "
+        "rate.",
+        training.forms_agree,
     ),
     Property(
         "finite stays finite",

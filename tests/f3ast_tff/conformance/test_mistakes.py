@@ -86,10 +86,77 @@ class Mine(Aggregation):
         return weights @ updates
 REPLACED
 """
+_DELIVERY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    def arrivals(self, t, ids):
+        draws = generator(3, "mine", t).random(12)[ids]
+        return Arrivals(draws < 0.5, np.where(draws < 0.5, draws, np.inf), 1.0)
+REPLACED
+
+@register("delivery", "mine", "Mine", about="a delivery")
+@dataclass(frozen=True)
+class MineConfig(DeliveryConfig):
+    def build(self, world):
+        return Mine()
+"""
+_TASK = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.datasets import TaskConfig
+from f3ast_tff.settings import register
+
+@register("task", "mine", "Mine", about="a task")
+@dataclass(frozen=True)
+class Mine(TaskConfig):
+    generates_data = True
+    published = {"num_clients": 12, "rounds": 8, "batch_size": 5, "client_lr": 0.1}
+
+    def draws(self):
+        return generator(self.data_seed, "mine")
+
+    def build(self):
+        inputs, clients = self.draws().normal(size=(60, 3)), np.arange(60) % 12
+        labels = (inputs[:, 0] > 0).astype(int)
+        return FederatedData.from_arrays(inputs, labels, clients, test=0.2, seed=self.data_seed)
+REPLACED
+"""
+_OPTIMIZER = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.optimizers import Optimizer
+from f3ast_tff.optimizers.optimizer import OptimizerConfig
+from f3ast_tff.settings import register
+
+class Mine(Optimizer):
+    def in_numpy(self, gradients, moments, *, step, learning_rate):
+        return learning_rate * gradients, moments
+
+    def in_jax(self, learning_rate):
+        import optax
+        return optax.sgd(learning_rate)
+REPLACED
+
+@register("server_optimizer", "mine", "Mine", about="an optimizer")
+@dataclass(frozen=True)
+class MineConfig(OptimizerConfig):
+    def build(self):
+        return Mine(0.5)
+"""
 SOURCES = {
-    "algorithm": (_STRATEGY, "Mine.{name} = {name}"),
-    "availability": (_AVAILABILITY, "Mine.{name} = {name}"),
-    "aggregation": (_AGGREGATION, "Mine.{name} = {name}"),
+    "algorithm": _STRATEGY,
+    "availability": _AVAILABILITY,
+    "aggregation": _AGGREGATION,
+    "delivery": _DELIVERY,
+    "task": _TASK,
+    "server_optimizer": _OPTIMIZER,
 }
 # Of each mistake: kind, the function or attribute that has it, the property, words of its line.
 MISTAKES = {
@@ -193,6 +260,46 @@ MISTAKES = {
         "order does not matter",
         ("",),
     ),
+    "a delivery by the place in the cohort": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    draws = generator(3, 'mine', t).random(len(ids))\n"
+        "    return Arrivals(draws < 0.5, draws, 1.0)",
+        "order of the asked",
+        ("other delivered in round 1", "draws[ids]"),
+    ),
+    "delivered, and never there": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    draws = generator(3, 'mine', t).random(12)[ids]\n"
+        "    return Arrivals(draws < 2, np.where(draws < 0.5, draws, np.inf), 1.0)",
+        "order of the asked",
+        ("never arrives",),
+    ),
+    "data that np.random draws": (
+        "task",
+        "draws",
+        "def draws(self): return np.random",
+        "data by draw",
+        ("generator(self.data_seed",),
+    ),
+    "one data set for all draws": (
+        "task",
+        "draws",
+        "def draws(self): return generator(0, 'mine')",
+        "data by draw",
+        ("does not change the data",),
+    ),
+    "a form with another rate": (
+        "server_optimizer",
+        "in_numpy",
+        "def in_numpy(self, gradients, moments, *, step, learning_rate):\n"
+        "    return self.learning_rate * gradients, moments",
+        "forms agree",
+        ("step 1 of in_jax",),
+    ),
     "a combine that makes NaN": (
         "aggregation",
         "combine",
@@ -212,7 +319,7 @@ def found_in(path: Path, kind: str, quick: bool, tmp_path: Path) -> list[Finding
 
 def written(tmp_path: Path, kind: str, replaced: str = "") -> Path:
     path = tmp_path / "mine.py"
-    path.write_text(SOURCES[kind][0].replace("REPLACED", replaced))
+    path.write_text(SOURCES[kind].replace("REPLACED", replaced))
     return path
 
 
