@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -117,7 +117,7 @@ def main(flags: Flags) -> None:
         raise RunsError(f"the plan of {flags.plan} asks nothing of {name_of(path)}")
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
-        write_csv(table.drop(columns="said").round(6), flags.out)
+        write_csv(table.drop(columns=["said", "diverged"]).round(6), flags.out)
         show(f"written: {flags.out}")
         return
     shown = table[(table["status"] != PLANNED) == flags.added]
@@ -146,7 +146,13 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
         RunsError: If runs of a claim are missing or differ in a further setting, or no claim has
             two runs.
     """
-    claims = [claim for question in plan for claim in _claims(question, scores)]
+    claims = [
+        replace(claim, name=f"{claim.name} ({question.where})")
+        if _has_twin(question, plan)
+        else claim
+        for question in plan
+        for claim in _claims(question, scores)
+    ]
     if not claims:
         raise RunsError("no pair of the plan has two runs in common, which a difference needs")
     families: dict[str, list[PlannedClaim]] = {}
@@ -189,12 +195,22 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "below": found.num_below,
         "draws": found.num_draws,
         "sign_p": found.sign_p_value,
+        "diverged": claim.paired.divergence.said(),
         "outliers": ", ".join(f"{draw} ({value:+.3f})" for draw, value in found.outliers),
         "p": verdict.p,
         "verdict": verdict.word,
         _EARLIER: claim.earlier,
         "reason": verdict.reason,
     }
+
+
+def _has_twin(question: PlannedQuestion, plan: Sequence[PlannedQuestion]) -> bool:
+    """Whether the plan asks the same of other runs, so that its claims must say of which."""
+    return any(
+        replace(question, where=each.where, minus=each.minus) == each
+        and each.where != question.where
+        for each in plan
+    )
 
 
 def _asked(question: PlannedQuestion) -> str:
@@ -336,11 +352,14 @@ def _table(rows: pd.DataFrame) -> str:
 
 
 def _numbers(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
-    """The texts of `_NUMBERS`."""
+    """The texts of `_NUMBERS`; where runs diverged there is no mean, and signs judge."""
+    numbers = (
+        (f"{row['mean']:+.3f}", f"[{row['low']:+.3f}, {row['high']:+.3f}]", f"{row['median']:+.3f}")
+        if math.isfinite(row["mean"])
+        else (row["diverged"], "", "")
+    )
     return (
-        f"{row['mean']:+.3f}",
-        f"[{row['low']:+.3f}, {row['high']:+.3f}]",
-        f"{row['median']:+.3f}",
+        *numbers,
         f"{row['above']} of {row['draws']}",
         p_value_text(row["p"]),
         row["verdict"],

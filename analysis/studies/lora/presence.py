@@ -12,6 +12,7 @@ first, at the last round. Without --picture the table is printed.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,44 +50,45 @@ class Flags:
 def main(flags: Flags) -> None:
     """Writes the CSV, draws the picture or prints the table."""
     if flags.runs:
-        rows = []
+        found: list[dict[str, object]] = []
         for run in read_finished(flags.runs):
             scores = read_client_scores(run.path)
             fifths = np.array_split(scores[max(scores)]["loss"], len(FIFTHS))
             names = {name: run.settings[name] for name in (*_METHOD, "availability")}
-            losses = dict(zip(FIFTHS, [round(float(each.mean()), 6) for each in fifths]))
-            rows.append({**names, "draw": run.settings["data_seed"], **losses})
-        table = pd.DataFrame(rows)
+            of_fifths = dict(zip(FIFTHS, [round(float(each.mean()), 6) for each in fifths]))
+            found.append({**names, "draw": run.settings["data_seed"], **of_fifths})
+        table = pd.DataFrame(found)
         write_csv(table.sort_values([*table.columns[:4]]), flags.out)
         return
     means = pd.read_csv(flags.scores).groupby(_METHOD)[FIFTHS].mean()
+    losses = dict(zip(means.index.tolist(), means.to_numpy()))
     if flags.picture:
-        save(figure_of(means), Path(flags.picture))
+        save(figure_of(losses), Path(flags.picture))
         return
     rows = [
-        [weights, factors, *(f"{loss:.3g}" for loss in means.loc[algorithm, factors])]
+        [weights, factors, *(f"{loss:.3g}" for loss in losses[algorithm, factors])]
         for algorithm, weights in _WEIGHTS.items()
         for factors in _FACTORS
     ]
     show(markdown_table(["weights", "factors", "rarest", "2", "3", "4", "most there"], rows))
 
 
-def figure_of(means: pd.DataFrame) -> Figure:
-    """Draws mean losses by method; a panel per rule of the factors, a line per weights."""
+def figure_of(losses: Mapping[tuple[str, str], np.ndarray]) -> Figure:
+    """Draws losses, `float64 [5]` by weights and factors: panels by factors, lines by weights."""
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     styles = styles_of(_WEIGHTS)
     for panel, factors in zip(figure.subplots(2, 3, sharex=True, sharey=True).flat, _FACTORS):
         for algorithm, weights in _WEIGHTS.items():
             colour, dashes, marker = styles[algorithm]
             panel.plot(
-                np.minimum(means.loc[algorithm, factors], _TOP),
+                np.minimum(losses[algorithm, factors], _TOP),
                 color=colour,
                 linestyle=dashes,
                 marker=marker,
                 label=weights,
             )
         panel.set_title(factors, fontsize=10, loc="left")
-        panel.set_xticks(range(len(FIFTHS)), ["rarest", "2", "3", "4", "most there"])
+        panel.set_xticks(range(len(FIFTHS)), ["rarest", "", "", "", "most"])
         panel.grid(alpha=0.3)
     figure.supylabel(f"loss of the clients (at most {_TOP:g} is drawn)")
     handles, labels = figure.axes[0].get_legend_handles_labels()

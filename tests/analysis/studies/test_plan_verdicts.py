@@ -144,3 +144,25 @@ def test_the_picture(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
     assert all(f"<!-- {text} -->" in drawn for text in ("sample accuracy, round 10", "difference"))
     assert main(["plan_verdicts", *flags[:2], "--picture=x.pdf"]) == 2
     assert "--picture=x.pdf: must end in .svg or .png" in capsys.readouterr().err
+
+
+def test_claims_of_other_runs_are_told_apart_and_a_diverged_one_has_no_mean(
+    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under scarce one loss of F3AST is not finite: signs judge, and the mean is not said."""
+    questions = [
+        f'[[plan.question]]\nwhere = "availability={each}"' for each in ("always", "scarce")
+    ]
+    Path(files[0]).write_text(
+        PLAN.partition("[[plan")[0].replace("sample_accuracy", "user_loss") + "\n".join(questions)
+    )
+    table = pd.read_csv(files[1])
+    table["user_loss"] = 1 - table["user_accuracy"]
+    lost = (table["algorithm"] == "f3ast") & (table["data_seed"] == 0)
+    table.loc[lost & (table["availability"] == "scarce"), "user_loss"] = np.inf
+    table.to_csv(files[1], index=False)
+    assert main(["x", f"--plan={files[0]}", f"--scores={files[1]}"]) == 0
+    shown = capsys.readouterr().out
+    assert "| F3AST − FedAvg (availability=always) | user loss | round 10 | -0.100 |" in shown
+    assert "(availability=scarce) | user loss | round 10 | A diverged in 1 of 8 runs | | |" in shown
+    assert "nan" not in shown
