@@ -394,6 +394,7 @@ def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
     rows = [f"d{k},{t * 600},{int((t + k) // 10 % 2)}" for t in range(121) for k in range(4)]
     log.write_text("device,time,online\n" + "\n".join(rows))
     given = ["--round_seconds=600", "--clients_per_round=2", "--draws=5", "--rounds=2"]
+    given.append("--task=synthetic")
     assert main(["f3ast-tff", "advise", str(log), *given, "--methods=fedavg,f3ast"]) == 0
     assert "Who is online" in seen[0] and "Best rates r*" in seen[0]
     out = capsys.readouterr().out
