@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,9 +182,13 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign")
     (folder / "mine.toml").write_text(GRID)
     plugins = [f"--plugin={PLUGINS / name}.py" for name in CASES]
+    handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(["f3ast-tff", "campaign", "mine.toml", "--processes=1", *plugins]) == 0
+    signal.signal(signal.SIGTERM, handler)
+    os.environ.clear()
+    os.environ.update(environment)
     return folder
 
 
