@@ -308,6 +308,8 @@ def test_a_setting_reaches_its_part(
     if parameter.name == "poc_candidates":
         small["clients_per_round"] = 3
     given = {**small, **base, **WHERE.get(parameter.name, {})}
+    if given.get("task", "synthetic") == "synthetic":
+        given = {"size_limit": 60, **given}
     value = resolve(given).settings[parameter.name]
     switched = {**given, parameter.name: other(parameter, value)}
     key = repr(sorted(given.items()))
