@@ -89,6 +89,10 @@ WHERE: dict[str, dict[str, Any]] = {
     "round_timeout": {"num_workers": 2},
     "quorum_wait": {"quorum": 2},
     "quorum_failed": {"quorum": 3, "quorum_timeout": 0.01},
+    # By the number of examples, and by their labels.
+    "quorum_timeout": {"size_limit": None},
+    "participation_alpha": {"size_limit": None},
+    "transition_largest": {"size_limit": None},
     "test_fraction": {"test_fraction": 0.3},
 }
 # Values for which the rule below gives none that is allowed, or none with an effect.
