@@ -22,6 +22,7 @@ def kept() -> pd.DataFrame:
     return pd.read_csv(KEPT, keep_default_na=False, na_values=[""])
 
 
+@pytest.mark.long
 def test_command_writes_rows_and_a_picture(tmp_path: Path) -> None:
     out = tmp_path / "theory.csv"
     assert main(["x", f"--out={out}", "--part=ca_fed", "--draws=3", "--rounds=200"]) == 0
