@@ -55,6 +55,7 @@ LONGEST = (
     "f3ast_tff/engines/jax/test_client_tables.py",
     "analysis/studies/theory/test_theory_command.py",
     "test_docs.py",
+    "analysis/test_kept_pairs.py",
     "datasets/test_synthetic.py",
     "f3ast_tff/settings/test_every_setting_reaches.py",
     "f3ast_tff/cli/test_advise.py",

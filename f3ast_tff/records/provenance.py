@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,12 @@ _PACKAGES = ("f3ast-tff", "numpy", "tensorflow", "tensorflow-federated", "jax", 
 
 def provenance() -> dict[str, Any]:
     """Returns the versions in use, and this library's git commit, `None` outside its checkout."""
-    # Installed in an environment within another project, it is no file of that project's.
-    ours = _git("ls-files", "--error-unmatch", Path(__file__).name) is not None
-    changes = _git("status", "--porcelain", "--untracked-files=no") if ours else None
+    commit, modified = _commit()
     return {
         "python": platform.python_version(),
         "packages": package_versions(),
-        "git_commit": _git("rev-parse", "HEAD") if ours else None,
-        "git_modified": bool(changes),
+        "git_commit": commit,
+        "git_modified": modified,
         "command": sys.argv,
     }
 
@@ -54,11 +53,23 @@ def package_versions() -> dict[str, str | None]:
     return {name: _version(name) for name in _PACKAGES}
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+# Once per process, whose modules were imported then.
+@cache
+def _commit() -> tuple[str | None, bool]:
+    """Returns this library's commit, and whether its checkout has changes since."""
+    # Installed in an environment within another project, it is no file of that project's.
+    if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None, False
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return _git("rev-parse", "HEAD"), bool(changes)
 
 
 def _git(*arguments: str) -> str | None:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from f3ast_tff.advice.candidates import candidate
+from f3ast_tff.analysis.leaderboard import kept_pairs as module
 from f3ast_tff.analysis.leaderboard.kept_pairs import COLUMNS, kept_pairs
+from f3ast_tff.campaigns.study_folders import STUDIES
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings import builtin_registry
 
 FEDAVG = "fedavg+baseline_sampling=without_replacement"
+NAMES = ("availability_methods_48_draws", "fig2_course")
+
+
+@pytest.fixture(autouse=True)
+def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the kept studies: all of them take ten seconds per pair."""
+    grids = [STUDIES / name / "grid.toml" for name in NAMES]
+    monkeypatch.setattr(module, "STUDIES", SimpleNamespace(glob=lambda pattern: grids))
 
 
 def test_a_pair_is_found_with_its_plan_and_both_scores() -> None:
@@ -59,3 +71,11 @@ def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(
 def test_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "compare", "--kept", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_the_scores_of_every_study_fit_its_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    a, b = (candidate(text, builtin_registry()) for text in ("f3ast", FEDAVG))
+    table, left_out = kept_pairs(a, b, "availability=staircase,client_share=equal")
+    assert {*table["study"]} > {NAMES[0]} and all("has no run of" in line for line in left_out)

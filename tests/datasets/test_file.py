@@ -112,19 +112,51 @@ def test_labels_in_a_csv_file_are_numbers_if_all_are(tmp_path: Path) -> None:
         assert FileTask(data_file=str(path)).build().num_classes == num_classes
 
 
-def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:
-    """pandas would read x as the client, and the last value as the label."""
-    path = tmp_path / "x.csv"
-    path.write_text("client,x,label\n" + "a,0,1,0\nb,1,0,1\n" * 30)
-    with pytest.raises(ParameterError, match="its rows have more values than its first line has"):
+LEAF = json.dumps({"users": [], "x": list(range(10**6))})
+MANY = ",".join(f"column_{k}" for k in range(1000)) + "\n" + "1," * 999 + "1\n"
+# Name and content of a file, and the reason.
+REFUSED = [
+    # pandas would read x as the client, and the last value as the label.
+    ("x.csv", "client,x,label\n" + "a,0,1,0\nb,1,0,1\n" * 30, "its rows have more values than its"),
+    # pandas would name the second `x.1`, a feature.
+    ("x.csv", "client,label,x,x\n0,1,2,3\n1,0,2,3\n", "two columns have the name 'x'"),
+    ("none.csv", None, "not found"),
+    ("x.parquet", "no parquet", "cannot be read as parquet"),
+    ("x.csv", "", "cannot be read as CSV"),
+    ("x.csv", b"\xff\xfe\x00", "cannot be read as CSV"),
+    (
+        "x.txt",
+        "",
+        r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip, .zst\), .parquet, .pq or .js",
+    ),
+    # As CSV, one line of JSON would have as many columns as it has commas.
+    ("x.csv", LEAF, "it is JSON, and must end in .json"),
+    ("x.json", LEAF, "must be LEAF's"),
+    ("x.csv", MANY, "column_9 and 990 more"),
+    ("x.csv", "client,label,x\na,0,1\na,1,\n", "features must be finite: row 1, of client a"),
+    *(
+        ("x.csv", f"client,label,x\na,0,1\na,{label},2\n", why)
+        for label, why in (
+            ("2000000000", "below 1048576: row 1, of client a, has 2000000000"),
+            ("-1", "labels must be at least 0: row 1, of client a"),
+            ("1e300", "column 'label': row 1 has 1e.300, no integer"),
+            ("inf", "column 'label': row 1 has inf, no integer"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "why"), REFUSED, ids=[why for *_, why in REFUSED])
+def test_refused_in_one_short_line(
+    name: str, content: str | bytes | None, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ParameterError, match=why) as caught:
         FileTask(data_file=str(path)).build()
-
-
-def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
-    """pandas would name the second `x.1`, a feature."""
-    (tmp_path / "x.csv").write_text("client,label,x,x\n0,1,2,3\n1,0,2,3\n")
-    with pytest.raises(ParameterError, match="two columns have the name 'x'"):
-        FileTask(data_file=str(tmp_path / "x.csv")).build()
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+    assert caught.value.name == ("data_client" if content == MANY else "data_file")
 
 
 def test_an_index_that_pandas_wrote_is_no_feature(
@@ -144,53 +176,11 @@ def test_a_comma_at_the_end_of_every_line_is_no_feature(tmp_path: Path) -> None:
     assert data.train.features.shape == (1, 1) and data.num_classes == 2
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"data_file = .*none.csv: not found"):
-        config(tmp_path / "none.csv").build()
-
-
 @pytest.mark.parametrize("name", ["data_client", "data_label", "data_split"])
 def test_a_missing_column_is_refused_with_those_there_are(path: Path, name: str) -> None:
     allowed = f"{name} = nobody: must be a column of the file: who, x, y, part"
     with pytest.raises(ParameterError, match=allowed):
         config(path, **{name: "nobody"}).build()
-
-
-def test_files_of_something_else_are_refused_in_one_line(tmp_path: Path) -> None:
-    for name, content, what in (
-        ("x.parquet", b"no parquet", "as parquet"),
-        ("x.csv", b"", "as CSV"),
-        ("y.csv", b"\xff\xfe\x00", "as CSV"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ParameterError, match=f"cannot be read {what}") as caught:
-            config(tmp_path / name).build()
-        assert "\n" not in str(caught.value)
-
-
-def test_other_endings_and_json_within_are_refused_at_once(tmp_path: Path) -> None:
-    """As CSV, one line of JSON would have as many columns as it has commas."""
-    content = json.dumps({"users": [], "x": list(range(10**6))})
-    for name, message in (
-        (
-            "x.txt",
-            r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip, .zst\), .parquet, .pq or .json",
-        ),
-        ("x.csv", "it is JSON, and must end in .json"),
-        ("x.json", "must be LEAF's"),
-    ):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(ParameterError, match=message) as caught:
-            FileTask(data_file=str(tmp_path / name)).build()
-        assert len(str(caught.value)) < 500
-
-
-def test_a_message_quotes_a_few_columns(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(",".join(f"column_{k}" for k in range(1000)) + "\n" + "1," * 999 + "1\n")
-    with pytest.raises(ParameterError, match="column_9 and 990 more") as caught:
-        config(path).build()
-    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "texts"])
@@ -202,28 +192,6 @@ def test_numbers_with_a_point_are_the_clients_of_those_numbers(kind: str, tmp_pa
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
     data = FileTask(data_file=str(path), test_fraction=0.5).build()
     assert data.train.names is not None and data.train.names.tolist() == [*map(str, range(12))]
-
-
-def test_bad_rows_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("client,label,x\na,0,1\na,1,\n")
-    with pytest.raises(ParameterError, match="features must be finite: row 1, of client a"):
-        FileTask(data_file=str(tmp_path / "x.csv")).build()
-
-
-@pytest.mark.parametrize(
-    ("label", "why"),
-    [
-        ("2000000000", "below 1048576: row 1, of client a, has 2000000000"),
-        ("-1", "labels must be at least 0: row 1, of client a"),
-        ("1e300", "column 'label': row 1 has 1e.300, no integer"),
-        ("inf", "column 'label': row 1 has inf, no integer"),
-    ],
-)
-def test_labels_that_are_no_class_ids_are_refused(tmp_path: Path, label: str, why: str) -> None:
-    (tmp_path / "x.csv").write_text(f"client,label,x\na,0,1\na,{label},2\n")
-    with pytest.raises(ParameterError, match=why) as caught:
-        FileTask(data_file=str(tmp_path / "x.csv")).build()
-    assert caught.value.name == "data_file"
 
 
 def test_classes_without_an_example_are_said(

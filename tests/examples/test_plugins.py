@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,21 +38,9 @@ Command = Callable[..., str]
 SMALL = ["--num_clients=10", "--clients_per_round=3", "--rounds=4", "--eval_every=2"]
 
 
-def start(*arguments: str, cwd: Path) -> str:
-    """Runs `f3ast-tff` in another folder, as a module, so that any installation will do."""
-    done = subprocess.run(
-        [sys.executable, "-m", "f3ast_tff.cli.main", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same command in this process; returns its output, or its error message."""
+    """`f3ast-tff` in another folder; returns its output, or its error message."""
 
     def run(*arguments: str, cwd: Path, code: int = 0) -> str:
         monkeypatch.chdir(cwd)
@@ -166,6 +154,7 @@ explore = 0.5
 
 [[variants]]
 name = "own-strategy"
+engine = "host"
 algorithm = "greedy_loss"
 
 [[variants]]
@@ -176,6 +165,7 @@ aggregation = "clipped_mean"
 
 [[variants]]
 name = "own-availability"
+engine = "host"
 algorithm = "f3ast"
 availability = "commuters"
 """
@@ -192,7 +182,13 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign")
     (folder / "mine.toml").write_text(GRID)
     plugins = [f"--plugin={PLUGINS / name}.py" for name in CASES]
-    assert "3 of 3 runs finished" in start("campaign", "mine.toml", *plugins, cwd=folder)
+    handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["f3ast-tff", "campaign", "mine.toml", "--processes=1", *plugins]) == 0
+    signal.signal(signal.SIGTERM, handler)
+    os.environ.clear()
+    os.environ.update(environment)
     return folder
 
 
@@ -208,6 +204,7 @@ def test_plugins_in_a_campaign(campaign: Path) -> None:
     assert used == USED
     with_setting = [name for name, config in configs.items() if "explore" in config["settings"]]
     assert with_setting == ["own-strategy"]
+    assert not (campaign / "runs/mine/.compiled").exists()
 
 
 def test_plugins_in_the_report_without_being_loaded(campaign: Path, command: Command) -> None:

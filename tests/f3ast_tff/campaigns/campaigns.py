@@ -28,6 +28,8 @@ checkpoint_every = 4
 algorithm = ["fedavg", "f3ast"]
 seed = "0-1"
 """
+# Processes of such runs do not import JAX.
+ON_HOST = SMALL.replace('device = "cpu"', 'engine = "host"')
 # A strategy with one parameter; `WEIGHT` is to be replaced.
 PLUGIN = """
 from dataclasses import dataclass

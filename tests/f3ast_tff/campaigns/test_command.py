@@ -19,14 +19,14 @@ from f3ast_tff.files.signals import Signals
 from f3ast_tff.records.results import sound_summary
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
-from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
+from tests.f3ast_tff.campaigns.campaigns import ON_HOST, PLUGIN, SMALL, manifest, metrics
 from tests.fake_engine import use_fake_engine
 
 WriteGrid = Callable[..., Path]
 # One run of three asks for too many test clients.
 WITH_A_FAILURE = """
 [settings]
-device = "cpu"
+engine = "host"
 num_clients = 12
 clients_per_round = 3
 rounds = 12
@@ -86,11 +86,10 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert entries["poc"]["settings"]["seed"] == 3
     assert entries["poc"]["packages"]["numpy"]
     assert set(entries["f3ast"]["files"]) == {"metrics.csv", "selection.npz", "summary.json"}
-    assert not (campaign / ".compiled").exists()
 
     alone = {
         **{"num_clients": 12, "clients_per_round": 3, "rounds": 12, "eval_every": 4, "seed": 3},
-        **{"device": "cpu", "output_dir": str(tmp_path / "alone/runs"), "run_name": "f3ast"},
+        **{"engine": "host", "output_dir": str(tmp_path / "alone/runs"), "run_name": "f3ast"},
     }
     assert run(alone, builtin_registry(), Signals()) == 0
     pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
@@ -166,7 +165,7 @@ def test_plugins_reach_the_processes_that_run_them(
 ) -> None:
     plugin = tmp_path / "first.py"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
-    grid = write_grid(SMALL.replace('["fedavg", "f3ast"]', '["fedavg", "First_Ones"]'))
+    grid = write_grid(ON_HOST.replace('["fedavg", "f3ast"]', '["fedavg", "First_Ones"]'))
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", f"--plugin={plugin}"]
     assert command(*arguments, "--seed=0", "--first_weight=0.25", "--processes=1") == 0
     assert "2 of 2 runs finished" in capsys.readouterr().out
@@ -184,7 +183,7 @@ def test_a_campaign_names_its_plugins(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Beside its file, wherever the command runs; named on the command line too, it is the same."""
-    grid = write_grid(SMALL.replace('["fedavg", "f3ast"]', '["fedavg", "first_ones"]'))
+    grid = write_grid(ON_HOST.replace('["fedavg", "f3ast"]', '["fedavg", "first_ones"]'))
     grid.write_text('plugins = ["first.py"]\n' + grid.read_text())
     plugin = grid.parent / "first.py"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
@@ -199,7 +198,7 @@ def test_a_campaign_is_made_longer(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each run goes on, and ends as if it had been of that length at once; shorter is refused."""
-    grid = write_grid(SMALL)
+    grid = write_grid(ON_HOST)
     arguments = [f"--campaign={grid}", "--seed=0", "--where=algorithm=fedavg", "--processes=1"]
     for folder, rounds in (("a", 4), ("a", 8), ("b", 8)):
         assert command(*arguments, f"--output_dir={tmp_path / folder}", f"--rounds={rounds}") == 0

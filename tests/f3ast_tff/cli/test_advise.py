@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,14 @@ pytestmark = pytest.mark.usefixtures("host_by_default")
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice is written into the current folder."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def small_plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates settle in 100 rounds, and nothing is drawn: `tests/f3ast_tff/advice` tests both."""
+    if request.function is not test_the_page_of_the_example:
+        monkeypatch.setattr(import_module("f3ast_tff.advice.plan"), "_SETTLING", 0.1)
+        monkeypatch.setattr("f3ast_tff.advice.deploy._drawn", lambda table: b"")
 
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -375,21 +384,22 @@ def test_masks_of_minutes_in_rounds_of_an_hour(
 def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log of 20 hours, in rounds of a minute: the trial takes 2 of its 1200."""
+    """A log of 20 hours, in rounds of 10 minutes: the trial takes 2 of its 120."""
     seen = []
     monkeypatch.setattr(
         "f3ast_tff.advice.trial.simulate",
         lambda **_: seen.append(capsys.readouterr().out) or _scored(),
     )
     log = tmp_path / "log.csv"
-    rows = [f"d{k},{t * 60},{int((t + k) // 100 % 2)}" for t in range(1201) for k in range(4)]
+    rows = [f"d{k},{t * 600},{int((t + k) // 10 % 2)}" for t in range(121) for k in range(4)]
     log.write_text("device,time,online\n" + "\n".join(rows))
-    given = ["--round_seconds=60", "--clients_per_round=2", "--draws=5", "--rounds=2"]
+    given = ["--round_seconds=600", "--clients_per_round=2", "--draws=5", "--rounds=2"]
+    given.append("--task=synthetic")
     assert main(["f3ast-tff", "advise", str(log), *given, "--methods=fedavg,f3ast"]) == 0
     assert "Who is online" in seen[0] and "Best rates r*" in seen[0]
     out = capsys.readouterr().out
     assert "Who is online" not in out and out.startswith("Tried on this log: ")
-    covered = "(by 2 of the log's 1200 rounds, spread over it and a log of 20 h, less than a day)"
+    covered = "(by 2 of the log's 120 rounds, spread over it and a log of 20 h, less than a day)"
     assert covered in " ".join(out.split())
 
 

@@ -39,6 +39,8 @@ ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic", "fednova")
 ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
 # FedDyn pulls to the start, too; FedDC is FedDyn with SCAFFOLD's controls.
 ALIKE_FEDDYN = ("fedprox", "feddc", "feddc_paper")
+# FedVARP stands for these, too, until the engines' tests run in full.
+WITH_MORE = ("fedawe", "focus", "feddyn")
 
 
 def data() -> FederatedData:
@@ -108,7 +110,7 @@ def make(make_engine: Callable[..., Any], name: str, aggregation: Any, server: A
     params=[
         pytest.param(kind, marks=pytest.mark.slow)
         if kind in ALIKE_FEDVARP + ALIKE_SCAFFOLD + ALIKE_FEDDYN
-        else kind
+        else pytest.param(kind, marks=pytest.mark.long if kind in WITH_MORE else ())
         for kind in KINDS
     ],
 )

@@ -92,25 +92,6 @@ def own_parameters(component: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "attributes"),
-    [
-        ("softmax_regression", {"ridge": 0.5, "softmax_start": "glorot"}, ["ridge", "start"]),
-        ("resnet18", {"resnet_variant": "released"}, ["variant"]),
-    ],
-)
-def test_every_parameter_of_a_model_reaches_it(
-    name: str, given: dict[str, Any], attributes: list[str]
-) -> None:
-    component = builtin_registry().components["model"][name]
-    assert own_parameters(component) == list(given)
-    for values in (given, {}):
-        config = component.config(**values)
-        model = config.build((24, 24, 3), 10)
-        for setting, attribute in zip(given, attributes):
-            assert getattr(model, attribute) == getattr(config, setting)
-
-
-@pytest.mark.parametrize(
     ("given", "expected"),
     [
         ({}, SmallCNN((8, 16), (64,), (28, 28, 1), 7)),

@@ -6,6 +6,7 @@ import json
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,14 @@ import pytest
 from f3ast_tff import __version__
 from f3ast_tff.records import provenance as module
 from f3ast_tff.records.provenance import provenance
+
+
+@pytest.fixture(autouse=True)
+def asked_anew() -> Iterator[None]:
+    """The commit is asked for once per process."""
+    module._commit.cache_clear()
+    yield
+    module._commit.cache_clear()
 
 
 def test_versions_are_those_in_use() -> None:
@@ -50,4 +59,5 @@ def test_another_projects_commit_is_not_this_librarys(
     assert provenance()["git_commit"] is None
     git("add", ".")
     git("commit", "-m", "ours")
+    module._commit.cache_clear()
     assert len(provenance()["git_commit"]) == 40

@@ -89,6 +89,10 @@ WHERE: dict[str, dict[str, Any]] = {
     "round_timeout": {"num_workers": 2},
     "quorum_wait": {"quorum": 2},
     "quorum_failed": {"quorum": 3, "quorum_timeout": 0.01},
+    # By the number of examples, and by their labels.
+    "quorum_timeout": {"size_limit": None},
+    "participation_alpha": {"size_limit": None},
+    "transition_largest": {"size_limit": None},
     "test_fraction": {"test_fraction": 0.3},
 }
 # Values for which the rule below gives none that is allowed, or none with an effect.
@@ -308,6 +312,8 @@ def test_a_setting_reaches_its_part(
     if parameter.name == "poc_candidates":
         small["clients_per_round"] = 3
     given = {**small, **base, **WHERE.get(parameter.name, {})}
+    if given.get("task", "synthetic") == "synthetic":
+        given = {"size_limit": 60, **given}
     value = resolve(given).settings[parameter.name]
     switched = {**given, parameter.name: other(parameter, value)}
     key = repr(sorted(given.items()))

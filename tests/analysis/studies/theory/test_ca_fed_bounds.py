@@ -61,6 +61,7 @@ def test_one_kappa_is_enough() -> None:
         assert 0 < found["measured"] <= found["exact"] == 1 / found["x"]
 
 
+@pytest.mark.long
 def test_where_weights_lead() -> None:
     """Optima -1, -0.4, ..., 2: mean 0.5, weighted by pi 0.26 / 3.4, of the first four -0.1.
 

@@ -96,6 +96,7 @@ def test_a_run_has_the_error_in_closed_form() -> None:
     assert tolerance < 0.1
 
 
+@pytest.mark.long
 def test_weights_of_two_clients_alike_lack_half_of_beta() -> None:
     """The client selected last has r = (1 - beta)^2 r + beta, so r = 1 / (2 - beta)."""
     rows = [r for r in weight_sums(1) if r["case"] == "two clients, always"]

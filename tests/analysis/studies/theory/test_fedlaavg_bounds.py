@@ -17,6 +17,7 @@ def test_longest_absence_of_five_clients() -> None:
     assert longest_absence(process, 2, 60, seed=0) == 9
 
 
+@pytest.mark.long
 def test_lemma_1_is_attained_and_needs_its_assumption() -> None:
     """Random availability gives no guarantee: with chance 1/2 a client may be away beyond any E."""
     rows = absences(2, 300)

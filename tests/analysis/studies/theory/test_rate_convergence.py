@@ -22,6 +22,7 @@ from f3ast_tff.analysis.studies.theory.rate_convergence import (
 )
 
 
+@pytest.mark.long
 def test_worlds_are_what_their_regions_say() -> None:
     """Availability over 20,000 rounds, and its correlations in time and between clients.
 
@@ -63,6 +64,7 @@ def test_updates_are_of_norm_one() -> None:
         np.testing.assert_allclose(np.linalg.norm(v, axis=1), 1)
 
 
+@pytest.mark.long
 def test_command_writes_tables_and_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,13 +22,14 @@ def kept() -> pd.DataFrame:
     return pd.read_csv(KEPT, keep_default_na=False, na_values=[""])
 
 
+@pytest.mark.long
 def test_command_writes_rows_and_a_picture(tmp_path: Path) -> None:
     out = tmp_path / "theory.csv"
-    assert main(["x", f"--out={out}", "--part=fedlaavg", "--draws=3", "--rounds=200"]) == 0
+    assert main(["x", f"--out={out}", "--part=ca_fed", "--draws=3", "--rounds=200"]) == 0
     found = pd.read_csv(out)
-    assert set(found["part"]) == {"fedlaavg"}
-    assert set(found["claim"]) >= {"Lemma 1", "Corollary 1 slopes"}
-    assert (tmp_path / "fedlaavg.png").read_bytes().startswith(b"\x89PNG")
+    assert set(found["part"]) == {"ca_fed"}
+    assert set(found["claim"]) >= {"Theorem 2", "bias by alpha"}
+    assert (tmp_path / "ca_fed.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.long

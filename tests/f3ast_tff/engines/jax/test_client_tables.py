@@ -48,7 +48,13 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_tables, "room_on", lambda device: 0)
 
 
-@pytest.mark.parametrize("kind", ["fedvarp", "fedawe", "amplified_scaffold"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "fedvarp",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("fedawe", "amplified_scaffold")),
+    ],
+)
 def test_host_memory_holds_the_same_bit_for_bit(
     kind: str, make_engine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +155,9 @@ def test_tables_are_donated(make_engine: Callable[..., Any]) -> None:
     assert before.is_deleted() and fused._tables.values["update"].shape == (N, 18)
 
 
-@pytest.mark.parametrize(("name", "programs"), [("fused", 1), ("fused_lanes", 3)])
+@pytest.mark.parametrize(
+    ("name", "programs"), [("fused", 1), pytest.param("fused_lanes", 3, marks=pytest.mark.long)]
+)
 def test_few_programs_for_all_rounds(
     name: str, programs: int, make_engine: Callable[..., Any]
 ) -> None:

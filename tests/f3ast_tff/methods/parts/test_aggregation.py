@@ -114,7 +114,7 @@ def step(engine: Any) -> tuple[np.ndarray, float]:
     [
         ("fused", 0),
         ("fused", 2),
-        pytest.param("tff_in_process", 0, marks=pytest.mark.tff),
+        pytest.param("tff_in_process", 0, marks=[pytest.mark.tff, pytest.mark.long]),
         pytest.param("tff_in_process", 2, marks=pytest.mark.slow),
         pytest.param("tff", 0, marks=pytest.mark.slow),
     ],
