@@ -13,7 +13,7 @@ from f3ast_tff.methods.parts.algorithm import StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.selecting_method import takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression

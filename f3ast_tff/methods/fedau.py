@@ -10,8 +10,7 @@ import numpy as np
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext
 from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round
 from f3ast_tff.settings import parameter
 

@@ -14,8 +14,7 @@ from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.late import Admitted
 from f3ast_tff.methods.parts.method import method
 from f3ast_tff.methods.parts.selecting_method import SelectingMethod
-from f3ast_tff.methods.parts.strategy import Cohort, Round
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import Cohort, Round, facts_of
 from f3ast_tff.settings import parameter
 
 

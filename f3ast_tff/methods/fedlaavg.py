@@ -19,8 +19,7 @@ from f3ast_tff.methods.parts.algorithm import (
     require,
 )
 from f3ast_tff.methods.parts.method import MethodRules
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, facts_of
 from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings

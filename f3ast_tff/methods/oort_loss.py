@@ -11,8 +11,7 @@ from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.configuration import Settings

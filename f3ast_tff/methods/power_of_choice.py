@@ -17,8 +17,7 @@ from f3ast_tff.methods.parts.algorithm import (
     require_a_number,
 )
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round
 from f3ast_tff.settings import Reading, parameter
 from f3ast_tff.settings.configuration import Settings

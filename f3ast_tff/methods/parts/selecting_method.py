@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +15,7 @@ from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy
 
+_Class = TypeVar("_Class", bound=type)
 _Method = TypeVar("_Method", bound="SelectingMethod")
 _Renewed = TypeVar("_Renewed", bound="RenewedMethod")
 
@@ -113,3 +117,30 @@ class RenewedMethod(SelectingMethod):
 def is_playing(value: Any) -> bool:
     """Returns whether an object is a copy that plays, not the declaration of a method."""
     return isinstance(value, SelectingMethod) and value.plays
+
+
+def takes_old_arguments(plays: Callable[..., Any]) -> Callable[[_Class], _Class]:
+    """Decorates a method in one class whose constructor once took arrays.
+
+    Args:
+        plays: Function from the old arguments to a copy that plays. It is called if an argument is
+            an array, which no parameter is.
+    """
+
+    def decorate(method: _Class) -> _Class:
+        made: Callable[..., None] = method.__init__  # type: ignore[misc]
+
+        @wraps(made)
+        def init(self: Any, *values: Any, **given: Any) -> None:
+            if not any(isinstance(each, np.ndarray) for each in (*values, *given.values())):
+                return made(self, *values, **given)
+            name = method.__name__
+            said = f"{name} of arrays is {name}.start(p, k, ...) now, with the method's parameters"
+            goes = "the old arguments go with the next minor release"
+            warnings.warn(f"{said}; {goes}", DeprecationWarning, stacklevel=2)
+            vars(self).update(vars(plays(*values, **given)))
+
+        method.__init__ = init  # type: ignore[misc]
+        return method
+
+    return decorate

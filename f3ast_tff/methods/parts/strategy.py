@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError, whole_number
+from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.settings.registry import builtin_registry
+
+if TYPE_CHECKING:
+    from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+    from f3ast_tff.core.federated_data import ClientExamples
+    from f3ast_tff.core.preprocessing import Preprocessing
+    from f3ast_tff.models import Model
 
 _Started = TypeVar("_Started", bound="BaseStrategy")
 
@@ -49,6 +55,48 @@ def asked_once(losses: Losses) -> Losses:
         return answers[key]
 
     return cached
+
+
+@dataclass(frozen=True)
+class StrategyContext:
+    """The world around a strategy, for building it.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`, of sum 1.
+        sizes: Training examples of each client, `int64 [N]`.
+        availability: Process of the available clients.
+        constraint: Constraint on the number of participants per round.
+        rounds: T, number of rounds.
+        seed: Seed of the run.
+        train: Training examples by client.
+        model: The network.
+        preprocessing: Function from stored features to the network's input.
+        server_lr: Learning rate of the server's optimizer; `None` on a server of one's own.
+
+    Examples:
+        >>> from f3ast_tff import Uniform, simulate
+        >>> def build(world):
+        ...     print(world.num_clients, world.rounds, world.constraint.limit(1).k)
+        ...     return Uniform(average_weights=world.sizes.astype(float), seed=world.seed)
+        >>> result = simulate(algorithm=build, aggregation="mean", rounds=2)
+        100 2 10
+    """
+
+    p: np.ndarray
+    sizes: np.ndarray
+    availability: AvailabilityProcess
+    constraint: CommunicationConstraint
+    rounds: int
+    seed: int
+    train: ClientExamples
+    model: Model
+    preprocessing: Preprocessing
+    server_lr: float | None
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients N."""
+        return len(self.p)
 
 
 @dataclass(frozen=True)
@@ -370,3 +418,62 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)
+
+
+@dataclass(frozen=True)
+class StrategyFacts:
+    """Optional attributes of a strategy; see `BaseStrategy`.
+
+    Attributes:
+        aggregation: Name of the aggregation for the strategy's weights.
+        client_loss: The loss to ask for, as `AlgorithmConfig.client_loss`.
+        may_select: Rules that `select` may break.
+        participation_rates: Returns r(t), see `BaseStrategy.participation_rates`.
+        num_clients: N, the length of its p; `None` if it has no p.
+    """
+
+    aggregation: str
+    client_loss: str
+    may_select: Collection[str]
+    participation_rates: Callable[[], np.ndarray | None]
+    num_clients: int | None
+
+
+class _Defaults(BaseStrategy):
+    def select(self, now: Any) -> np.ndarray:
+        return np.zeros(0, np.int64)
+
+
+_DEFAULTS = _Defaults()
+
+
+def facts_of(strategy: Any) -> StrategyFacts:
+    """Returns the optional attributes of a strategy, or of a function that makes one.
+
+    Examples:
+        >>> from f3ast_tff import F3AST
+        >>> from f3ast_tff.methods.parts.strategy import facts_of
+        >>> facts_of(F3AST.start([0.5, 0.5], k=1)).num_clients, facts_of(object()).aggregation
+        (2, 'sum')
+    """
+    names = ("aggregation", "client_loss", "may_select", "participation_rates")
+    found = {name: getattr(strategy, name, getattr(_DEFAULTS, name)) for name in names}
+    p = getattr(strategy, "p", None)
+    return StrategyFacts(**found, num_clients=len(p) if isinstance(p, np.ndarray) else None)
+
+
+def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
+    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
+
+    Raises:
+        ComponentError: If the rates are not N numbers.
+    """
+    rates = facts_of(strategy).participation_rates()
+    if rates is None:
+        return None
+    if np.shape(rates) != (num_clients,):
+        raise ComponentError(
+            f"algorithm {type(strategy).__name__}: participation_rates returned shape "
+            f"{np.shape(rates)}: must be ({num_clients},)"
+        )
+    return np.array(rates, np.float64)
