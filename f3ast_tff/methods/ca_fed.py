@@ -130,27 +130,7 @@ def included_clients(
     return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
 
 
-def _of_old_arguments(
-    p: np.ndarray,
-    knowledge: AvailabilityKnowledge,
-    loss_estimates: LossEstimates,
-    kappa2: float = 1.0,
-    tau: float = 0.0,
-    bias_factor: float = 4.0,
-    strict: bool = True,
-    seed: int = 0,
-) -> CAFed:
-    forms = {(4.0, True): "paper", (1.0, False): "released"}
-    if (bias_factor, strict) not in forms:
-        allowed = "must be 4 with strict, or 1 without (ca_fed_bias paper, released)"
-        raise ParameterError("bias_factor", bias_factor, allowed)
-    form = forms[bias_factor, strict]
-    found = CAFed.knowing(p, knowledge, seed=seed, kappa2=kappa2, tau=tau, ca_fed_bias=form)
-    found.kept["losses_"] = loss_estimates
-    return found
-
-
-@takes_old_arguments(_of_old_arguments)
+@takes_old_arguments
 @method(
     "ca_fed",
     "CA-Fed",

@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 
 
-@takes_old_arguments(lambda p, knowledge, beta: F3ASTOfCAFed.knowing(p, knowledge, rate_beta=beta))
+@takes_old_arguments
 @method(
     "f3ast_of_ca_fed",
     "F3AST (CA-Fed's rule)",

@@ -15,9 +15,7 @@ from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round
 from f3ast_tff.settings import parameter
 
 
-@takes_old_arguments(
-    lambda p, seed=0, cutoff=None: FedAU.start(p, len(p), seed=seed, fedau_cutoff=cutoff or 0)
-)
+@takes_old_arguments
 @method(
     "fedau",
     "FedAU",

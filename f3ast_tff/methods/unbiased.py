@@ -138,7 +138,7 @@ class FollowsAvailability(SelectingMethod, KnowledgeConfig, TakesAvailable):
         return known
 
 
-@takes_old_arguments(lambda p, knowledge, seed=0: Unbiased.knowing(p, knowledge, seed=seed))
+@takes_old_arguments
 @method(
     "unbiased",
     "Unbiased",
@@ -182,11 +182,7 @@ class Unbiased(FollowsAvailability):
         return self.p > 0
 
 
-@takes_old_arguments(
-    lambda p, knowledge, seed=0, least_pi=0.5: MoreAvailable.knowing(
-        p, knowledge, seed=seed, more_available_pi=least_pi
-    )
-)
+@takes_old_arguments
 @method(
     "more_available",
     "More available",
@@ -230,7 +226,7 @@ class MoreAvailable(Unbiased):
         return (self.p > 0) & (known.pi >= self.more_available_pi)
 
 
-@takes_old_arguments(lambda p, knowledge, seed=0: AdaFed.knowing(p, knowledge, seed=seed))
+@takes_old_arguments
 @method(
     "adafed",
     "AdaFed",

@@ -83,7 +83,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
         "ideal rate": IDEAL,
     }
     world = IndependentAvailability(AVAILABILITY, seed)
-    strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
+    strategy = F3AST.tracking(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
         took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] = 1

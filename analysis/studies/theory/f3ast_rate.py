@@ -77,7 +77,7 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
         return FixedPolicy(world.p, best.rates, greedy_policy(best), seed)
 
     def learning(seed: int) -> Strategy:
-        return F3AST(world.p, ParticipationRates(best.rates, BETA), "p_squared", seed=seed)
+        return F3AST.tracking(world.p, ParticipationRates(best.rates, BETA), seed=seed)
 
     strategies: dict[str, Callable[[int], Strategy]] = {"fixed policy": fixed, "F3AST": learning}
     for (name, make), correlation, steps in itertools.product(
@@ -200,7 +200,7 @@ def weight_sums(draws: int) -> list[dict[str, Any]]:
         for beta in RATE_BETAS:
             sums = []
             for seed in range(draws):
-                strategy = F3AST(p, ParticipationRates(r, beta), "p_squared", seed=seed)
+                strategy = F3AST.tracking(p, ParticipationRates(r, beta), seed=seed)
                 process, each = IndependentAvailability(q, seed), []
                 for t in range(1, round(12 / beta) + 1):
                     now = Round(t, process.mask(t), RoundConstraint(k))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -59,7 +58,7 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
 
     @classmethod
     def start(cls: type[_Method], p: Any, k: Any, **arguments: Any) -> _Method:
-        """Returns a copy that plays on a user's server; see `BaseStrategy.start`."""
+        """Returns a copy that plays on a user's server; see `AlgorithmConfig.start`."""
         started: Any = super().start(p, k, **arguments)
         playing: _Method = started
         return playing
@@ -119,28 +118,21 @@ def is_playing(value: Any) -> bool:
     return isinstance(value, SelectingMethod) and value.plays
 
 
-def takes_old_arguments(plays: Callable[..., Any]) -> Callable[[_Class], _Class]:
-    """Decorates a method in one class whose constructor once took arrays.
+def takes_old_arguments(method: _Class) -> _Class:
+    """Decorates a method in one class whose constructor took arrays in release 0.2.0.
 
-    Args:
-        plays: Function from the old arguments to a copy that plays. It is called if an argument is
-            an array, which no parameter is.
+    With an array among its arguments, which no parameter is, the constructor warns and makes a copy
+    that plays.
     """
+    made: Callable[..., None] = method.__init__  # type: ignore[misc]
 
-    def decorate(method: _Class) -> _Class:
-        made: Callable[..., None] = method.__init__  # type: ignore[misc]
+    @wraps(made)
+    def init(self: Any, *values: Any, **given: Any) -> None:
+        if not any(isinstance(each, np.ndarray) for each in (*values, *given.values())):
+            return made(self, *values, **given)
+        from f3ast_tff.methods.parts.old_arguments import played_of_arrays
 
-        @wraps(made)
-        def init(self: Any, *values: Any, **given: Any) -> None:
-            if not any(isinstance(each, np.ndarray) for each in (*values, *given.values())):
-                return made(self, *values, **given)
-            name = method.__name__
-            said = f"{name} of arrays is {name}.start(p, k, ...) now, with the method's parameters"
-            goes = "the old arguments go with the next minor release"
-            warnings.warn(f"{said}; {goes}", DeprecationWarning, stacklevel=2)
-            vars(self).update(vars(plays(*values, **given)))
+        vars(self).update(vars(played_of_arrays(method, values, given)))
 
-        method.__init__ = init  # type: ignore[misc]
-        return method
-
-    return decorate
+    method.__init__ = init  # type: ignore[misc]
+    return method

@@ -310,57 +310,16 @@ class BaseStrategy(SavedState, Strategy):
     method: ClassVar[str] = ""
 
     @classmethod
-    def start(
-        cls: type[_Started],
-        p: Any,
-        k: Any,
-        *,
-        seed: int = 0,
-        sizes: Any = None,
-        rounds: int | None = None,
-        availability: Any = None,
-        **parameters: Any,
-    ) -> _Started:
-        """Returns a new strategy for a user's server; needs only NumPy.
-
-        Each round calls `select`, then `weigh` with the updates that arrived, then `observe` if the
-        strategy `needs_outcome`. `state` and `restore` carry the strategy over a restart.
-
-        Parameters have the defaults of a run whose network is not convex and whose clients are
-        available independently of each other. So F3AST starts at the rates that would be best if
-        all clients were always available: K clients of weight 1 / K, as in FedAvg, until the rates
-        move.
-
-        Args:
-            p: Client shares p_k, `float [N]`, of sum 1.
-            k: K, or a constraint such as `CycleK("5,10").build(100)`.
-            seed: Seed of the selection.
-            sizes: Training examples of each client, `int [N]`; by default in proportion to p.
-            rounds: T, number of rounds, for a method that depends on it.
-            availability: Availability process, for a method that uses it beforehand; `None` if
-                availability becomes known round by round.
-            **parameters: Parameters of the method, such as `rate_beta=0.01`.
+    def start(cls: type[_Started], p: Any, k: Any, **arguments: Any) -> _Started:
+        """Returns a new strategy for a user's server; see `AlgorithmConfig.start`.
 
         Raises:
-            ParameterError: If a value is not allowed or missing, or a parameter is unknown.
-            ValueError: If p is no distribution.
             TypeError: If the class's `method` starts another class; construct the object instead.
-
-        Examples:
-            >>> import numpy as np
-            >>> from f3ast_tff import F3AST, Round, RoundConstraint, select_clients, weigh_updates
-            >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
-            >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
-            >>> ids = select_clients(strategy, now)
-            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2).tolist()
-            [0.5, 0.5]
         """
         if not cls.method:
             raise TypeError(f"{cls.__name__} names no method to start: construct it")
         algorithm = builtin_registry().find("algorithm", cls.method)
-        started = algorithm.config.start(
-            p, k, seed=seed, sizes=sizes, rounds=rounds, availability=availability, **parameters
-        )
+        started = algorithm.config.start(p, k, **arguments)
         if not isinstance(started, cls):
             made = f"{cls.method} starts a {type(started).__name__}"
             raise TypeError(f"{cls.__name__} cannot be started, {made}: construct it")

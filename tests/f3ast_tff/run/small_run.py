@@ -64,7 +64,7 @@ class Learner(BaseStrategy):
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), BETA)),
+    "f3ast": lambda: F3AST.tracking(P, ParticipationRates(np.full(N, 0.5), BETA)),
     "power_of_choice": lambda: PowerOfChoice.start(P, 2, poc_candidates=3),
     "learner": Learner,
     "proportional": lambda: Proportional(P, np.ones(N), replace=True),

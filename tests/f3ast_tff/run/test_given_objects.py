@@ -25,7 +25,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods import BaseStrategy, Round
-from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
@@ -62,7 +62,7 @@ def test_what_a_config_leaves_out_is_the_published_value() -> None:
 
 @pytest.mark.parametrize("reading", ["paper", "released", "ca_fed", "textbook"])
 def test_what_a_config_leaves_out_follows_the_reading(reading: str) -> None:
-    objects = {"algorithm": F3ASTConfig(rate_beta=0.01), "availability": HomeDevicesConfig()}
+    objects = {"algorithm": F3AST(rate_beta=0.01), "availability": HomeDevicesConfig()}
     by_name = {"algorithm": "f3ast", "rate_beta": 0.01, "availability": "home_devices"}
     assert settings(**objects, reading=reading) == settings(**by_name, reading=reading)
 

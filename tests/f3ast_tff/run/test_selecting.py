@@ -124,7 +124,9 @@ def test_no_ids_of_any_type_is_an_empty_round() -> None:
 
 
 def f3ast(fill: bool) -> F3AST:
-    return F3AST(P, ParticipationRates(P, 0.1), fill_unavailable=fill)
+    return F3AST.tracking(
+        P, ParticipationRates(P, 0.1), short_rounds="fill_unavailable" if fill else "available_only"
+    )
 
 
 def test_a_method_says_what_its_variant_may() -> None:

@@ -45,7 +45,7 @@ def test_a_wrapper_breaks_the_rules_that_its_strategy_breaks() -> None:
         """Has none of the optional attributes."""
 
     rates = ParticipationRates(np.ones(2), 0.1)
-    filling = F3AST(np.full(2, 0.5), rates, fill_unavailable=True)
+    filling = F3AST.tracking(np.full(2, 0.5), rates, short_rounds="fill_unavailable")
     assert Separated(filling, 1, 2).may_select == {"unavailable"}
     assert Separated(Plain(), 1, 2).may_select == frozenset()  # type: ignore[arg-type]
     assert Separated(Plain(), 1, 2).participation_rates() is None  # type: ignore[arg-type]
@@ -79,7 +79,9 @@ def test_all_take_turns() -> None:
 @pytest.mark.parametrize("stop", [1, 5, 9])
 def test_resumed_is_uninterrupted(stop: int) -> None:
     def new() -> Separated:
-        return Separated(F3AST(np.full(N, 1 / N), ParticipationRates(np.full(N, 0.5), 0.1)), 4, N)
+        return Separated(
+            F3AST.tracking(np.full(N, 1 / N), ParticipationRates(np.full(N, 0.5), 0.1)), 4, N
+        )
 
     mask = np.arange(N) % 5 > 0
     expected = selected(new(), mask, 2, 12)
@@ -95,7 +97,7 @@ def test_resumed_is_uninterrupted(stop: int) -> None:
 def test_lost_updates_reach_the_strategy_inside() -> None:
     """Two of three are asked, one is lost: its rate decays as if it had not been selected."""
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
-    strategy = Separated(F3AST(np.full(3, 1 / 3), rates, random_ties=False), 1, 3)
+    strategy = Separated(F3AST.tracking(np.full(3, 1 / 3), rates, ties="lowest_id"), 1, 3)
     now = Round(1, np.ones(3, bool), RoundConstraint(2))
     kept = cohort_of(strategy, now, np.array([True, False, True]))
     assert kept.ids.tolist() == [0]
@@ -134,7 +136,7 @@ STAYS = Stays(np.array([1, 1, 2]), np.array([2, 9, 9]), 0, 10)
 
 
 def f3ast(p: np.ndarray = P, beta: float = 0.1) -> F3AST:
-    return F3AST(p, ParticipationRates(np.full(len(p), 0.5), beta))
+    return F3AST.tracking(p, ParticipationRates(np.full(len(p), 0.5), beta))
 
 
 def test_f3ast_by_hand() -> None:
@@ -146,7 +148,7 @@ def test_f3ast_by_hand() -> None:
 
     Round 3: p = (0, 1/2, 1/2), r = (., 0.405, 0.3): client 2, r_2 = 0.27 + 0.1.
     """
-    strategy = OfThosePresent(F3AST(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
+    strategy = OfThosePresent(F3AST.tracking(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
     start = strategy.participation_rates()
     assert start is not None and start[:2].tolist() == [0.5, 0.5]
     found = []
