@@ -58,7 +58,7 @@ def renamed(module: str, **names: Any) -> Callable[[str], Any]:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         now = names[name]
-        said = f"{name} is {now.__name__} now; the old name goes with the next minor release"
+        said = f"{name} is {now.__qualname__} now; the old name goes with the next minor release"
         warnings.warn(said, DeprecationWarning, stacklevel=2)
         return now
 

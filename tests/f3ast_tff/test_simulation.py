@@ -151,7 +151,7 @@ def test_a_strategy_from_the_world() -> None:
 
     def make(world: Any) -> Uniform:
         worlds.append(world)
-        return Uniform(np.ones(world.num_clients), world.seed)
+        return Uniform().build(world)
 
     own = simulate(data(), make, "always", aggregation="mean", rounds=3, clients_per_round=2)
     built_in = simulate(data(), "uniform", "always", rounds=3, clients_per_round=2)

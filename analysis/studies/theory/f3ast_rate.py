@@ -74,7 +74,7 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
     looks = np.unique(np.geomspace(4, rounds, 24).astype(int))
 
     def fixed(seed: int) -> Strategy:
-        return FixedPolicy(world.p, best.rates, greedy_policy(best), seed)
+        return FixedPolicy.following(world.p, best.rates, greedy_policy(best), seed)
 
     def learning(seed: int) -> Strategy:
         return F3AST.tracking(world.p, ParticipationRates(best.rates, BETA), seed=seed)
@@ -121,7 +121,7 @@ def two_clients() -> tuple[Quadratics, FixedPolicy]:
     half = np.array([0.5, 0.5])
     policy = GreedyMixture(np.array([[1.0, 2.0]]), np.ones(1))
     world = Quadratics(half, np.ones((2, 1)), np.array([[-1.0], [1.0]]))
-    return world, FixedPolicy(half, half, policy)
+    return world, FixedPolicy.following(half, half, policy)
 
 
 def exact_two_clients(correlation: float, rounds: int) -> float:

@@ -198,7 +198,7 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
     for world in worlds():
         optimum = optimal_rates(p, world.objective, world.oracle, tolerance=TOLERANCE)
         r, burn_in = optimum.rates, round(10 / beta)
-        fixed = FixedPolicy(p, r, greedy_policy(optimum), seed)
+        fixed = FixedPolicy.following(p, r, greedy_policy(optimum), seed)
         learning = F3AST.tracking(
             p, ParticipationRates(r, beta), seed=seed, availability_objective=world.objective
         )

@@ -42,7 +42,7 @@ class AlgorithmConfig:
         >>> @dataclass(frozen=True)
         ... class EverybodyConfig(AlgorithmConfig):
         ...     def build(self, world):
-        ...         return AllAvailable(world.p, world.seed)
+        ...         return AllAvailable().build(world)
         >>> EverybodyConfig.start([0.5, 0.3, 0.2], k=3).p.tolist()
         [0.5, 0.3, 0.2]
     """

@@ -1,4 +1,4 @@
-"""Constructors of release 0.2.0, which took shares or sizes: they still work, with a warning."""
+"""Constructors of release 0.2.0, which took arrays: they still work, with a warning."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.cluster_rates import ClusterRates
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.registry import builtin_registry
 
 
 def played_of_arrays(method: Any, values: Sequence[Any], given: Mapping[str, Any]) -> Any:
@@ -144,10 +145,81 @@ def _ca_fed(
     return found
 
 
+def _proportional(
+    method: Any, p: np.ndarray, average_weights: np.ndarray, replace: bool = False, seed: int = 0
+) -> Any:
+    return method.start(
+        p,
+        len(p),
+        seed=seed,
+        sizes=average_weights,
+        baseline_sampling="with_replacement" if replace else "without_replacement",
+        baseline_average="examples",
+    )
+
+
+def _uniform(
+    method: Any, average_weights: np.ndarray, seed: int = 0, candidates: np.ndarray | None = None
+) -> Any:
+    n = len(average_weights)
+    may = np.ones(n, bool) if candidates is None else candidates
+    return (
+        builtin_registry()
+        .find("algorithm", "fedavg")
+        .config.start(
+            may / np.count_nonzero(may),
+            n,
+            seed=seed,
+            sizes=average_weights,
+            baseline_sampling="uniform",
+            baseline_average="examples",
+        )
+    )
+
+
+def _switching(method: Any, first: Any, then: Any, switch_round: int) -> Any:
+    names = ("baseline_sampling", "baseline_average")
+    if not all(hasattr(first, name) for name in names):
+        raise ParameterError("first", type(first).__name__, "must be FedAvg")
+    given = {name: getattr(first, name) for name in names}
+    playing = method.start(
+        first.p,
+        len(first.p),
+        seed=first.seed,
+        sizes=first.world.sizes,
+        ties=then.ties,
+        switch_round=switch_round,
+        **given,
+    )
+    playing.kept[""] = then
+    return playing
+
+
 # What makes the same copy now, and the function from the old arguments to it.
 _OLD: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "F3AST": ("F3AST.tracking(p, rates, ...)", _f3ast),
     "ClusterF3AST": ("F3AST.tracking(p, ClusterRates(clusters, rates), ...)", _clusters),
+    "FixedPolicy": (
+        "FixedPolicy.following(p, rates, policy)",
+        lambda method, p, rates, policy, seed=0: method.following(p, rates, policy, seed),
+    ),
+    "FedAvg": ("FedAvg.start(p, k, ...)", _proportional),
+    "Uniform": (
+        "Uniform.start(p, k, ...), or with weights FedAvg.start(p, k, sizes=weights, "
+        'baseline_sampling="uniform", baseline_average="examples")',
+        _uniform,
+    ),
+    "LongestAbsent": (
+        "LongestAbsent.start(p, k, ...)",
+        lambda method, p, random_ties=True, seed=0: method.start(
+            p, len(p), seed=seed, ties="random" if random_ties else "lowest_id"
+        ),
+    ),
+    "Switching": ("Switching.start(p, k, switch_round=...)", _switching),
+    "AllAvailable": (
+        "AllAvailable.start(p, k, ...)",
+        lambda method, p, seed=0: method.start(p, len(p), seed=seed),
+    ),
     "PowerOfChoice": ("PowerOfChoice.start(p, k, ...)", _power_of_choice),
     "OortLoss": ("OortLoss.start(p, k, ...)", _oort_loss),
     "CAFed": ("CAFed.knowing(p, knowledge, ...)", _ca_fed),

@@ -15,6 +15,8 @@ from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy
 
 _Class = TypeVar("_Class", bound=type)
+# What only a constructor of release 0.2.0 took.
+_NO_PARAMETER = (np.ndarray, BaseStrategy)
 _Method = TypeVar("_Method", bound="SelectingMethod")
 _Renewed = TypeVar("_Renewed", bound="RenewedMethod")
 
@@ -121,18 +123,20 @@ def is_playing(value: Any) -> bool:
 def takes_old_arguments(method: _Class) -> _Class:
     """Decorates a method in one class whose constructor took arrays in release 0.2.0.
 
-    With an array among its arguments, which no parameter is, the constructor warns and makes a copy
-    that plays.
+    With an array or a strategy among its arguments, which no parameter is, the constructor warns
+    and makes a copy that plays.
     """
     made: Callable[..., None] = method.__init__  # type: ignore[misc]
 
     @wraps(made)
     def init(self: Any, *values: Any, **given: Any) -> None:
-        if not any(isinstance(each, np.ndarray) for each in (*values, *given.values())):
+        if not any(isinstance(each, _NO_PARAMETER) for each in (*values, *given.values())):
             return made(self, *values, **given)
         from f3ast_tff.methods.parts.old_arguments import played_of_arrays
 
-        vars(self).update(vars(played_of_arrays(method, values, given)))
+        plays = played_of_arrays(method, values, given)
+        object.__setattr__(self, "__class__", type(plays))
+        vars(self).update(vars(plays))
 
     method.__init__ = init  # type: ignore[misc]
     return method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
-from f3ast_tff.settings.registry import builtin_registry
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
     from f3ast_tff.core.federated_data import ClientExamples
     from f3ast_tff.core.preprocessing import Preprocessing
     from f3ast_tff.models import Model
-
-_Started = TypeVar("_Started", bound="BaseStrategy")
 
 # Function from ids `int [m]` to the clients' current losses, `float [m]`: NaN for a client without
 # a loss (no example, or no full batch), infinity if the model has diverged.
@@ -77,7 +74,7 @@ class StrategyContext:
         >>> from f3ast_tff import Uniform, simulate
         >>> def build(world):
         ...     print(world.num_clients, world.rounds, world.constraint.limit(1).k)
-        ...     return Uniform(average_weights=world.sizes.astype(float), seed=world.seed)
+        ...     return Uniform().build(world)
         >>> result = simulate(algorithm=build, aggregation="mean", rounds=2)
         100 2 10
     """
@@ -291,7 +288,6 @@ class BaseStrategy(SavedState, Strategy):
     Attributes:
         aggregation: Name of the aggregation for the strategy's weights. Used if the strategy is
             given as an object; otherwise `AlgorithmConfig.aggregation` counts.
-        method: Name of the algorithm that `start` starts; empty for none.
 
     Examples:
         >>> import numpy as np
@@ -307,23 +303,6 @@ class BaseStrategy(SavedState, Strategy):
     needs_losses: ClassVar[bool] = False
     needs_outcome: ClassVar[bool] = False
     aggregation: ClassVar[str] = "sum"
-    method: ClassVar[str] = ""
-
-    @classmethod
-    def start(cls: type[_Started], p: Any, k: Any, **arguments: Any) -> _Started:
-        """Returns a new strategy for a user's server; see `AlgorithmConfig.start`.
-
-        Raises:
-            TypeError: If the class's `method` starts another class; construct the object instead.
-        """
-        if not cls.method:
-            raise TypeError(f"{cls.__name__} names no method to start: construct it")
-        algorithm = builtin_registry().find("algorithm", cls.method)
-        started = algorithm.config.start(p, k, **arguments)
-        if not isinstance(started, cls):
-            made = f"{cls.method} starts a {type(started).__name__}"
-            raise TypeError(f"{cls.__name__} cannot be started, {made}: construct it")
-        return started
 
     @property
     def may_select(self) -> frozenset[str]:
@@ -371,7 +350,7 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
         >>> from f3ast_tff.methods.parts.all_available import AllAvailable
         >>> now = Round(1, np.ones(4, bool), RoundConstraint(4))
         >>> delivered = np.array([True, True, False, True])
-        >>> cohort_of(AllAvailable(np.full(4, 0.25)), now, delivered).ids.tolist()
+        >>> cohort_of(AllAvailable.start(np.full(4, 0.25), k=4), now, delivered).ids.tolist()
         [0, 1, 3]
     """
     ids = strategy.select(now)

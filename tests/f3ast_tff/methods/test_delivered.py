@@ -16,7 +16,6 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
@@ -36,7 +35,7 @@ PAIR_LOSS = np.array([0.0, 0.75])
 def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     """Returns E[weight of client k], summed over the 16 available sets and 16 sets of losses."""
     policy = GreedyMixture(np.array([[4.0, 2.0, 3.0, 1.0]]), np.ones(1))
-    strategy, total = FixedPolicy(P, rates, policy), np.zeros(4)
+    strategy, total = FixedPolicy.following(P, rates, policy), np.zeros(4)
     sets = [np.array(s) for s in itertools.product([False, True], repeat=4)]
     for mask in sets:
         for arrives in sets:
@@ -169,7 +168,7 @@ def test_adafed_weighs_those_delivered_to_one() -> None:
 
 
 def test_lost_client_stays_longest_absent() -> None:
-    strategy = LongestAbsent(P, random_ties=False)
+    strategy = LongestAbsent.start(P, 2, ties="lowest_id")
     everybody = np.ones(4, bool)
     now = Round(1, everybody, RoundConstraint(2))
     assert strategy.select(now).tolist() == [0, 1]
@@ -182,9 +181,7 @@ def test_lost_client_stays_longest_absent() -> None:
 
 def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     """A client that is drawn twice in the first phase, and lost, has not taken part."""
-    strategy = Switching(
-        Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
-    )
+    strategy = Switching.start(P, 4, switch_round=2, ties="lowest_id")
     now = Round(1, np.ones(4, bool), RoundConstraint(6))
     drawn = strategy.select(now)
     lost = drawn == np.bincount(drawn).argmax()
@@ -192,9 +189,9 @@ def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     kept = strategy.weigh(now, drawn, ~lost)
     np.testing.assert_allclose(kept.weights, 1 / (~lost).sum())
     took_part = np.isin(np.arange(4), kept.ids)
-    assert strategy.then.last_participation.tolist() == took_part.astype(int).tolist()
+    assert strategy.state()["last_participation"].tolist() == took_part.astype(int).tolist()
     now = Round(2, np.ones(4, bool), RoundConstraint(2))
     second = strategy.select(now)
     kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
-    assert strategy.then.last_participation[second].tolist() == [2, 0]
+    assert strategy.state()["last_participation"][second].tolist() == [2, 0]

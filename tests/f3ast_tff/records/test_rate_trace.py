@@ -63,7 +63,7 @@ def test_clusters_tell_the_rate_of_each_client() -> None:
 
 
 def test_strategy_without_rates_leaves_nothing() -> None:
-    strategy = Uniform(np.full(3, 1 / 3))
+    strategy = Uniform.start(np.full(3, 1 / 3), 1)
     trace = RateTrace(strategy, 3, 4, 2)
     trace.record(2, strategy)
     assert trace.arrays() == {}

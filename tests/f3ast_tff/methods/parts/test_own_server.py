@@ -17,7 +17,7 @@ from f3ast_tff.methods import Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
@@ -96,7 +96,7 @@ def test_parameters_and_constraints_reach_the_method() -> None:
     assert isinstance(shared, ClusterRates) and len(shared.of_clusters.values) == 3
     assert OortLoss.start(P, 2, sizes=SIZES).sizes.tolist() == SIZES.tolist()
     assert Unbiased.start(P, 2, availability=Blinking(), availability_knowledge="oracle")
-    assert Proportional.start(P, 2, baseline_sampling="without_replacement").replace is False
+    assert not FedAvg.start(P, 2, baseline_sampling="without_replacement").may_select
     assert FedAU.start(P, 2, fedau_cutoff=7).fedau_cutoff == 7
 
 

@@ -14,7 +14,7 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedavg import FedAvg, Uniform
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
@@ -62,7 +62,7 @@ def test_arrived_updates_and_the_checkpoint_are_those_of_the_strategy_inside() -
 
 def test_two_clients_by_hand() -> None:
     """R = 2 and K = 1: a selected client rests for two rounds, so each third round is empty."""
-    strategy = Separated(Uniform(np.ones(2)), 2, 2)
+    strategy = Separated(Uniform.start([0.5, 0.5], 2), 2, 2)
     sizes = []
     for t in range(1, 8):
         sizes.append(len(played(strategy, t, np.ones(2, bool), 1)))
@@ -71,7 +71,7 @@ def test_two_clients_by_hand() -> None:
 
 def test_all_take_turns() -> None:
     """12 clients, K = 3, R = 3: each round has 12 - 3 x 3 = 3 free clients, so all take turns."""
-    seen = selected(Separated(Uniform(np.ones(N)), 3, N), np.ones(N, bool), 3, 40)
+    seen = selected(Separated(Uniform.start(np.full(N, 1 / N), 1), 3, N), np.ones(N, bool), 3, 40)
     assert np.array_equal(seen[4:], seen[:-4])
     assert np.all(seen.reshape(10, 4, N).sum(axis=1) == 1)
 
@@ -107,7 +107,7 @@ def test_lost_updates_reach_the_strategy_inside() -> None:
 
 
 def test_a_client_drawn_twice_in_a_round_rests_once() -> None:
-    strategy = Separated(Proportional(np.array([1.0]), np.ones(1), replace=True), 1, 1)
+    strategy = Separated(FedAvg.start([1.0], 1), 1, 1)
     one = np.ones(1, bool)
     sizes = [len(played(strategy, t, one, 3)) for t in (1, 2, 3)]
     assert sizes == [3, 0, 3]
@@ -171,7 +171,7 @@ def test_a_client_alone_starts_at_the_rate_of_always() -> None:
 
 def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world that only ever had clients 1 and 2."""
-    strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
+    strategy = OfThosePresent(AllAvailable.start(P, 1), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
         cohort = played(strategy, t, STAYS.mask(t), 3)
         np.testing.assert_allclose(cohort.weights, weights)
@@ -179,10 +179,10 @@ def test_a_client_that_left_keeps_no_claim() -> None:
 
 RENEWABLE: dict[str, Callable[[], Strategy]] = {
     "f3ast": f3ast,
-    "proportional": lambda: Proportional(P, np.ones(3)),
-    "uniform": lambda: Uniform(np.ones(3)),
+    "proportional": lambda: FedAvg.start(P, 1, baseline_sampling="without_replacement"),
+    "uniform": lambda: Uniform.start(P, 1),
     "power_of_choice": lambda: PowerOfChoice.start(P, 2, poc_candidates=2),
-    "all_available": lambda: AllAvailable(P),
+    "all_available": lambda: AllAvailable.start(P, 1),
     "fedau": lambda: FedAU.start(P, 3),
     "oort": lambda: OortLoss.start(P, 2, sizes=[50, 25, 25]),
 }
@@ -228,7 +228,7 @@ def test_late_updates_of_a_round_without_anybody_weigh_as_without_a_stop() -> No
             return np.array([True, round_number < 2, False]) & (round_number < 3)
 
     def new() -> OfThosePresent:
-        return OfThosePresent(AllAvailable(P), Leaving(), P, mean_k=2)
+        return OfThosePresent(AllAvailable.start(P, 1), Leaving(), P, mean_k=2)
 
     uninterrupted, restored = new(), new()
     for t in (1, 2):
@@ -251,7 +251,7 @@ def test_nobody_present_is_an_empty_round() -> None:
 
 def test_what_cannot_follow_is_refused() -> None:
     with pytest.raises(ParameterError, match="present: LongestAbsent does not know clients that"):
-        OfThosePresent(LongestAbsent(P), STAYS, P, mean_k=1)
+        OfThosePresent(LongestAbsent.start(P, 1), STAYS, P, mean_k=1)
 
 
 def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:
