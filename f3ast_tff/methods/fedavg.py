@@ -12,7 +12,7 @@ import numpy as np
 from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.lazy_names import renamed
-from f3ast_tff.methods.parts.algorithm import has_byte_budget, require, require_a_number
+from f3ast_tff.methods.parts.algorithm import has_byte_budget, require
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.method import method
 from f3ast_tff.methods.parts.selecting_method import (
@@ -40,6 +40,17 @@ def drawn_uniformly(now: Round, candidates: np.ndarray, seed: int) -> np.ndarray
     if now.constraint.counts_only:
         return rng.choice(there, min(now.constraint.k, len(there)), replace=False)
     return now.constraint.admit(rng.permutation(there))
+
+
+def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
+    """Checks that the constraint is a number of clients, as a setting requires.
+
+    Raises:
+        ParameterError: If the constraint is another one; `allowed` is the value to give instead.
+    """
+    if not world.constraint.limit(1).counts_only:
+        when = "under a constraint that is more than the number of clients"
+        raise ParameterError(name, value, f"must be {allowed} {when}")
 
 
 def _with_replacement(known: Any) -> str:

@@ -10,12 +10,8 @@ import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight, ranked
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import (
-    StrategyContext,
-    has_byte_budget,
-    require,
-    require_a_number,
-)
+from f3ast_tff.methods.fedavg import require_a_number
+from f3ast_tff.methods.parts.algorithm import StrategyContext, has_byte_budget, require
 from f3ast_tff.methods.parts.method import method
 from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round

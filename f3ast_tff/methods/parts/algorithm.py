@@ -171,17 +171,6 @@ def require(name: str, value: Any, only: Any, when: str) -> None:
         raise ParameterError(name, value, f"must be {only} {when}")
 
 
-def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
-    """Checks that the constraint is a number of clients, as a setting requires.
-
-    Raises:
-        ParameterError: If the constraint is another one; `allowed` is the value to give instead.
-    """
-    if not world.constraint.limit(1).counts_only:
-        when = "under a constraint that is more than the number of clients"
-        raise ParameterError(name, value, f"must be {allowed} {when}")
-
-
 def has_byte_budget(constraint: str | None) -> bool:
     """Returns whether the setting `constraint` is a budget in bytes."""
     return (constraint or "").startswith("bytes:")
