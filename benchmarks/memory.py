@@ -39,7 +39,7 @@ def main() -> int:
 
     data, work = Synthetic(num_clients=100).build(), LocalTraining(20)
     p = client_share(data.train.sizes, work, "examples")
-    strategy = F3AST(p, ParticipationRates(p * 0 + 0.1, 0.001))
+    strategy = F3AST.tracking(p, ParticipationRates(p * 0 + 0.1, 0.001))
     availability = HomeDevicesConfig().build(p, seed=0)
     totals = {}
     print(f"F3AST on Synthetic(1,1), evaluated every 10 rounds; {machine()}")

@@ -55,7 +55,7 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
     p = rng.lognormal(0, 1, num_clients) if shares == "uneven" else np.ones(num_clients)
     p /= p.sum()
     k = min(1000, num_clients // 10)
-    strategy = F3AST(p, ParticipationRates(np.full(num_clients, k / num_clients), BETA))
+    strategy = F3AST.tracking(p, ParticipationRates(np.full(num_clients, k / num_clients), BETA))
     process = availability.ScarceConfig().build(p, seed=0)
     seconds = []
     for t in range(1, rounds + 3):
@@ -104,7 +104,7 @@ class Rounds:
         self.process = masks if made.looks_ahead else process
         self.delivery: Delivery = made.build(world)
         self.constraint = made.asking(fixed, n)
-        self.strategy = F3AST(p, ParticipationRates(np.full(n, k / n), BETA))
+        self.strategy = F3AST.tracking(p, ParticipationRates(np.full(n, k / n), BETA))
 
     def seconds(self, t: int) -> float:
         """Returns the processor time of round t."""

@@ -16,8 +16,7 @@ from pfl.metrics import Metrics
 from f3ast_tff.availability.process import AvailabilityProcess, stationary_of
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, Strategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import Round, Strategy, facts_of
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 
 # Rounds in a row without a selected user after which nobody is expected to come.

@@ -23,10 +23,11 @@ METHODS = (
 # Starts of the methods that need neither a memory nor losses; the name is imported from f3ast_tff.
 _STARTS: Mapping[tuple[str, str, str], str] = {
     ("f3ast", "sum", ""): 'F3AST.start(p, k={k}, availability_objective="{objective}", seed=0)',
-    ("fedavg", "mean", "without_replacement"): "Proportional.start(p, k={k}, "
+    ("fedavg", "mean", "without_replacement"): "FedAvg.start(p, k={k}, "
     'baseline_sampling="without_replacement", seed=0)',
-    ("fedavg", "mean", ""): "Proportional.start(p, k={k}, seed=0)",
-    ("fedavg_all", "mean", ""): "Uniform(average_weights=p, seed=0)",
+    ("fedavg", "mean", ""): "FedAvg.start(p, k={k}, seed=0)",
+    ("fedavg_all", "mean", ""): "FedAvg.start(p, k={k}, sizes=p, "
+    'baseline_sampling="uniform", baseline_average="examples", seed=0)',
 }
 _OPTIMIZERS = ("client_optimizer", "server_optimizer")
 
@@ -46,7 +47,7 @@ class Candidate:
         >>> from f3ast_tff.settings import builtin_registry
         >>> found = candidate("fedavg+baseline_sampling=without_replacement", builtin_registry())
         >>> found.name, found.start(k=3, objective="p")[:30]
-        ('FedAvg, without replacement', 'Proportional.start(p, k=3, bas')
+        ('FedAvg, without replacement', 'FedAvg.start(p, k=3, baseline_')
     """
 
     text: str

@@ -9,7 +9,7 @@ import numpy as np
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.rates import ParticipationRates, best_if_all_available, variance_bound
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import AvailabilityStates, StatesOracle, optimal_rates, sampled_states
 
@@ -149,8 +149,8 @@ def _trained_by_f3ast(
     masks: np.ndarray, p: np.ndarray, k: int, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights of F3AST's updates, of sum 1: in rounds 1 to 1 / beta, and after the rates settle."""
-    beta = F3ASTConfig.rate_beta
-    strategy = F3AST(p, ParticipationRates(p, beta), objective)
+    beta = F3AST.rate_beta
+    strategy = F3AST.tracking(p, ParticipationRates(p, beta), availability_objective=objective)
     first, settled = int(1 / beta), int(_SETTLING / beta)
     # Whole repetitions of the log, so that every hour counts equally often.
     turns = -(-first // len(masks)) * len(masks)

@@ -18,7 +18,7 @@ from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.world import Model, Reply, World
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.flower.local_grid import LocalGrid
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import facts_of
 
 # Keys of strategies that say how they read replies, with Flower's defaults.
 _EXAMPLES, _LOSS, _PARTITION = "num-examples", "train_loss", "partition-id"

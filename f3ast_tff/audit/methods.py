@@ -12,7 +12,7 @@ from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings.registry import registry_with
 
-# Parameters of `BaseStrategy.start`, and of a plug-in's file.
+# Parameters of `AlgorithmConfig.start`, and of a plug-in's file.
 _CLIENTS, _PLUGIN = "k", "plugin"
 
 

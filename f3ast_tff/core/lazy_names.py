@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.util import resolve_name
@@ -43,3 +44,22 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         return sorted({*vars(sys.modules[package]), *modules()})
 
     return get, names
+
+
+def renamed(module: str, **names: Any) -> Callable[[str], Any]:
+    """Returns `__getattr__` of a module for old names, which warn.
+
+    Args:
+        module: The module's `__name__`.
+        **names: What each old name stands for, a class or function of the module.
+    """
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        now = names[name]
+        said = f"{name} is {now.__qualname__} now; the old name goes with the next minor release"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        return now
+
+    return get

@@ -228,16 +228,6 @@ class ParticipationRates(SavedState):
         super().restore({name: array for name, array in state.items() if name != "rates"})
 
 
-def check_weight_bound(bound: float | None) -> None:
-    """Checks a bound on p_k / r_k.
-
-    Raises:
-        ValueError: If the bound is not above 0.
-    """
-    if bound is not None and not bound > 0:
-        raise ValueError(f"weight_bound {bound}: must be above 0")
-
-
 def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
     """Returns weights p_k / r_k, `float64 [m]`, cut to the bound, if any."""
     return weights if bound is None else np.minimum(weights, bound)

@@ -24,8 +24,7 @@ from f3ast_tff.flower.replies import by_client, mean_metrics, metric, models_of
 from f3ast_tff.flower.saved import SavedRound, load_round, only_server, save_round, storable
 from f3ast_tff.flower.step import StepError, moved
 from f3ast_tff.methods.parts.own_server import constraint_from, process_from
-from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, facts_of
 from f3ast_tff.models.leaf_patterns import buffers_among
 from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients, weigh_updates
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of

@@ -13,7 +13,7 @@ from f3ast_tff.methods.parts.algorithm import StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.selecting_method import takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
@@ -130,27 +130,7 @@ def included_clients(
     return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
 
 
-def _of_old_arguments(
-    p: np.ndarray,
-    knowledge: AvailabilityKnowledge,
-    loss_estimates: LossEstimates,
-    kappa2: float = 1.0,
-    tau: float = 0.0,
-    bias_factor: float = 4.0,
-    strict: bool = True,
-    seed: int = 0,
-) -> CAFed:
-    forms = {(4.0, True): "paper", (1.0, False): "released"}
-    if (bias_factor, strict) not in forms:
-        allowed = "must be 4 with strict, or 1 without (ca_fed_bias paper, released)"
-        raise ParameterError("bias_factor", bias_factor, allowed)
-    form = forms[bias_factor, strict]
-    found = CAFed.knowing(p, knowledge, seed=seed, kappa2=kappa2, tau=tau, ca_fed_bias=form)
-    found.kept["losses_"] = loss_estimates
-    return found
-
-
-@takes_old_arguments(_of_old_arguments)
+@takes_old_arguments
 @method(
     "ca_fed",
     "CA-Fed",

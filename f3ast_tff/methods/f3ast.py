@@ -6,39 +6,51 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.choosing import Utility, best_feasible
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.core.rates import (
-    ParticipationRates,
-    best_if_all_available,
-    bounded,
-    check_weight_bound,
-    root_numerators,
-)
+from f3ast_tff.core.lazy_names import renamed
+from f3ast_tff.core.local_training import renewed_shares
+from f3ast_tff.core.rates import ParticipationRates, best_if_all_available, bounded, root_numerators
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
     RateBetaConfig,
-    StrategyContext,
     TiesConfig,
     has_byte_budget,
     require,
 )
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.selecting_method import SelectingMethod, takes_old_arguments
+from f3ast_tff.methods.parts.strategy import Cohort, Round, StrategyContext
 from f3ast_tff.settings import Derived, Reading, parameter, register
 from f3ast_tff.settings.configuration import Settings
+
+if TYPE_CHECKING:
+    from f3ast_tff.core.cluster_rates import ClusterRates
 
 # Clients whose participation the rates track: see `F3AST`.
 FOLLOWS = ("delivered", "selected", "both")
 
 
-@dataclass
-class F3AST(BaseStrategy):
+def _default_first_rates(known: Any) -> str:
+    """The authors' p for convex models; on others its steps, longer than FedAvg's, end training."""
+    convex = known.config_class("model").convex and known["lora"] is None
+    return "p" if convex else "all_available"
+
+
+@takes_old_arguments
+@register(
+    "algorithm",
+    "f3ast",
+    "F3AST",
+    about="learns participation rates r_k, selects where H falls most, weighs by p / r",
+    order=3,
+)
+@dataclass(frozen=True)
+class F3AST(SelectingMethod, TiesConfig, ObjectiveConfig, RateBetaConfig):
     """Selection and weights of Algorithm 1.
 
     Each round `select` takes the feasible set of largest -dH/dr (line 4): if K is the only
@@ -57,21 +69,7 @@ class F3AST(BaseStrategy):
     the delivered clients weighs. Selection then goes by c_k / (r_k s_k), with s of the selected
     clients: the utility -dH/ds_k of asking a client, since r_k = (1 - l_k) s_k.
 
-    Attributes:
-        p: Client shares p_k, `float64 [N]`.
-        rates: The tracked rates of the weights, moved by every `weigh`.
-        objective: `"p_squared"` or `"p"`, the case of eq. (3) (reading R9).
-        random_ties: Whether equal utilities are ordered at random; else the lowest id wins
-            (reading R11).
-        fill_unavailable: Whether a round with fewer than K available clients also trains
-            unavailable ones, lowest ids first, as the released code does (reading R17).
-        divide_by_k: Whether every weight is divided by K_t, as in the released code (reading R2).
-        weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. A bound
-            that takes effect biases the aggregate: the client then counts for less than p_k.
-        seed: Seed of the tie-breaks.
-        follow: Clients that `rates` track: `"delivered"` or `"selected"`.
-        selected_rates: Rates s of the selected clients, beside r of the delivered; `None` to track
-            r only.
+    With `rate_clusters` the clients of a block of ids share a rate; see `ClusterRates`.
 
     Examples:
         >>> import numpy as np
@@ -84,107 +82,6 @@ class F3AST(BaseStrategy):
         >>> cohort.ids.tolist(), cohort.weights.round(1).tolist()
         ([2], [1.6])
     """
-
-    method: ClassVar[str] = "f3ast"
-
-    p: np.ndarray
-    rates: ParticipationRates
-    objective: str = "p_squared"
-    random_ties: bool = True
-    fill_unavailable: bool = False
-    divide_by_k: bool = False
-    seed: int = 0
-    weight_bound: float | None = None
-    follow: str = "delivered"
-    selected_rates: ParticipationRates | None = None
-
-    def __post_init__(self) -> None:
-        check_client_shares(self.p)
-        check_weight_bound(self.weight_bound)
-        if self.selected_rates is not None and self.follow != "delivered":
-            raise ValueError("with rates of the selected beside them, rates follow the delivered")
-
-    @property
-    def may_select(self) -> frozenset[str]:
-        return frozenset({"unavailable"} if self.fill_unavailable else ())
-
-    def __repr__(self) -> str:
-        """Shows N and the settings, without arrays."""
-        shown = f"objective={self.objective!r}, follow={self.follow!r}"
-        return f"{type(self).__name__}(N={len(self.p)}, beta={self.rates.beta}, {shown})"
-
-    def select(self, now: Round) -> np.ndarray:
-        """Line 4 of Algorithm 1."""
-        rng = now.generator(self.seed) if self.random_ties else None
-        ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
-        k = now.constraint.k
-        if self.fill_unavailable and now.constraint.counts_only and len(ids) < k:
-            # Unavailable clients all have masked utility 0, so the lowest ids win the tie.
-            ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
-        return ids
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """Lines 5 and 9 of Algorithm 1."""
-        cohort_ids = ids[delivered]
-        asked = now.asked_now(ids)
-        self.rates.update(cohort_ids if self.follow == "delivered" else asked)
-        if self.selected_rates is not None:
-            self.selected_rates.update(asked)
-        divisor = now.constraint.k if self.divide_by_k else 1
-        weights = bounded(self.p[cohort_ids] / self.rates.at(cohort_ids), self.weight_bound)
-        return Cohort(cohort_ids, weights / divisor)
-
-    def _utility(self, constraint: RoundConstraint) -> Utility:
-        """-dH/dr_k = c_k / r_k^2, or without costs its root, which gives the same order.
-
-        At rates in proportion to sqrt(c_k), where H is least, the roots tie exactly. Rounding of
-        c_k / r_k^2 would break these ties.
-        """
-        rates, roots = self.rates.unscaled, self._roots
-        if self.selected_rates is None and constraint.cost is None:
-            return lambda part: roots[part] / rates[part]
-        asked = rates if self.selected_rates is None else self.selected_rates.unscaled
-        return lambda part: (roots[part] / rates[part]) * (roots[part] / asked[part])
-
-    @cached_property
-    def _roots(self) -> np.ndarray:
-        return root_numerators(self.p, self.objective)
-
-    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
-        """Clients that stay keep their rates."""
-        asked = self.selected_rates
-        return replace(
-            self,
-            p=renewed_shares(p, len(self.p)),
-            rates=self.rates.started(joined, initial_rate),
-            selected_rates=None if asked is None else asked.started(joined, initial_rate),
-        )
-
-    def participation_rates(self) -> np.ndarray:
-        return self.rates.values
-
-    def saved_parts(self) -> dict[str, Any]:
-        """Returns the rates, the whole state of F3AST."""
-        asked = self.selected_rates
-        return {"": self.rates, **({} if asked is None else {"selected_": asked})}
-
-
-def _default_first_rates(known: Any) -> str:
-    """The authors' p for convex models; on others its steps, longer than FedAvg's, end training."""
-    convex = known.config_class("model").convex and known["lora"] is None
-    return "p" if convex else "all_available"
-
-
-@register(
-    "algorithm",
-    "f3ast",
-    "F3AST",
-    about="learns participation rates r_k, selects where H falls most, weighs by p / r",
-    order=3,
-)
-@dataclass(frozen=True)
-class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
-    """Configuration of `F3AST`, or `ClusterF3AST` where clients share rates."""
 
     reaches_optimum: ClassVar[bool | None] = True
 
@@ -223,44 +120,128 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         choices=("available_only", "fill_unavailable"),
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
-        p, n = world.p, world.num_clients
+    @classmethod
+    def tracking(
+        cls,
+        p: Any,
+        rates: ParticipationRates | ClusterRates,
+        selected_rates: ParticipationRates | None = None,
+        **given: Any,
+    ) -> F3AST:
+        """Returns a copy that plays with given rates on a server of one's own.
+
+        Args:
+            p: Client shares p_k, `float [N]`, of sum 1.
+            rates: Rates of the weights, moved by every `weigh`.
+            selected_rates: Rates s of the selected clients, beside r of the delivered.
+            **given: Seed and parameters of `start`, except those of the rates.
+
+        Raises:
+            ValueError: If the rates are of another number of clients.
+            ParameterError: If rates of the selected clients are missing, or have no use.
+        """
+        given |= {"rate_beta": rates.beta, "rate_step": "falling" if rates.falling else "constant"}
+        if not isinstance(rates, ParticipationRates):
+            given["rate_clusters"] = len(rates.of_clusters.unscaled)
+        both = selected_rates is not None
+        follows = given.setdefault("rates_follow", "both" if both else "delivered")
+        if (follows == "both") != both:
+            allowed = "must be both with selected_rates, and only with these"
+            raise ParameterError("rates_follow", follows, allowed)
+        playing = cls.start(p, len(p), rate_init="one_over_n", **given)
+        if playing.p.shape != rates.values.shape:
+            raise ValueError(f"p has shape {playing.p.shape}, rates {rates.values.shape}")
+        playing.kept.update({"": rates, **({"selected_": selected_rates} if both else {})})
+        return playing
+
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        """Returns the rates r(0), and with `rates_follow` both also s(0)."""
+        p = world.p
         if self.rate_init in ("p", "all_available") and not (p > 0).all():
             first = int(np.argmin(p > 0))
             allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
             raise ParameterError("rate_init", self.rate_init, allowed)
         initial, scale = self._first_rates(p, world.constraint.mean_k)
-        falling, both = self.rate_step == "falling", self.rates_follow == "both"
+        falling = self.rate_step == "falling"
         tracked = partial(ParticipationRates, beta=self.rate_beta, falling=falling, scale=scale)
-        objective = self.availability_objective
         if self.rate_clusters is not None:
-            from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+            from f3ast_tff.core.cluster_rates import ClusterRates
 
-            self._check_clusters(n)
-            clusters = np.arange(n) * self.rate_clusters // n
+            self._check_clusters(world.num_clients)
+            clusters = np.arange(world.num_clients) * self.rate_clusters // world.num_clients
             mean = np.bincount(clusters, initial) / np.bincount(clusters)
-            return ClusterF3AST(
-                p,
-                clusters,
-                tracked(mean),
-                objective=objective,
-                seed=world.seed,
-                weight_bound=self.weight_bound,
-                follow=self.rates_follow,
-            )
-        asked = tracked(initial) if both else None
-        return F3AST(
-            p,
-            tracked(initial),
-            objective,
-            random_ties=self.ties == "random",
-            fill_unavailable=self.short_rounds == "fill_unavailable",
-            divide_by_k=self.divide_by_k,
-            seed=world.seed,
-            weight_bound=self.weight_bound,
-            follow="delivered" if both else self.rates_follow,
-            selected_rates=asked,
-        )
+            return {"": ClusterRates(clusters, tracked(mean))}
+        asked = {"selected_": tracked(initial)} if self.rates_follow == "both" else {}
+        return {"": tracked(initial), **asked}
+
+    @property
+    def rates(self) -> ParticipationRates | ClusterRates:
+        """The tracked rates of the weights, moved by every `weigh`."""
+        rates: ParticipationRates | ClusterRates = self.kept[""]
+        return rates
+
+    @property
+    def selected_rates(self) -> ParticipationRates | None:
+        """Rates s of the selected clients, beside r of the delivered; `None` to track r only."""
+        return self.kept.get("selected_")
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        return frozenset({"unavailable"} if self._fills else ())
+
+    @property
+    def _fills(self) -> bool:
+        return self.short_rounds == "fill_unavailable"
+
+    def select(self, now: Round) -> np.ndarray:
+        """Line 4 of Algorithm 1."""
+        rng = now.generator(self.seed) if self.ties == "random" else None
+        ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
+        k = now.constraint.k
+        if self._fills and now.constraint.counts_only and len(ids) < k:
+            # Unavailable clients all have masked utility 0, so the lowest ids win the tie.
+            ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """Lines 5 and 9 of Algorithm 1."""
+        cohort_ids = ids[delivered]
+        asked = now.asked_now(ids)
+        self.rates.update(asked if self.rates_follow == "selected" else cohort_ids)
+        if self.selected_rates is not None:
+            self.selected_rates.update(asked)
+        divisor = now.constraint.k if self.divide_by_k else 1
+        weights = bounded(self.p[cohort_ids] / self.rates.at(cohort_ids), self.weight_bound)
+        return Cohort(cohort_ids, weights / divisor)
+
+    def _utility(self, constraint: RoundConstraint) -> Utility:
+        """-dH/dr_k = c_k / r_k^2, or without costs its root, which gives the same order.
+
+        At rates in proportion to sqrt(c_k), where H is least, the roots tie exactly. Rounding of
+        c_k / r_k^2 would break these ties.
+        """
+        if not isinstance(self.rates, ParticipationRates):
+            return self.rates.utility(self.p, self.availability_objective)
+        rates, roots = self.rates.unscaled, self._roots
+        if self.selected_rates is None and constraint.cost is None:
+            return lambda part: roots[part] / rates[part]
+        asked = rates if self.selected_rates is None else self.selected_rates.unscaled
+        return lambda part: (roots[part] / rates[part]) * (roots[part] / asked[part])
+
+    @cached_property
+    def _roots(self) -> np.ndarray:
+        return root_numerators(self.p, self.availability_objective)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
+        """Clients that stay keep their rates."""
+        kept = {name: rates.started(joined, initial_rate) for name, rates in self.kept.items()}
+        world = replace(self.world, p=renewed_shares(p, len(self.p)))
+        playing = self._playing(world, kept)
+        vars(playing).pop("_roots", None)
+        return playing
+
+    def participation_rates(self) -> np.ndarray:
+        return self.rates.values
 
     def _first_rates(self, p: np.ndarray, k: float) -> tuple[np.ndarray, float]:
         """r(0) / s and s."""
@@ -284,6 +265,9 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             self._check_clusters(settings.num_clients)
             require("divide_by_k", self.divide_by_k, False, "with rate_clusters")
             require("ties", self.ties, "random", "with rate_clusters")
+            if settings.selection.client_share_of == "present":
+                allowed = "must not be given with client_share_of=present"
+                raise ParameterError("rate_clusters", self.rate_clusters, allowed)
             if self.rates_follow == "both":
                 allowed = "must be delivered or selected with rate_clusters"
                 raise ParameterError("rates_follow", self.rates_follow, allowed)
@@ -299,10 +283,12 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     "algorithm", "f3ast_adam", "F3AST+Adam", about="F3AST, Adam as the server optimizer", order=4
 )
 @dataclass(frozen=True)
-class F3ASTAdamConfig(F3ASTConfig):
-    """Configuration of F3AST with Adam on the server."""
+class F3ASTAdam(F3AST):
+    """F3AST with Adam on the server."""
 
     reaches_optimum: ClassVar[bool | None] = None
-
     server_optimizer: ClassVar[str] = "adam"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedadam"})
+
+
+__getattr__ = renamed(__name__, F3ASTConfig=F3AST, F3ASTAdamConfig=F3ASTAdam)

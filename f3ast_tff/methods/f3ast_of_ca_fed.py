@@ -10,12 +10,12 @@ from f3ast_tff.core.choosing import ranked
 from f3ast_tff.methods.parts.algorithm import RateBetaConfig
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
+from f3ast_tff.methods.parts.selecting_method import takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 
 
-@takes_old_arguments(lambda p, knowledge, beta: F3ASTOfCAFed.knowing(p, knowledge, rate_beta=beta))
+@takes_old_arguments
 @method(
     "f3ast_of_ca_fed",
     "F3AST (CA-Fed's rule)",

@@ -10,15 +10,12 @@ import numpy as np
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext
 from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round
 from f3ast_tff.settings import parameter
 
 
-@takes_old_arguments(
-    lambda p, seed=0, cutoff=None: FedAU.start(p, len(p), seed=seed, fedau_cutoff=cutoff or 0)
-)
+@takes_old_arguments
 @method(
     "fedau",
     "FedAU",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -11,118 +11,46 @@ import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.local_training import check_client_shares, renewed_shares
-from f3ast_tff.methods.parts.algorithm import (
-    AlgorithmConfig,
-    StrategyContext,
-    has_byte_budget,
-    require,
-    require_a_number,
+from f3ast_tff.core.lazy_names import renamed
+from f3ast_tff.methods.parts.algorithm import has_byte_budget, require
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.selecting_method import (
+    RenewedMethod,
+    SelectingMethod,
+    takes_old_arguments,
 )
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.settings import Derived, Reading, parameter, register
+from f3ast_tff.methods.parts.strategy import Cohort, Round, StrategyContext
+from f3ast_tff.settings import Derived, Reading, parameter
 from f3ast_tff.settings.configuration import Settings
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class Proportional(BaseStrategy):
-    """Samples available clients with probability proportional to p_k (Sec. IV, baselines).
 
-    The weights are meant for a weighted mean.
+def drawn_uniformly(now: Round, candidates: np.ndarray, seed: int) -> np.ndarray:
+    """Returns available clients among the candidates, drawn uniformly without replacement.
 
-    Attributes:
-        p: Client shares p_k, `float64 [N]`.
-        average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
-            average, numbers of examples for an average by data size.
-        replace: Whether sampling is with replacement.
+    Args:
+        now: The round.
+        candidates: Clients that may take part, `bool [N]`.
         seed: Seed of the draws.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff import Proportional, Round, RoundConstraint
-        >>> strategy = Proportional(np.array([0.7, 0.2, 0.1]), average_weights=np.ones(3))
-        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
-        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
-        [697, 200, 103]
     """
-
-    method: ClassVar[str] = "fedavg"
-    aggregation: ClassVar[str] = "mean"
-
-    p: np.ndarray
-    average_weights: np.ndarray
-    replace: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_client_shares(self.p)
-
-    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
-        return replace(self, p=renewed_shares(p, len(self.p)))
-
-    @property
-    def may_select(self) -> frozenset[str]:
-        return frozenset({"repeated"} if self.replace else ())
-
-    def select(self, now: Round) -> np.ndarray:
-        """The constraint admits the draws in order.
-
-        Raises:
-            ValueError: If sampling is with replacement and the constraint is more than a number.
-        """
-        rng = now.generator(self.seed)
-        candidates = np.flatnonzero(now.available)
-        if now.constraint.counts_only:
-            return draw_by_weight(candidates, self.p, now.constraint.k, rng, replace=self.replace)
-        if self.replace:
-            raise ValueError("sampling with replacement knows no constraint but the number")
-        return now.constraint.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
+    rng = now.generator(seed)
+    there = np.flatnonzero(now.available & candidates)
+    if now.constraint.counts_only:
+        return rng.choice(there, min(now.constraint.k, len(there)), replace=False)
+    return now.constraint.admit(rng.permutation(there))
 
 
-@dataclass(frozen=True)
-class Uniform(BaseStrategy):
-    """Samples available clients uniformly without replacement.
+def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
+    """Checks that the constraint is a number of clients, as a setting requires.
 
-    Attributes:
-        average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
-            average, numbers of examples for an average by data size.
-        seed: Seed of the draws.
-        candidates: Clients with data, `bool [N]`; `None` if all have some.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff import Round, RoundConstraint, Uniform
-        >>> strategy = Uniform(average_weights=np.ones(3))
-        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
-        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
-        [329, 358, 313]
+    Raises:
+        ParameterError: If the constraint is another one; `allowed` is the value to give instead.
     """
-
-    method: ClassVar[str] = "uniform"
-    aggregation: ClassVar[str] = "mean"
-
-    average_weights: np.ndarray
-    seed: int = 0
-    candidates: np.ndarray | None = None
-
-    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
-        """Uniform sampling takes all shares above 0 alike."""
-        return replace(self, candidates=renewed_shares(p, len(self.average_weights)) > 0)
-
-    def select(self, now: Round) -> np.ndarray:
-        rng = now.generator(self.seed)
-        there = now.available if self.candidates is None else now.available & self.candidates
-        candidates = np.flatnonzero(there)
-        if now.constraint.counts_only:
-            return rng.choice(candidates, min(now.constraint.k, len(candidates)), replace=False)
-        return now.constraint.admit(rng.permutation(candidates))
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
+    if not world.constraint.limit(1).counts_only:
+        when = "under a constraint that is more than the number of clients"
+        raise ParameterError(name, value, f"must be {allowed} {when}")
 
 
 def _with_replacement(known: Any) -> str:
@@ -130,16 +58,16 @@ def _with_replacement(known: Any) -> str:
 
 
 @dataclass(frozen=True)
-class BaselineConfig(AlgorithmConfig):
-    """Settings that FedAvg leaves open (reading R3).
+class SampledMean(SelectingMethod):
+    """Base of methods that sample available clients as FedAvg does, and average their updates.
 
     Sampling by p_k with replacement and a plain average are scheme I of Li et al. (2020). Uniform
     sampling and an average by n_k are McMahan et al.'s. The textbook preset samples without
-    replacement (docs/readings.md).
+    replacement (docs/readings.md). The weights are meant for a weighted mean.
     """
 
     aggregation: ClassVar[str] = "mean"
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    corrects: ClassVar[Mapping[str, str]] = _NOTHING
 
     baseline_sampling: str = parameter(
         Reading(
@@ -157,16 +85,42 @@ class BaselineConfig(AlgorithmConfig):
         choices=("plain", "examples"),
     )
 
-    def build(self, world: StrategyContext) -> Strategy:
-        by_size = self.baseline_average == "examples"
-        weights = world.sizes.astype(np.float64) if by_size else np.ones(world.num_clients)
-        if self.baseline_sampling == "uniform":
-            return Uniform(weights, world.seed, world.p > 0)
-        replace = self.baseline_sampling == "with_replacement"
-        if replace:
+    def first_state(self, world: StrategyContext) -> dict[str, Any]:
+        """Returns no state; checks that the constraint can be kept."""
+        if self._replaces:
             name = "baseline_sampling"
             require_a_number(world, name, self.baseline_sampling, "without_replacement")
-        return Proportional(world.p, weights, replace, world.seed)
+        return {}
+
+    @property
+    def _replaces(self) -> bool:
+        return self.baseline_sampling == "with_replacement"
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        return frozenset({"repeated"} if self._replaces else ())
+
+    def select(self, now: Round) -> np.ndarray:
+        """The constraint admits the draws in order.
+
+        Raises:
+            ValueError: If sampling is with replacement and the constraint is more than a number.
+        """
+        if self.baseline_sampling == "uniform":
+            return drawn_uniformly(now, self.p > 0, self.seed)
+        rng = now.generator(self.seed)
+        candidates = np.flatnonzero(now.available)
+        if now.constraint.counts_only:
+            return draw_by_weight(candidates, self.p, now.constraint.k, rng, replace=self._replaces)
+        if self._replaces:
+            raise ValueError("sampling with replacement knows no constraint but the number")
+        return now.constraint.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """Weighs by numbers of examples, or alike."""
+        if self.baseline_average == "examples":
+            return Cohort(ids[delivered], self.world.sizes[ids[delivered]].astype(np.float64))
+        return super().weigh(now, ids, delivered)
 
     def check(self, settings: Settings) -> None:
         if has_byte_budget(settings.constraint):
@@ -174,71 +128,83 @@ class BaselineConfig(AlgorithmConfig):
             require("baseline_sampling", self.baseline_sampling, only, when)
 
 
-@register(
-    "algorithm",
-    "fedavg",
-    "FedAvg",
-    about="samples available clients by p_k and averages their updates",
-    order=1,
+@takes_old_arguments
+@method(
+    "fedavg", "FedAvg", about="samples available clients by p_k and averages their updates", order=1
 )
 @dataclass(frozen=True)
-class FedAvgConfig(BaselineConfig):
-    """Configuration of FedAvg: `Proportional` or `Uniform`, and the mean."""
+class FedAvg(RenewedMethod, SampledMean):
+    """Samples available clients with probability proportional to p_k (Sec. IV, baselines).
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import FedAvg, Round, RoundConstraint
+        >>> strategy = FedAvg.start([0.7, 0.2, 0.1], k=1, baseline_sampling="without_replacement")
+        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
+        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
+        [697, 200, 103]
+    """
 
 
-@register(
-    "algorithm", "fedadam", "FedAdam", about="FedAvg with Adam as the server optimizer", order=2
-)
+@method("fedadam", "FedAdam", about="FedAvg with Adam as the server optimizer", order=2)
 @dataclass(frozen=True)
-class FedAdamConfig(BaselineConfig):
-    """Configuration of FedAdam."""
+class FedAdam(FedAvg):
+    """FedAvg with Adam on the server."""
 
     server_optimizer: ClassVar[str] = "adam"
 
 
-@register(
-    "algorithm",
+@takes_old_arguments
+@method(
     "uniform",
     "Uniform",
     about="samples available clients uniformly and averages their updates",
     order=6,
+    client_share="equal",
+    corrects=_NOTHING,
 )
 @dataclass(frozen=True)
-class UniformConfig(AlgorithmConfig):
-    """Configuration of `Uniform` with plain averages."""
+class Uniform(RenewedMethod):
+    """Samples available clients uniformly without replacement; the mean is plain.
+
+    A client of share 0 takes no part.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Round, RoundConstraint, Uniform
+        >>> strategy = Uniform.start(np.full(3, 1 / 3), k=1)
+        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
+        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
+        [329, 358, 313]
+    """
 
     aggregation: ClassVar[str] = "mean"
-    client_share: ClassVar[str] = "equal"
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
-    def build(self, world: StrategyContext) -> Strategy:
-        return Uniform(np.ones(world.num_clients), world.seed, world.p > 0)
+    def select(self, now: Round) -> np.ndarray:
+        return drawn_uniformly(now, self.p > 0, self.seed)
 
 
-@register(
-    "algorithm",
+@method(
     "fedavg_all",
     "FedAvg over all",
     about="takes all available clients (or K of them), weighs by p; absent clients count as 0",
     order=16,
+    corrects=_NOTHING,
 )
 @dataclass(frozen=True)
-class FedAvgAllConfig(AllAvailableConfig):
-    """Configuration of `AllAvailable`."""
-
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
+class FedAvgAll(AllAvailable):
+    """`AllAvailable` as a method of its own."""
 
 
-@register(
-    "algorithm",
+@method(
     "sequential_sgd",
     "Sequential SGD",
     about="one client holds all data and is always available: no federated learning",
     order=15,
 )
 @dataclass(frozen=True)
-class SequentialSGDConfig(UniformConfig):
-    """Configuration of the centralised baseline."""
+class SequentialSGD(Uniform):
+    """The centralised baseline."""
 
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {"availability": "always", "clients_per_round": 1}
@@ -249,3 +215,15 @@ class SequentialSGDConfig(UniformConfig):
         if settings.constraint is not None:
             allowed = "must not be given with sequential_sgd, which has one client"
             raise ParameterError("constraint", settings.constraint, allowed)
+
+
+__getattr__ = renamed(
+    __name__,
+    Proportional=FedAvg,
+    FedAvgConfig=FedAvg,
+    FedAdamConfig=FedAdam,
+    BaselineConfig=SampledMean,
+    UniformConfig=Uniform,
+    FedAvgAllConfig=FedAvgAll,
+    SequentialSGDConfig=SequentialSGD,
+)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.saved_state import SavedState
-from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.fedavg import drawn_uniformly
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, require
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Admitted, staleness_weight
 from f3ast_tff.methods.parts.method import method
@@ -72,12 +71,8 @@ class OnArrival(SelectingMethod):
         """Returns the rounds in which the server has stepped."""
         return {"": Steps()}
 
-    @cached_property
-    def _uniform(self) -> Uniform:
-        return Uniform(np.ones(len(self.p)), self.seed, self.p > 0)
-
     def select(self, now: Round) -> np.ndarray:
-        return self._uniform.select(now)
+        return drawn_uniformly(now, self.p > 0, self.seed)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Counts a step of the server if any update enters."""

@@ -11,8 +11,7 @@ from f3ast_tff.core.choosing import draw_by_weight
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.configuration import Settings
@@ -23,27 +22,7 @@ _CLIP = 0.95
 _SMALLEST_SPREAD = 1e-4
 
 
-def _of_old_arguments(
-    sizes: np.ndarray,
-    exploration: float = 0.9,
-    decay: float = 0.98,
-    least: float = 0.2,
-    cutoff: float = 0.95,
-    seed: int = 0,
-) -> OortLoss:
-    return OortLoss.start(
-        sizes / np.sum(sizes),
-        1,
-        seed=seed,
-        sizes=sizes,
-        oort_exploration=exploration,
-        oort_exploration_decay=decay,
-        oort_exploration_min=least,
-        oort_cutoff=cutoff,
-    )
-
-
-@takes_old_arguments(_of_old_arguments)
+@takes_old_arguments
 @method(
     "oort_loss",
     "Oort (loss)",

@@ -10,44 +10,16 @@ import numpy as np
 
 from f3ast_tff.core.choosing import draw_by_weight, ranked
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import (
-    StrategyContext,
-    has_byte_budget,
-    require,
-    require_a_number,
-)
+from f3ast_tff.methods.fedavg import require_a_number
+from f3ast_tff.methods.parts.algorithm import StrategyContext, has_byte_budget, require
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import RenewedMethod
+from f3ast_tff.methods.parts.selecting_method import RenewedMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round
 from f3ast_tff.settings import Reading, parameter
 from f3ast_tff.settings.configuration import Settings
 
 
-def _of_old_arguments(
-    p: np.ndarray,
-    candidates: int,
-    seed: int = 0,
-    replace: bool = False,
-    added: np.ndarray | None = None,
-    average_weights: np.ndarray | None = None,
-) -> PowerOfChoice:
-    sizes = average_weights if added is None else added
-    if not (average_weights is None or np.array_equal(average_weights, np.asarray(sizes))):
-        raise ParameterError("average_weights", average_weights, "must be the numbers added")
-    return PowerOfChoice.start(
-        p,
-        1,
-        seed=seed,
-        sizes=sizes,
-        poc_candidates=candidates,
-        poc_pool="with_replacement" if replace else "without_replacement",
-        poc_loss="mean" if added is None else "training_loss",
-        poc_average="plain" if average_weights is None else "examples",
-    )
-
-
-@takes_old_arguments(_of_old_arguments)
+@takes_old_arguments
 @method(
     "poc",
     "Power-of-Choice",

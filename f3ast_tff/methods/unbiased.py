@@ -7,22 +7,73 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from f3ast_tff.availability.process import IndependentAvailability, eigenvalue_of, stationary_of
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import (
-    MEAN_OF_AVAILABLE,
-    AlgorithmConfig,
-    KnowledgeConfig,
-    StrategyContext,
-)
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import TakesAvailable
-from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
+from f3ast_tff.methods.parts.availability_knowledge import (
+    AvailabilityKnowledge,
+    EstimatedAvailability,
+    KnownAvailability,
+)
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.methods.parts.old_arguments import takes_old_arguments
-from f3ast_tff.methods.parts.selecting_method import SelectingMethod
+from f3ast_tff.methods.parts.selecting_method import SelectingMethod, takes_old_arguments
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.settings import parameter
 
 _Method = TypeVar("_Method", bound="FollowsAvailability")
+
+
+@dataclass(frozen=True)
+class KnowledgeConfig(AlgorithmConfig):
+    """The server's knowledge of availability: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
+
+    availability_knowledge: str = parameter(
+        "oracle",
+        "the server knows pi_k and lambda_k, or estimates them",
+        choices=("oracle", "estimated"),
+    )
+    availability_history: int = parameter(
+        0, "rounds observed beforehand, for an estimate", minimum=0, maximum=10**5
+    )
+
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """The estimator observes rounds after the last."""
+        return (
+            settings["availability_knowledge"] == "estimated"
+            and settings["availability_history"] > 0
+        )
+
+    def knowledge_of(
+        self, world: StrategyContext, with_eigenvalue: bool = False
+    ) -> AvailabilityKnowledge:
+        """Returns the true pi_k, or an estimator that has observed rounds after the run.
+
+        Args:
+            world: The experiment.
+            with_eigenvalue: Whether lambda_k is needed too.
+
+        Raises:
+            ParameterError: If the truth is asked for and the availability process does not know it.
+        """
+        process, n = world.availability, world.num_clients
+        if self.availability_knowledge == "estimated":
+            rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
+            history = np.array([process.mask(t) for t in rounds])
+            return EstimatedAvailability(n, history if len(history) else None)
+        eigenvalue = eigenvalue_of(process)
+        if (
+            eigenvalue is None
+            and isinstance(process, IndependentAvailability)
+            and not process.periodic
+        ):
+            eigenvalue = np.zeros(n)
+        stationary = stationary_of(process)
+        if stationary is None or (with_eigenvalue and eigenvalue is None):
+            allowed = f"is not known of {type(process).__name__}; must be estimated"
+            raise ParameterError("availability_knowledge", self.availability_knowledge, allowed)
+        return KnownAvailability(stationary, eigenvalue)
 
 
 class FollowsAvailability(SelectingMethod, KnowledgeConfig, TakesAvailable):
@@ -87,7 +138,7 @@ class FollowsAvailability(SelectingMethod, KnowledgeConfig, TakesAvailable):
         return known
 
 
-@takes_old_arguments(lambda p, knowledge, seed=0: Unbiased.knowing(p, knowledge, seed=seed))
+@takes_old_arguments
 @method(
     "unbiased",
     "Unbiased",
@@ -131,11 +182,7 @@ class Unbiased(FollowsAvailability):
         return self.p > 0
 
 
-@takes_old_arguments(
-    lambda p, knowledge, seed=0, least_pi=0.5: MoreAvailable.knowing(
-        p, knowledge, seed=seed, more_available_pi=least_pi
-    )
-)
+@takes_old_arguments
 @method(
     "more_available",
     "More available",
@@ -179,7 +226,7 @@ class MoreAvailable(Unbiased):
         return (self.p > 0) & (known.pi >= self.more_available_pi)
 
 
-@takes_old_arguments(lambda p, knowledge, seed=0: AdaFed.knowing(p, knowledge, seed=seed))
+@takes_old_arguments
 @method(
     "adafed",
     "AdaFed",

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.methods.parts.strategy_facts import participation_rates
+from f3ast_tff.methods.parts.strategy import Strategy, participation_rates
 from f3ast_tff.records.delivered import RoundDelivery
 
 # Largest number of rounds with recorded rates; these take at most 8 MB.

@@ -24,8 +24,7 @@ from f3ast_tff.availability.logs.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.selecting_method import is_playing
-from f3ast_tff.methods.parts.strategy import BaseStrategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import BaseStrategy, facts_of
 from f3ast_tff.models import TrainingFunction
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import Registry, parameters_of, register

@@ -18,8 +18,7 @@ from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import hash_of
 from f3ast_tff.files.process_memory import peak_memory_mib
 from f3ast_tff.files.signals import NeverStop, Stop
-from f3ast_tff.methods.parts.strategy import Losses
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import Losses, facts_of
 from f3ast_tff.records.checkpoint import Checkpoint
 from f3ast_tff.records.delivered import RoundDelivery
 from f3ast_tff.records.history import RateTrace, SelectionHistory

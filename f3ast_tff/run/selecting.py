@@ -10,8 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, facts_of
 
 _MAX_NAMED = 5
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"

@@ -19,7 +19,7 @@ from pfl.data.dataset import Dataset
 from pfl.metrics import Metrics
 from pfl.stats import MappedVectorStatistics
 
-from f3ast_tff import F3AST, PowerOfChoice, Proportional, RoundConstraint, advise
+from f3ast_tff import F3AST, FedAvg, PowerOfChoice, RoundConstraint, advise
 from f3ast_tff.advice.deploy import snippets, write_files
 from f3ast_tff.availability import ScarceConfig, Table
 from f3ast_tff.core.errors import DataError, ParameterError
@@ -43,7 +43,7 @@ def dataset(user: str) -> Dataset:
     return Dataset([np.zeros((5, 2))], user_id=user)
 
 
-@pytest.mark.parametrize("start", [F3AST.start, Proportional.start])
+@pytest.mark.parametrize("start", [F3AST.start, FedAvg.start])
 def test_a_round_of_pfl_is_the_weighted_step(start: Any) -> None:
     process = ScarceConfig(scarce_q=0.1).build(P, seed=3)
     users = AvailableUsers(dataset, start(P, K, seed=1), process, NAMES)

@@ -16,7 +16,7 @@ from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
@@ -56,7 +56,7 @@ def test_names_and_settings() -> None:
 def test_configs_of_components() -> None:
     by_name = simulate(algorithm="f3ast", availability="scarce", rate_beta=0.1, **SMALL)
     f3ast = by_name.configuration.configs["algorithm"]
-    assert isinstance(f3ast, F3ASTConfig)
+    assert isinstance(f3ast, F3AST)
     by_config = simulate(algorithm=f3ast, availability=ScarceConfig(scarce_q=0.2), **SMALL)
     pd.testing.assert_frame_equal(
         by_name.metrics.drop(columns="wall_seconds"), by_config.metrics.drop(columns="wall_seconds")
@@ -67,7 +67,7 @@ def test_configs_of_components() -> None:
 
 def test_a_config_leaves_published_values_and_the_reading_alone() -> None:
     given: dict[str, Any] = {**SMALL, "rounds": 1, "reading": "released"}
-    by_config = simulate(algorithm=F3ASTConfig(rate_beta=0.01), **given)
+    by_config = simulate(algorithm=F3AST(rate_beta=0.01), **given)
     by_name = simulate(algorithm="f3ast", rate_beta=0.01, **given)
     assert by_config.configuration.settings == by_name.configuration.settings
     assert by_config.configuration.settings["divide_by_k"] is True
@@ -151,7 +151,7 @@ def test_a_strategy_from_the_world() -> None:
 
     def make(world: Any) -> Uniform:
         worlds.append(world)
-        return Uniform(np.ones(world.num_clients), world.seed)
+        return Uniform().build(world)
 
     own = simulate(data(), make, "always", aggregation="mean", rounds=3, clients_per_round=2)
     built_in = simulate(data(), "uniform", "always", rounds=3, clients_per_round=2)

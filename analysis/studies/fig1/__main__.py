@@ -20,7 +20,7 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.files.messages import show
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import (
     StatesOracle,
@@ -83,7 +83,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
         "ideal rate": IDEAL,
     }
     world = IndependentAvailability(AVAILABILITY, seed)
-    strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
+    strategy = F3AST.tracking(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
         took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] = 1
@@ -97,7 +97,10 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
 def proportional_rates(rounds: int, seed: int) -> np.ndarray:
     """Returns the rates of proportional sampling, by simulation, `float64 [2]`."""
     world = IndependentAvailability(AVAILABILITY, seed)
-    strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
+    strategy, took_part = (
+        FedAvg.start(P, 1, baseline_sampling="without_replacement", seed=seed),
+        np.zeros(2),
+    )
     for t in range(1, rounds + 1):
         took_part[cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] += 1
     return took_part / rounds

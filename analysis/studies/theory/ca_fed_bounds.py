@@ -96,7 +96,7 @@ def where_weights_lead(draws: int, rounds: int) -> list[dict[str, Any]]:
     known = KnownAvailability(PI)
     above = PI >= 0.5
     cases: tuple[tuple[str, Callable[[int], Strategy], np.ndarray], ...] = (
-        ("q = alpha", lambda seed: AllAvailable(alpha), alpha * PI),
+        ("q = alpha", lambda seed: AllAvailable.start(alpha, 1), alpha * PI),
         ("q = alpha / pi", lambda seed: Unbiased.knowing(alpha, known, seed=seed), alpha),
         (
             "more available",

@@ -74,10 +74,10 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
     looks = np.unique(np.geomspace(4, rounds, 24).astype(int))
 
     def fixed(seed: int) -> Strategy:
-        return FixedPolicy(world.p, best.rates, greedy_policy(best), seed)
+        return FixedPolicy.following(world.p, best.rates, greedy_policy(best), seed)
 
     def learning(seed: int) -> Strategy:
-        return F3AST(world.p, ParticipationRates(best.rates, BETA), "p_squared", seed=seed)
+        return F3AST.tracking(world.p, ParticipationRates(best.rates, BETA), seed=seed)
 
     strategies: dict[str, Callable[[int], Strategy]] = {"fixed policy": fixed, "F3AST": learning}
     for (name, make), correlation, steps in itertools.product(
@@ -121,7 +121,7 @@ def two_clients() -> tuple[Quadratics, FixedPolicy]:
     half = np.array([0.5, 0.5])
     policy = GreedyMixture(np.array([[1.0, 2.0]]), np.ones(1))
     world = Quadratics(half, np.ones((2, 1)), np.array([[-1.0], [1.0]]))
-    return world, FixedPolicy(half, half, policy)
+    return world, FixedPolicy.following(half, half, policy)
 
 
 def exact_two_clients(correlation: float, rounds: int) -> float:
@@ -200,7 +200,7 @@ def weight_sums(draws: int) -> list[dict[str, Any]]:
         for beta in RATE_BETAS:
             sums = []
             for seed in range(draws):
-                strategy = F3AST(p, ParticipationRates(r, beta), "p_squared", seed=seed)
+                strategy = F3AST.tracking(p, ParticipationRates(r, beta), seed=seed)
                 process, each = IndependentAvailability(q, seed), []
                 for t in range(1, round(12 / beta) + 1):
                     now = Round(t, process.mask(t), RoundConstraint(k))

@@ -119,8 +119,11 @@ def track(
     """
     rounds = round(horizon / beta)
     looks = set(np.linspace(rounds / points, rounds, points).astype(int).tolist())
-    strategy = F3AST(
-        shares(), ParticipationRates(np.full(N, K / N), beta), world.objective, seed=seed
+    strategy = F3AST.tracking(
+        shares(),
+        ParticipationRates(np.full(N, K / N), beta),
+        seed=seed,
+        availability_objective=world.objective,
     )
     distances = []
     for t, mask in enumerate(world.masks(rounds, seed), start=1):
@@ -195,8 +198,10 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
     for world in worlds():
         optimum = optimal_rates(p, world.objective, world.oracle, tolerance=TOLERANCE)
         r, burn_in = optimum.rates, round(10 / beta)
-        fixed = FixedPolicy(p, r, greedy_policy(optimum), seed)
-        learning = F3AST(p, ParticipationRates(r, beta), world.objective, seed=seed)
+        fixed = FixedPolicy.following(p, r, greedy_policy(optimum), seed)
+        learning = F3AST.tracking(
+            p, ParticipationRates(r, beta), seed=seed, availability_objective=world.objective
+        )
         masks = world.masks(burn_in + rounds, seed + 1)
         by_policy = {
             "fixed_policy": _weights(fixed, masks[burn_in:], 1),

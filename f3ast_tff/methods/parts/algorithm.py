@@ -7,65 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from f3ast_tff.availability.process import IndependentAvailability, eigenvalue_of, stationary_of
-from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
-from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.core.local_training import check_client_shares, vector_of
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.parts.strategy import StrategyContext as StrategyContext
+from f3ast_tff.methods.parts.strategy import facts_of
 from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
 
 if TYPE_CHECKING:
-    from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
-    from f3ast_tff.core.preprocessing import Preprocessing
-    from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
     from f3ast_tff.methods.parts.strategy import Strategy
-    from f3ast_tff.models import Model
-
-
-@dataclass(frozen=True)
-class StrategyContext:
-    """The world around a strategy, for building it.
-
-    Attributes:
-        p: Client shares p_k, `float64 [N]`, of sum 1.
-        sizes: Training examples of each client, `int64 [N]`.
-        availability: Process of the available clients.
-        constraint: Constraint on the number of participants per round.
-        rounds: T, number of rounds.
-        seed: Seed of the run.
-        train: Training examples by client.
-        model: The network.
-        preprocessing: Function from stored features to the network's input.
-        server_lr: Learning rate of the server's optimizer; `None` on a server of one's own.
-
-    Examples:
-        >>> from f3ast_tff import Uniform, simulate
-        >>> def build(world):
-        ...     print(world.num_clients, world.rounds, world.constraint.limit(1).k)
-        ...     return Uniform(average_weights=world.sizes.astype(float), seed=world.seed)
-        >>> result = simulate(algorithm=build, aggregation="mean", rounds=2)
-        100 2 10
-    """
-
-    p: np.ndarray
-    sizes: np.ndarray
-    availability: AvailabilityProcess
-    constraint: CommunicationConstraint
-    rounds: int
-    seed: int
-    train: ClientExamples
-    model: Model
-    preprocessing: Preprocessing
-    server_lr: float | None
-
-    @property
-    def num_clients(self) -> int:
-        """Number of clients N."""
-        return len(self.p)
 
 
 @dataclass(frozen=True)
@@ -92,7 +42,7 @@ class AlgorithmConfig:
         >>> @dataclass(frozen=True)
         ... class EverybodyConfig(AlgorithmConfig):
         ...     def build(self, world):
-        ...         return AllAvailable(world.p, world.seed)
+        ...         return AllAvailable().build(world)
         >>> EverybodyConfig.start([0.5, 0.3, 0.2], k=3).p.tolist()
         [0.5, 0.3, 0.2]
     """
@@ -126,51 +76,50 @@ class AlgorithmConfig:
         availability: Any = None,
         **parameters: Any,
     ) -> Strategy:
-        """Returns a new strategy without a run around it; see `BaseStrategy.start`."""
-        from f3ast_tff.methods.parts.own_server import (
-            OwnServer,
-            UnknownAvailability,
-            constraint_from,
-            process_from,
-        )
+        """Returns a new strategy for a user's server; needs only NumPy.
+
+        Each round calls `select`, then `weigh` with the updates that arrived, then `observe` if the
+        strategy `needs_outcome`. `state` and `restore` carry the strategy over a restart.
+
+        Parameters have the defaults of a run whose network is not convex and whose clients are
+        available independently of each other. So F3AST starts at the rates that would be best if
+        all clients were always available: K clients of weight 1 / K, as in FedAvg, until the rates
+        move.
+
+        Args:
+            p: Client shares p_k, `float [N]`, of sum 1.
+            k: K, or a constraint such as `CycleK("5,10").build(100)`.
+            seed: Seed of the selection.
+            sizes: Training examples of each client, `int [N]`; by default in proportion to p.
+            rounds: T, number of rounds, for a method that depends on it.
+            availability: Availability process, for a method that uses it beforehand; `None` if
+                availability becomes known round by round.
+            **parameters: Parameters of the method, such as `rate_beta=0.01`.
+
+        Raises:
+            ParameterError: If a value is not allowed or missing, or a parameter is unknown.
+            ValueError: If p is no distribution.
+
+        Examples:
+            >>> import numpy as np
+            >>> from f3ast_tff import F3AST, Round, RoundConstraint, select_clients, weigh_updates
+            >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
+            >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
+            >>> ids = select_clients(strategy, now)
+            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2).tolist()
+            [0.5, 0.5]
+        """
+        from f3ast_tff.methods.parts.own_server import own_settings, own_world
 
         name = component_of(cls).name if hasattr(cls, "component") else cls.__name__
         if cls.deliveries:
             # With a server that waits for its cohort it would be FedAvg under another name.
             allowed = f"needs the late updates of a run (--delivery={cls.deliveries[0]})"
             raise ParameterError("algorithm", name, allowed)
-        p = vector_of("p", p)
-        check_client_shares(p)
-        constraint = constraint_from("k", k)
-        if constraint.largest_k > len(p):
-            raise ParameterError("k", k, f"must be at most {len(p)}, the number of clients")
-        seed = whole_number("seed", seed, least=0)
-        rounds = None if rounds is None else whole_number("rounds", rounds, least=1)
-        sizes = p if sizes is None else vector_of("sizes", sizes)
-        if sizes.shape != p.shape or not (np.isfinite(sizes) & (sizes >= 0)).all():
-            given = f"shape {list(sizes.shape)}"
-            allowed = f"must be [{len(p)}], numbers of at least 0, one per client"
-            raise ParameterError("sizes", given, allowed)
-        process: Any = UnknownAvailability(len(p))
-        if availability is not None:
-            process = process_from(availability)
-        server = OwnServer(process, rounds)
-        config = cls(**server.settings(parameters_of(cls), parameters))
-        absent: Any = None  # Data and model exist only on the user's server.
-        world = StrategyContext(
-            p=p,
-            sizes=sizes,
-            availability=process,
-            constraint=constraint,
-            rounds=rounds or 0,
-            seed=seed,
-            train=absent,
-            model=absent,
-            preprocessing=absent,
-            server_lr=None,
-        )
+        world = own_world(p, k, seed=seed, sizes=sizes, rounds=rounds, availability=availability)
+        config = cls(**own_settings(world, parameters_of(cls), parameters))
         strategy = config.build(world)
-        known = {**vars(config), "aggregation": cls.aggregation, "num_clients": len(p)}
+        known = {**vars(config), "aggregation": cls.aggregation, "num_clients": world.num_clients}
         config.check(Settings.of(known))
         meant_for = facts_of(strategy).aggregation
         if meant_for != cls.aggregation:
@@ -220,17 +169,6 @@ def require(name: str, value: Any, only: Any, when: str) -> None:
     """
     if value != only:
         raise ParameterError(name, value, f"must be {only} {when}")
-
-
-def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
-    """Checks that the constraint is a number of clients, as a setting requires.
-
-    Raises:
-        ParameterError: If the constraint is another one; `allowed` is the value to give instead.
-    """
-    if not world.constraint.limit(1).counts_only:
-        when = "under a constraint that is more than the number of clients"
-        raise ParameterError(name, value, f"must be {allowed} {when}")
 
 
 def has_byte_budget(constraint: str | None) -> bool:
@@ -285,60 +223,3 @@ class TiesConfig(AlgorithmConfig):
         "equal utilities go to",
         choices=("random", "lowest_id"),
     )
-
-
-@dataclass(frozen=True)
-class KnowledgeConfig(AlgorithmConfig):
-    """The server's knowledge of availability: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
-
-    availability_knowledge: str = parameter(
-        "oracle",
-        "the server knows pi_k and lambda_k, or estimates them",
-        choices=("oracle", "estimated"),
-    )
-    availability_history: int = parameter(
-        0, "rounds observed beforehand, for an estimate", minimum=0, maximum=10**5
-    )
-
-    @classmethod
-    def depends_on_rounds(cls, settings: Any) -> bool:
-        """The estimator observes rounds after the last."""
-        return (
-            settings["availability_knowledge"] == "estimated"
-            and settings["availability_history"] > 0
-        )
-
-    def knowledge_of(
-        self, world: StrategyContext, with_eigenvalue: bool = False
-    ) -> AvailabilityKnowledge:
-        """Returns the true pi_k, or an estimator that has observed rounds after the run.
-
-        Args:
-            world: The experiment.
-            with_eigenvalue: Whether lambda_k is needed too.
-
-        Raises:
-            ParameterError: If the truth is asked for and the availability process does not know it.
-        """
-        from f3ast_tff.methods.parts.availability_knowledge import (
-            EstimatedAvailability,
-            KnownAvailability,
-        )
-
-        process, n = world.availability, world.num_clients
-        if self.availability_knowledge == "estimated":
-            rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
-            history = np.array([process.mask(t) for t in rounds])
-            return EstimatedAvailability(n, history if len(history) else None)
-        eigenvalue = eigenvalue_of(process)
-        if (
-            eigenvalue is None
-            and isinstance(process, IndependentAvailability)
-            and not process.periodic
-        ):
-            eigenvalue = np.zeros(n)
-        stationary = stationary_of(process)
-        if stationary is None or (with_eigenvalue and eigenvalue is None):
-            allowed = f"is not known of {type(process).__name__}; must be estimated"
-            raise ParameterError("availability_knowledge", self.availability_knowledge, allowed)
-        return KnownAvailability(stationary, eigenvalue)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods.parts.aggregation import Aggregation, SumOrMean
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
-from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.methods.parts.selecting_method import SelectingMethod
 from f3ast_tff.methods.parts.strategy import Strategy
@@ -61,7 +61,7 @@ def method(
     *,
     about: str,
     order: int = 1000,
-    selects: type[AlgorithmConfig] = AllAvailableConfig,
+    selects: type[AlgorithmConfig] = AllAvailable,
     takes: str = "takes all available clients (or K of them)",
     client_share: str | None = None,
     corrects: Mapping[str, str] | None = None,

@@ -1,4 +1,4 @@
-"""A method on the user's server: no run, no data, no availability law; `BaseStrategy.start`."""
+"""A method on the user's server: no run, no data, no availability law; `AlgorithmConfig.start`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from f3ast_tff.availability.constraints.counts import FixedK
 from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
+from f3ast_tff.core.local_training import check_client_shares, vector_of
+from f3ast_tff.methods.parts.strategy import StrategyContext
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Derived, Parameter, Reading
 
@@ -105,3 +107,57 @@ class OwnServer(dict[str, Any]):
         if unknown and "availability_knowledge" in names:
             found["availability_knowledge"] = "estimated"
         return {**found, **given}
+
+
+def own_world(
+    p: Any,
+    k: Any,
+    *,
+    seed: int = 0,
+    sizes: Any = None,
+    rounds: int | None = None,
+    availability: Any = None,
+) -> StrategyContext:
+    """Returns the world of a strategy without a run around it.
+
+    The arguments are those of `AlgorithmConfig.start`, which says what is refused.
+    """
+    p = vector_of("p", p)
+    check_client_shares(p)
+    constraint = constraint_from("k", k)
+    if constraint.largest_k > len(p):
+        raise ParameterError("k", k, f"must be at most {len(p)}, the number of clients")
+    seed = whole_number("seed", seed, least=0)
+    rounds = 0 if rounds is None else whole_number("rounds", rounds, least=1)
+    sizes = p if sizes is None else vector_of("sizes", sizes)
+    if sizes.shape != p.shape or not (np.isfinite(sizes) & (sizes >= 0)).all():
+        given = f"shape {list(sizes.shape)}"
+        allowed = f"must be [{len(p)}], numbers of at least 0, one per client"
+        raise ParameterError("sizes", given, allowed)
+    process: Any = UnknownAvailability(len(p))
+    if availability is not None:
+        process = process_from(availability)
+    absent: Any = None  # Data and model exist only on the user's server.
+    return StrategyContext(
+        p=p,
+        sizes=sizes,
+        availability=process,
+        constraint=constraint,
+        rounds=rounds,
+        seed=seed,
+        train=absent,
+        model=absent,
+        preprocessing=absent,
+        server_lr=None,
+    )
+
+
+def own_settings(
+    world: StrategyContext, parameters: Sequence[Parameter], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the parameters of a method that differ from its defaults in a run.
+
+    Raises:
+        ParameterError: If the method has no such parameter.
+    """
+    return OwnServer(world.availability, world.rounds or None).settings(parameters, given)

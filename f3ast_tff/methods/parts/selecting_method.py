@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +14,9 @@ from f3ast_tff.core.local_training import check_client_shares, renewed_shares
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import BaseStrategy
 
+_Class = TypeVar("_Class", bound=type)
+# What only a constructor of release 0.2.0 took.
+_NO_PARAMETER = (np.ndarray, BaseStrategy)
 _Method = TypeVar("_Method", bound="SelectingMethod")
 _Renewed = TypeVar("_Renewed", bound="RenewedMethod")
 
@@ -55,7 +60,7 @@ class SelectingMethod(AlgorithmConfig, BaseStrategy):
 
     @classmethod
     def start(cls: type[_Method], p: Any, k: Any, **arguments: Any) -> _Method:
-        """Returns a copy that plays on a user's server; see `BaseStrategy.start`."""
+        """Returns a copy that plays on a user's server; see `AlgorithmConfig.start`."""
         started: Any = super().start(p, k, **arguments)
         playing: _Method = started
         return playing
@@ -113,3 +118,25 @@ class RenewedMethod(SelectingMethod):
 def is_playing(value: Any) -> bool:
     """Returns whether an object is a copy that plays, not the declaration of a method."""
     return isinstance(value, SelectingMethod) and value.plays
+
+
+def takes_old_arguments(method: _Class) -> _Class:
+    """Decorates a method in one class whose constructor took arrays in release 0.2.0.
+
+    With an array or a strategy among its arguments, which no parameter is, the constructor warns
+    and makes a copy that plays.
+    """
+    made: Callable[..., None] = method.__init__  # type: ignore[misc]
+
+    @wraps(made)
+    def init(self: Any, *values: Any, **given: Any) -> None:
+        if not any(isinstance(each, _NO_PARAMETER) for each in (*values, *given.values())):
+            return made(self, *values, **given)
+        from f3ast_tff.methods.parts.old_arguments import played_of_arrays
+
+        plays = played_of_arrays(method, values, given)
+        object.__setattr__(self, "__class__", type(plays))
+        vars(self).update(vars(plays))
+
+    method.__init__ = init  # type: ignore[misc]
+    return method

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError, whole_number
+from f3ast_tff.core.errors import ComponentError, ParameterError, whole_number
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
-from f3ast_tff.settings.registry import builtin_registry
 
-_Started = TypeVar("_Started", bound="BaseStrategy")
+if TYPE_CHECKING:
+    from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+    from f3ast_tff.core.federated_data import ClientExamples
+    from f3ast_tff.core.preprocessing import Preprocessing
+    from f3ast_tff.models import Model
 
 # Function from ids `int [m]` to the clients' current losses, `float [m]`: NaN for a client without
 # a loss (no example, or no full batch), infinity if the model has diverged.
@@ -49,6 +52,48 @@ def asked_once(losses: Losses) -> Losses:
         return answers[key]
 
     return cached
+
+
+@dataclass(frozen=True)
+class StrategyContext:
+    """The world around a strategy, for building it.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`, of sum 1.
+        sizes: Training examples of each client, `int64 [N]`.
+        availability: Process of the available clients.
+        constraint: Constraint on the number of participants per round.
+        rounds: T, number of rounds.
+        seed: Seed of the run.
+        train: Training examples by client.
+        model: The network.
+        preprocessing: Function from stored features to the network's input.
+        server_lr: Learning rate of the server's optimizer; `None` on a server of one's own.
+
+    Examples:
+        >>> from f3ast_tff import Uniform, simulate
+        >>> def build(world):
+        ...     print(world.num_clients, world.rounds, world.constraint.limit(1).k)
+        ...     return Uniform().build(world)
+        >>> result = simulate(algorithm=build, aggregation="mean", rounds=2)
+        100 2 10
+    """
+
+    p: np.ndarray
+    sizes: np.ndarray
+    availability: AvailabilityProcess
+    constraint: CommunicationConstraint
+    rounds: int
+    seed: int
+    train: ClientExamples
+    model: Model
+    preprocessing: Preprocessing
+    server_lr: float | None
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients N."""
+        return len(self.p)
 
 
 @dataclass(frozen=True)
@@ -243,7 +288,6 @@ class BaseStrategy(SavedState, Strategy):
     Attributes:
         aggregation: Name of the aggregation for the strategy's weights. Used if the strategy is
             given as an object; otherwise `AlgorithmConfig.aggregation` counts.
-        method: Name of the algorithm that `start` starts; empty for none.
 
     Examples:
         >>> import numpy as np
@@ -259,64 +303,6 @@ class BaseStrategy(SavedState, Strategy):
     needs_losses: ClassVar[bool] = False
     needs_outcome: ClassVar[bool] = False
     aggregation: ClassVar[str] = "sum"
-    method: ClassVar[str] = ""
-
-    @classmethod
-    def start(
-        cls: type[_Started],
-        p: Any,
-        k: Any,
-        *,
-        seed: int = 0,
-        sizes: Any = None,
-        rounds: int | None = None,
-        availability: Any = None,
-        **parameters: Any,
-    ) -> _Started:
-        """Returns a new strategy for a user's server; needs only NumPy.
-
-        Each round calls `select`, then `weigh` with the updates that arrived, then `observe` if the
-        strategy `needs_outcome`. `state` and `restore` carry the strategy over a restart.
-
-        Parameters have the defaults of a run whose network is not convex and whose clients are
-        available independently of each other. So F3AST starts at the rates that would be best if
-        all clients were always available: K clients of weight 1 / K, as in FedAvg, until the rates
-        move.
-
-        Args:
-            p: Client shares p_k, `float [N]`, of sum 1.
-            k: K, or a constraint such as `CycleK("5,10").build(100)`.
-            seed: Seed of the selection.
-            sizes: Training examples of each client, `int [N]`; by default in proportion to p.
-            rounds: T, number of rounds, for a method that depends on it.
-            availability: Availability process, for a method that uses it beforehand; `None` if
-                availability becomes known round by round.
-            **parameters: Parameters of the method, such as `rate_beta=0.01`.
-
-        Raises:
-            ParameterError: If a value is not allowed or missing, or a parameter is unknown.
-            ValueError: If p is no distribution.
-            TypeError: If the class's `method` starts another class; construct the object instead.
-
-        Examples:
-            >>> import numpy as np
-            >>> from f3ast_tff import F3AST, Round, RoundConstraint, select_clients, weigh_updates
-            >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
-            >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
-            >>> ids = select_clients(strategy, now)
-            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2).tolist()
-            [0.5, 0.5]
-        """
-        if not cls.method:
-            raise TypeError(f"{cls.__name__} names no method to start: construct it")
-        algorithm = builtin_registry().find("algorithm", cls.method)
-        started = algorithm.config.start(
-            p, k, seed=seed, sizes=sizes, rounds=rounds, availability=availability, **parameters
-        )
-        if not isinstance(started, cls):
-            made = f"{cls.method} starts a {type(started).__name__}"
-            raise TypeError(f"{cls.__name__} cannot be started, {made}: construct it")
-        return started
 
     @property
     def may_select(self) -> frozenset[str]:
@@ -364,9 +350,68 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
         >>> from f3ast_tff.methods.parts.all_available import AllAvailable
         >>> now = Round(1, np.ones(4, bool), RoundConstraint(4))
         >>> delivered = np.array([True, True, False, True])
-        >>> cohort_of(AllAvailable(np.full(4, 0.25)), now, delivered).ids.tolist()
+        >>> cohort_of(AllAvailable.start(np.full(4, 0.25), k=4), now, delivered).ids.tolist()
         [0, 1, 3]
     """
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)
+
+
+@dataclass(frozen=True)
+class StrategyFacts:
+    """Optional attributes of a strategy; see `BaseStrategy`.
+
+    Attributes:
+        aggregation: Name of the aggregation for the strategy's weights.
+        client_loss: The loss to ask for, as `AlgorithmConfig.client_loss`.
+        may_select: Rules that `select` may break.
+        participation_rates: Returns r(t), see `BaseStrategy.participation_rates`.
+        num_clients: N, the length of its p; `None` if it has no p.
+    """
+
+    aggregation: str
+    client_loss: str
+    may_select: Collection[str]
+    participation_rates: Callable[[], np.ndarray | None]
+    num_clients: int | None
+
+
+class _Defaults(BaseStrategy):
+    def select(self, now: Any) -> np.ndarray:
+        return np.zeros(0, np.int64)
+
+
+_DEFAULTS = _Defaults()
+
+
+def facts_of(strategy: Any) -> StrategyFacts:
+    """Returns the optional attributes of a strategy, or of a function that makes one.
+
+    Examples:
+        >>> from f3ast_tff import F3AST
+        >>> from f3ast_tff.methods.parts.strategy import facts_of
+        >>> facts_of(F3AST.start([0.5, 0.5], k=1)).num_clients, facts_of(object()).aggregation
+        (2, 'sum')
+    """
+    names = ("aggregation", "client_loss", "may_select", "participation_rates")
+    found = {name: getattr(strategy, name, getattr(_DEFAULTS, name)) for name in names}
+    p = getattr(strategy, "p", None)
+    return StrategyFacts(**found, num_clients=len(p) if isinstance(p, np.ndarray) else None)
+
+
+def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
+    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
+
+    Raises:
+        ComponentError: If the rates are not N numbers.
+    """
+    rates = facts_of(strategy).participation_rates()
+    if rates is None:
+        return None
+    if np.shape(rates) != (num_clients,):
+        raise ComponentError(
+            f"algorithm {type(strategy).__name__}: participation_rates returned shape "
+            f"{np.shape(rates)}: must be ({num_clients},)"
+        )
+    return np.array(rates, np.float64)

@@ -11,8 +11,7 @@ from f3ast_tff.availability.round_clients import Population, present_clients
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.methods.parts.late import Admitted, admitted_by
-from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
-from f3ast_tff.methods.parts.strategy_facts import facts_of
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, facts_of
 
 
 class Wrapped(SavedState, Strategy):

@@ -161,11 +161,11 @@ def test_a_line_that_fails_is_named(
     plugin = tmp_path / "broken.py"
     plugin.write_text(
         "from f3ast_tff.settings import register\n"
-        "from f3ast_tff.methods.fedavg import FedAvgConfig\n"
+        "from f3ast_tff.methods.fedavg import FedAvg\n"
         "from dataclasses import dataclass\n"
         "@register('algorithm', 'broken', about='fails')\n"
         "@dataclass(frozen=True)\n"
-        "class Broken(FedAvgConfig):\n"
+        "class Broken(FedAvg):\n"
         "    def build(self, world):\n"
         "        raise OSError('no such thing')\n"
     )

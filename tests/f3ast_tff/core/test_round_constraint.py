@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from f3ast_tff.core.choosing import best_feasible
 from f3ast_tff.core.rates import OBJECTIVES, marginal_utility
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from tests.f3ast_tff.methods.small_world import played
 
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))
@@ -121,6 +121,6 @@ def test_costs_and_groups_together_are_refused() -> None:
 
 
 def test_with_replacement_only_a_number_makes_sense() -> None:
-    strategy = Proportional(np.full(2, 0.5), np.ones(2), replace=True)
+    strategy = FedAvg.start([0.5, 0.5], 1)
     with pytest.raises(ValueError, match="with replacement"):
         played(strategy, 1, np.ones(2, bool), RoundConstraint(1, cost=np.ones(2), budget=1.0))

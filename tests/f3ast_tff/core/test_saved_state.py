@@ -12,7 +12,7 @@ from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.saved_state import SavedState
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedavg import FedAvg, Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
@@ -33,7 +33,10 @@ MAKE: dict[str, tuple[Callable[[int], Any], str]] = {
     "falling": (falling, "rates lack rate_scale, rate_updates, unscaled_rates"),
     "losses": (LossEstimates, "losses lack minima, started, values"),
     "availability": (EstimatedAvailability, "availability lack .*last_round"),
-    "separated": (lambda n: Separated(Uniform(np.ones(n)), 2, n), "selections lack free_from"),
+    "separated": (
+        lambda n: Separated(Uniform.start(equal(n), 2), 2, n),
+        "selections lack free_from",
+    ),
     "fedau": (
         lambda n: FedAU.start(equal(n), n),
         "arrays lack interval_rounds, intervals_ended, mean_interval",
@@ -55,9 +58,7 @@ def test_rates_saved_with_a_constant_step_lack_the_number_of_rounds() -> None:
         falling(2).restore(ParticipationRates(equal(2), 0.1).state())
 
 
-@pytest.mark.parametrize(
-    "stateless", [KnownAvailability(equal(4)), Proportional(equal(4), equal(4))]
-)
+@pytest.mark.parametrize("stateless", [KnownAvailability(equal(4)), FedAvg.start(equal(4), 1)])
 def test_without_a_state_only_the_empty_one_is_restored(stateless: Any) -> None:
     assert stateless.state() == {}
     stateless.restore({})

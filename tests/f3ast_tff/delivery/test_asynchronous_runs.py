@@ -281,7 +281,7 @@ def test_rates_of_f3ast_sum_to_the_buffer() -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "expected"),
-    [(Uniform(np.ones(2)), -0.5), (F3AST.start([0.5, 0.5], 1, rate_beta=0.002), 0.0)],
+    [(Uniform.start([0.5, 0.5], 1), -0.5), (F3AST.start([0.5, 0.5], 1, rate_beta=0.002), 0.0)],
     ids=["uniform", "f3ast"],
 )
 def test_bias_on_two_quadratics(strategy: Strategy, expected: float) -> None:

@@ -80,7 +80,7 @@ def test_failed_round_by_hand() -> None:
     0.9 * 0.45 + 0.1 = 0.505.
     """
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
-    strategy = F3AST(np.full(3, 1 / 3), rates)
+    strategy = F3AST.tracking(np.full(3, 1 / 3), rates)
 
     def round_of(t: int, *delivered: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
         now = Round(t, np.ones(3, bool), RoundConstraint(3))

@@ -12,7 +12,7 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -30,7 +30,7 @@ def world() -> Turns:
 
 
 def fedavg_at_period_ends(periods: int) -> list[float]:
-    strategy, model, ends = Proportional(P, np.ones(2)), 0.0, []
+    strategy, model, ends = FedAvg.start(P, 1, baseline_sampling="without_replacement"), 0.0, []
     for t in range(1, periods * (FIRST + SECOND) + 1):
         cohort = played(strategy, t, world().mask(t), 1)
         model -= RATE * float(np.mean(model - MEANS[cohort.ids]))
@@ -40,7 +40,7 @@ def fedavg_at_period_ends(periods: int) -> list[float]:
 
 
 def fedlaavg(rounds: int) -> list[float]:
-    strategy, server = LongestAbsent(P), RulesInNumpy(Mifa(), P, np.zeros(1))
+    strategy, server = LongestAbsent.start(P, 1), RulesInNumpy(Mifa(), P, np.zeros(1))
     path = []
     for t in range(1, rounds + 1):
         cohort = played(strategy, t, world().mask(t), 1)
@@ -76,7 +76,11 @@ def test_so_does_an_engine() -> None:
     def probability_of_class_0(aggregation: Aggregation) -> float:
         parts = engine_parts(data, LocalTraining(4), Sgd(1.0), aggregation, Sgd(0.2), p=P)
         engine = FusedEngine(parts, device="cpu")
-        strategy = LongestAbsent(P) if aggregation.memory else Proportional(P, np.ones(2))
+        strategy = (
+            LongestAbsent.start(P, 1)
+            if aggregation.memory
+            else FedAvg.start(P, 1, baseline_sampling="without_replacement")
+        )
         rounds = range(1, 100 * (FIRST + SECOND) + 1)
         one = RoundConstraint(1)
         engine.run_rounds(1, [played(strategy, t, world().mask(t), one) for t in rounds])

@@ -60,12 +60,12 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
     """Selection and aggregation of each method, with p_k = 1/N and known pi."""
     n = len(pi)
     p = np.full(n, 1 / n)
-    plain, known = Uniform(np.ones(n)), Unbiased.knowing(p, KnownAvailability(pi, np.zeros(n)))
+    plain, known = Uniform.start(p, 1), Unbiased.knowing(p, KnownAvailability(pi, np.zeros(n)))
     return {
         "fedavg": (plain, WeightedMean()),
-        "fedavg_all": (AllAvailable(p), WeightedSum()),
+        "fedavg_all": (AllAvailable.start(p, 1), WeightedSum()),
         "unbiased": (known, WeightedSum()),
-        "mifa": (AllAvailable(p), Mifa("wait")),
+        "mifa": (AllAvailable.start(p, 1), Mifa("wait")),
         "fedvarp": (plain, FedVarp("mean")),
         "fedstale": (known, FedStale("sum", 0.5)),
         "mimic": (plain, Mimic()),
@@ -73,7 +73,7 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
         "scaffold": (plain, Scaffold("mean")),
         "amplified_fedavg": (plain, AmplifiedFedAvg("mean", PERIOD, GAIN)),
         "amplified_scaffold": (plain, AmplifiedScaffold("mean", PERIOD, GAIN)),
-        "focus": (AllAvailable(p), Focus()),
+        "focus": (AllAvailable.start(p, 1), Focus()),
         # No published method: beta = 1/2 with weights that do not depend on pi.
         "fedstale, plain mean": (plain, FedStale("mean", 0.5)),
     }

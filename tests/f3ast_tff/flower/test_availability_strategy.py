@@ -12,7 +12,7 @@ import pytest
 from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from f3ast_tff import F3AST, PowerOfChoice, Proportional, simulate
+from f3ast_tff import F3AST, FedAvg, PowerOfChoice, simulate
 from f3ast_tff.availability import AlwaysConfig, HomeDevicesConfig, Table
 from f3ast_tff.core.errors import CheckpointError, ComponentError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
@@ -42,7 +42,7 @@ def shares(softmax: Any) -> np.ndarray:
     return sizes / sizes.sum()
 
 
-METHODS: dict[str, type[BaseStrategy]] = {"f3ast": F3AST, "fedavg": Proportional, "fedau": FedAU}
+METHODS: dict[str, type[BaseStrategy]] = {"f3ast": F3AST, "fedavg": FedAvg, "fedau": FedAU}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -321,7 +321,7 @@ def test_a_state_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     run(grid, four(state_file=file))
     with pytest.raises(CheckpointError, match="server.npz holds another model: {'0': "):
         four(state_file=file).start(grid, ArrayRecord([np.zeros(5)]))
-    other = Proportional.start(np.full(4, 0.25), 4)
+    other = FedAvg.start(np.full(4, 0.25), 4)
     with pytest.raises(CheckpointError, match="server.npz is of another method: unexpected saved"):
         run(grid, four(other, state_file=file))
     file.write_bytes(b"no archive")

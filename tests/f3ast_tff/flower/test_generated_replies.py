@@ -15,7 +15,7 @@ from flwr.clientapp import ClientApp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff import F3AST, PowerOfChoice, Proportional
+from f3ast_tff import F3AST, FedAvg, PowerOfChoice
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.ca_fed import CAFed
@@ -26,7 +26,7 @@ from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
 P = np.full(4, 0.25)
 METHODS: dict[str, Callable[[], BaseStrategy]] = {
     "f3ast": lambda: F3AST.start(P, 4, rate_beta=0.5),
-    "fedavg": lambda: Proportional.start(P, 4),
+    "fedavg": lambda: FedAvg.start(P, 4),
     "fedau": lambda: FedAU.start(P, 4),
     "poc": lambda: PowerOfChoice.start(P, 4),
     "ca_fed": lambda: CAFed.start(P, 4, rounds=10),

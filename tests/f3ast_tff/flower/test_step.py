@@ -10,7 +10,7 @@ import pytest
 from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from f3ast_tff import F3AST, Proportional
+from f3ast_tff import F3AST, FedAvg
 from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
 from f3ast_tff.flower.step import StepError, moved
@@ -152,7 +152,7 @@ def test_short_floats_train_and_go_on(short: Any, tmp_path: Any) -> None:
         return halves(value) if k % 2 else ArrayRecord({"w": Array(np.full(3, value, "f4"))})
 
     for rounds in (1, 2):
-        method = Proportional.start(P, 4, baseline_sampling="without_replacement")
+        method = FedAvg.start(P, 4, baseline_sampling="without_replacement")
         found = served(halves(0), reply, rounds, state_file=file, method=method)["w"]
         assert found.view(short).astype(float).tolist() == [1, 1, 1]
     with np.load(file) as saved:

@@ -45,13 +45,14 @@ def test_first_rates_if_all_were_available_are_in_proportion_to_p() -> None:
     np.testing.assert_allclose(strategy.rates.values, 3 * world.p, rtol=1e-15)
     assert set(world.p / strategy.rates.unscaled) == {1.0}
     clusters = config("f3ast", rate_init="all_available", rate_clusters=2).build(world)
-    np.testing.assert_allclose(clusters.rates.values, 3 * world.p.reshape(2, -1).mean(1))
+    shared = clusters.rates.of_clusters.values
+    np.testing.assert_allclose(shared, 3 * world.p.reshape(2, -1).mean(1))
 
 
 def test_clusters_are_blocks_of_ids_with_their_mean_rate() -> None:
     strategy = config("f3ast", rate_clusters=2).build(small_world())
-    assert strategy.clusters.tolist() == [0, 0, 0, 1, 1, 1]
-    np.testing.assert_allclose(strategy.rates.values, [12 / 24 / 3, 12 / 24 / 3])
+    assert strategy.rates.clusters.tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_allclose(strategy.rates.of_clusters.values, [12 / 24 / 3, 12 / 24 / 3])
 
 
 def test_clusters_take_the_settings_of_f3ast() -> None:
@@ -59,7 +60,11 @@ def test_clusters_take_the_settings_of_f3ast() -> None:
     given |= {"rates_follow": "selected", "availability_objective": "p"}
     strategy = config("f3ast", **given).build(small_world(seed=5))
     assert (strategy.rates.falling, strategy.weight_bound) == (True, 3.0)
-    assert (strategy.follow, strategy.objective, strategy.seed) == ("selected", "p", 5)
+    assert (strategy.rates_follow, strategy.availability_objective, strategy.seed) == (
+        "selected",
+        "p",
+        5,
+    )
 
 
 def test_sequential_sgd_has_one_client_that_is_always_there() -> None:

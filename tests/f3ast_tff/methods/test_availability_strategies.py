@@ -26,7 +26,7 @@ STRATEGIES: dict[str, Make] = {
     "more_available": lambda p, known: MoreAvailable.knowing(p, known, seed=1),
     "ca_fed": lambda p, known: CAFed.knowing(p, known, seed=1, kappa2=0.05, loss_beta=0.5),
     "f3ast_of_ca_fed": lambda p, known: F3ASTOfCAFed.knowing(p, known, rate_beta=0.01),
-    "longest_absent": lambda p, known: LongestAbsent(p, seed=1),
+    "longest_absent": lambda p, known: LongestAbsent.start(p, 1, seed=1),
 }
 
 
@@ -47,7 +47,7 @@ def run(
 
 
 def lowest_id(p: np.ndarray, known: AvailabilityKnowledge) -> Strategy:
-    strategy = LongestAbsent(p, random_ties=False)
+    strategy = LongestAbsent.start(p, 1, ties="lowest_id")
     # All values are distinct, so that no tie is broken by id.
     strategy.restore({"last_participation": np.argsort(p).argsort() - len(p)})
     return strategy

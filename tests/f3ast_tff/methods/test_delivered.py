@@ -10,13 +10,12 @@ import itertools
 import numpy as np
 import pytest
 
+from f3ast_tff.core.cluster_rates import ClusterRates
 from f3ast_tff.core.policies import GreedyMixture
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
@@ -36,7 +35,7 @@ PAIR_LOSS = np.array([0.0, 0.75])
 def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     """Returns E[weight of client k], summed over the 16 available sets and 16 sets of losses."""
     policy = GreedyMixture(np.array([[4.0, 2.0, 3.0, 1.0]]), np.ones(1))
-    strategy, total = FixedPolicy(P, rates, policy), np.zeros(4)
+    strategy, total = FixedPolicy.following(P, rates, policy), np.zeros(4)
     sets = [np.array(s) for s in itertools.product([False, True], repeat=4)]
     for mask in sets:
         for arrives in sets:
@@ -66,10 +65,10 @@ def pair(follow: str, beta: float) -> F3AST:
     """F3AST of the example, started at its expected rates."""
     asked = EXPECTED[follow]
     r = asked if follow == "selected" else asked * (1 - PAIR_LOSS)
-    return F3AST(
+    return F3AST.tracking(
         np.full(2, 0.5),
         ParticipationRates(r, beta),
-        follow="selected" if follow == "selected" else "delivered",
+        rates_follow=follow,
         selected_rates=ParticipationRates(asked, beta) if follow == "both" else None,
     )
 
@@ -125,8 +124,8 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None
     by_hand, own, of_clusters = (
         ParticipationRates(initial, 0.1, falling=falling) for _ in range(3)
     )
-    strategy = F3AST(P, own, follow=follow)
-    clusters = ClusterF3AST(P, np.arange(4), of_clusters, follow=follow)
+    strategy = F3AST.tracking(P, own, rates_follow=follow)
+    clusters = F3AST.tracking(P, ClusterRates(np.arange(4), of_clusters), rates_follow=follow)
     for t in range(1, 60):
         mask = rng.random(4) < Q
         now = Round(t, mask, RoundConstraint(2))
@@ -145,7 +144,7 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None
 def test_cluster_of_three_by_hand() -> None:
     """Two of three selected clients are delivered: r_g = 0.9 * 0.3 + 0.1 * 2/3 weighs both."""
     rates = ParticipationRates(np.array([0.3]), 0.1)
-    strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
+    strategy = F3AST.tracking(np.full(3, 1 / 3), ClusterRates(np.zeros(3, int), rates))
     everybody, delivered = np.ones(3, bool), np.array([True, False, True])
     kept = played(strategy, 1, everybody, 3, delivered=delivered)
     np.testing.assert_allclose(rates.values, 0.27 + 0.2 / 3)
@@ -154,8 +153,8 @@ def test_cluster_of_three_by_hand() -> None:
 
 def test_rates_of_both_need_rates_of_the_delivered() -> None:
     rates = (ParticipationRates(P, 0.1) for _ in range(2))
-    with pytest.raises(ValueError, match="rates follow the delivered"):
-        F3AST(P, next(rates), "p", follow="selected", selected_rates=next(rates))
+    with pytest.raises(ValueError, match="rates_follow = selected: must be both"):
+        F3AST.tracking(P, next(rates), next(rates), rates_follow="selected")
 
 
 def test_adafed_weighs_those_delivered_to_one() -> None:
@@ -169,7 +168,7 @@ def test_adafed_weighs_those_delivered_to_one() -> None:
 
 
 def test_lost_client_stays_longest_absent() -> None:
-    strategy = LongestAbsent(P, random_ties=False)
+    strategy = LongestAbsent.start(P, 2, ties="lowest_id")
     everybody = np.ones(4, bool)
     now = Round(1, everybody, RoundConstraint(2))
     assert strategy.select(now).tolist() == [0, 1]
@@ -182,9 +181,7 @@ def test_lost_client_stays_longest_absent() -> None:
 
 def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     """A client that is drawn twice in the first phase, and lost, has not taken part."""
-    strategy = Switching(
-        Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
-    )
+    strategy = Switching.start(P, 4, switch_round=2, ties="lowest_id")
     now = Round(1, np.ones(4, bool), RoundConstraint(6))
     drawn = strategy.select(now)
     lost = drawn == np.bincount(drawn).argmax()
@@ -192,9 +189,9 @@ def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     kept = strategy.weigh(now, drawn, ~lost)
     np.testing.assert_allclose(kept.weights, 1 / (~lost).sum())
     took_part = np.isin(np.arange(4), kept.ids)
-    assert strategy.then.last_participation.tolist() == took_part.astype(int).tolist()
+    assert strategy.state()["last_participation"].tolist() == took_part.astype(int).tolist()
     now = Round(2, np.ones(4, bool), RoundConstraint(2))
     second = strategy.select(now)
     kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
-    assert strategy.then.last_participation[second].tolist() == [2, 0]
+    assert strategy.state()["last_participation"][second].tolist() == [2, 0]

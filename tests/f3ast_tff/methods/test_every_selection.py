@@ -23,7 +23,7 @@ REMEMBER = {
     component.config.algorithm.component.name
     for component in builtin_registry().components["aggregation"].values()
     if hasattr(component.config, "algorithm")
-}
+} - {"fedlaavg"}  # Its selection is its own.
 # Methods of late updates alone.
 LATE = {name for name, component in ALGORITHMS.items() if component.config.deliveries}
 SELECT = sorted(ALGORITHMS.keys() - REMEMBER)

@@ -21,7 +21,7 @@ TABLE = TabularPolicy(
 
 def test_weights_are_p_over_the_given_rates() -> None:
     policy = GreedyMixture(np.array([[1.0, 3.0, 2.0]]), np.ones(1))
-    strategy = FixedPolicy(np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.6, 0.8]), policy)
+    strategy = FixedPolicy.following(np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.6, 0.8]), policy)
     cohort = played(strategy, 1, np.ones(3, bool), 2)
     assert cohort.ids.tolist() == [1, 2]
     np.testing.assert_allclose(cohort.weights, [0.3 / 0.6, 0.5 / 0.8])
@@ -31,7 +31,7 @@ def test_weights_are_p_over_the_given_rates() -> None:
 def test_table_is_drawn_by_its_chances() -> None:
     """Standard errors over 4000 rounds: sqrt(0.7 * 0.3 / 4000) = 0.0072 and 0.0063."""
     rates = np.array([0.7, 0.2])
-    strategy = FixedPolicy(np.array([0.5, 0.5]), rates, TABLE, seed=1)
+    strategy = FixedPolicy.following(np.array([0.5, 0.5]), rates, TABLE, seed=1)
     cohorts = [played(strategy, t, np.ones(2, bool), 1) for t in range(1, 4001)]
     shares = np.array([np.mean([k in c.ids for c in cohorts]) for k in (0, 1)])
     assert np.all(np.abs(shares - rates) < 4.5 * np.sqrt(rates * (1 - rates) / 4000))
@@ -42,7 +42,7 @@ def test_table_is_drawn_by_its_chances() -> None:
 def test_mixture_draws_orders_and_leaves_out_who_is_worth_nothing() -> None:
     """Order 0, 1, 2 with probability 0.25; else 2 only, since 0 and 1 have utilities 0 and -1."""
     policy = GreedyMixture(np.array([[3.0, 2.0, 1.0], [0.0, -1.0, 1.0]]), np.array([0.25, 0.75]))
-    strategy = FixedPolicy(np.ones(3) / 3, np.ones(3), policy)
+    strategy = FixedPolicy.following(np.ones(3) / 3, np.ones(3), policy)
     mask = np.array([False, True, True])
     found = [played(strategy, t, mask, 2).ids.tolist() for t in range(1, 2001)]
     assert {tuple(ids) for ids in found} == {(1, 2), (2,)}
@@ -51,7 +51,7 @@ def test_mixture_draws_orders_and_leaves_out_who_is_worth_nothing() -> None:
 
 
 def test_a_configuration_that_is_not_in_the_table_is_refused() -> None:
-    strategy = FixedPolicy(np.ones(2) / 2, np.ones(2), TABLE)
+    strategy = FixedPolicy.following(np.ones(2) / 2, np.ones(2), TABLE)
     with pytest.raises(ValueError, match=r"no entry for K = 1, available \[1\]"):
         played(strategy, 1, np.array([False, True]), 1)
     with pytest.raises(ValueError, match="no entry for K = 2"):

@@ -71,7 +71,7 @@ def test_a_dropped_update_is_no_participation() -> None:
 @pytest.mark.parametrize("cutoff", [0, 1, 50])
 def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int) -> None:
     """All intervals are 1; with a cutoff of 1 this holds for any availability."""
-    strategy, fedavg = started(P, cutoff), AllAvailable(P)
+    strategy, fedavg = started(P, cutoff), AllAvailable.start(P, 1)
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
         cohort = round_of(strategy, t, there)

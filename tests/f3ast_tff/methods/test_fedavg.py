@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedavg import FedAvg, Uniform
 from tests.f3ast_tff.methods.small_world import N, config, played, small_world
 
 P = np.array([0.5, 0.2, 0.2, 0.1])
@@ -16,7 +16,7 @@ ALL = np.ones(4, bool)
 
 
 def test_only_available_clients_each_once() -> None:
-    strategy = Proportional(P, np.ones(4))
+    strategy = FedAvg.start(P, 1, baseline_sampling="without_replacement")
     mask = np.array([False, True, False, True])
     for t in range(1, 50):
         assert sorted(played(strategy, t, mask, 3).ids) == [1, 3]
@@ -27,7 +27,7 @@ def test_only_available_clients_each_once() -> None:
 
 def test_with_replacement_always_k_draws() -> None:
     """Reading R3, weights by data size: a client drawn twice enters the mean twice."""
-    strategy = Proportional(P, np.array([10.0, 20.0, 30.0, 40.0]), replace=True)
+    strategy = FedAvg.start(P, 3, sizes=[10, 20, 30, 40], baseline_average="examples")
     cohort = played(strategy, 1, np.array([False, False, True, False]), 3)
     assert cohort.ids.tolist() == [2, 2, 2]
     assert cohort.weights.tolist() == [30, 30, 30]
@@ -35,7 +35,8 @@ def test_with_replacement_always_k_draws() -> None:
 
 def test_weights_are_those_of_the_drawn() -> None:
     sizes = np.array([10.0, 20.0, 30.0, 40.0])
-    cohort = played(Proportional(P, sizes), 1, ALL, 4)
+    given = {"baseline_sampling": "without_replacement", "baseline_average": "examples"}
+    cohort = played(FedAvg.start(P, 4, sizes=sizes, **given), 1, ALL, 4)
     assert cohort.weights.tolist() == sizes[cohort.ids].tolist()
 
 
@@ -45,7 +46,9 @@ CHI_SQUARE_5 = 30.9
 
 def test_every_pair_is_as_likely() -> None:
     """Four of five clients are available, K = 2: six pairs."""
-    strategy, total = Uniform(np.array([1.0, 2, 3, 4, 5]), seed=4), 6000
+    given = {"baseline_sampling": "uniform", "baseline_average": "examples"}
+    strategy = FedAvg.start(np.full(5, 0.2), 2, seed=4, sizes=[1, 2, 3, 4, 5], **given)
+    total = 6000
     mask = np.arange(5) != 2
     counts: Counter[tuple[int, ...]] = Counter()
     for t in range(1, total + 1):
@@ -57,7 +60,7 @@ def test_every_pair_is_as_likely() -> None:
 
 
 def test_a_client_without_data_is_not_drawn_until_it_has_a_share() -> None:
-    strategy = Uniform(np.ones(4), candidates=np.array([True, True, False, False]))
+    strategy = Uniform.start([0.5, 0.5, 0.0, 0.0], 4)
     cohort = played(strategy, 1, ALL, 4)
     assert sorted(cohort.ids.tolist()) == [0, 1]
     joined = strategy.renewed(np.array([0.4, 0.3, 0.3, 0]), np.array([2]), 0.5)
@@ -76,6 +79,6 @@ def test_uniform_draws_leave_out_clients_without_data(
 
 def test_new_shares_draw_the_clients() -> None:
     """Client 1 alone has a share now."""
-    strategy = Proportional(np.array([1.0, 0.0]), np.ones(2), replace=True)
+    strategy = FedAvg.start([1.0, 0.0], 2)
     joined = strategy.renewed(np.array([0.0, 1.0]), np.array([1]), 0.5)
     assert played(joined, 1, np.ones(2, bool), 3).ids.tolist() == [1, 1, 1]

@@ -1,6 +1,6 @@
 """Lemma B.1: under a static policy of rates r, E[sum_{k in S} p_k / r_k v_k] = sum_k p_k v_k.
 
-F3AST with frozen rates (a beta of 1e-300 moves nothing) is a static policy: by order of p / r. It
+F3AST with frozen rates (a beta of 1e-30 moves nothing) is a static policy: by order of p / r. It
 must also achieve the r that it is frozen at. It does so with p = (0.4, 0.3, 0.2, 0.1), K = 2,
 independent availability q = (0.5, 0.8, 0.4, 0.9) and r = (0.5, 0.64, 0.4, 0.36).
 
@@ -30,7 +30,9 @@ FULL = P @ UPDATES
 
 
 def frozen(divide_by_k: bool = False) -> F3AST:
-    return F3AST(P, ParticipationRates(R, 1e-300), random_ties=False, divide_by_k=divide_by_k)
+    return F3AST.tracking(
+        P, ParticipationRates(R, 1e-30), ties="lowest_id", divide_by_k=divide_by_k
+    )
 
 
 def weighted_sum(cohort: Cohort) -> np.ndarray:

@@ -43,16 +43,6 @@ class Built:
         assert not rounds or rounds[0] == self.world.rounds + 1
         return rounds
 
-    @property
-    def fedavg(self) -> Any:
-        """FedAvg's strategy, alone, as a first phase, or in a wrapper."""
-        inside = getattr(self.strategy, "kept", {}).get("fedavg", self.strategy)
-        return getattr(inside, "first", inside)
-
-    @property
-    def ties(self) -> bool:
-        return getattr(self.strategy, "then", self.strategy).random_ties
-
 
 def pi(built: Built) -> list[float]:
     return built.strategy.knowledge.pi.tolist()
@@ -100,32 +90,12 @@ ORACLE, EVEN = Blinking.stationary.tolist(), [0.5] * N
 # Algorithms, a parameter, a second value, the function that reads its effect, and the effects of
 # the default and of the second value.
 ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] = [
-    (FEDAVG, "baseline_sampling", "without_replacement", lambda b: b.fedavg.replace, True, False),
-    (
-        *(FEDAVG, "baseline_sampling", "uniform", lambda b: type(b.fedavg).__name__),
-        *("Proportional", "Uniform"),
-    ),
-    (
-        *(FEDAVG, "baseline_average", "examples", lambda b: b.fedavg.average_weights.tolist()),
-        *([1] * N, SIZES.tolist()),
-    ),
     (F3AST, "rate_beta", 0.25, of("rates.beta"), 0.001, 0.25),
-    (F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
     (F3AST, "rate_init", "k_over_n", rates, P.tolist(), EVEN),
     (F3AST, "rate_step", "falling", of("rates.falling"), False, True),
-    (F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
-    (F3AST, "rates_follow", "selected", of("follow"), "delivered", "selected"),
     (F3AST, "rates_follow", "both", without("selected_rates"), True, False),
-    (F3AST, "divide_by_k", True, of("divide_by_k"), False, True),
-    (F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
-    (F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),
     (("f3ast_fixed",), "availability_objective", "p", minimised, ["p_squared"], ["p"]),
     (("f3ast_fixed",), "policy_states", 20, lambda b: len(b.foreseen), 500, 20),
-    (
-        *((*F3AST, "fedlaavg", "fedavg_then_fedlaavg"), "ties", "lowest_id", lambda b: b.ties),
-        *(True, False),
-    ),
-    (("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
     (("poc",), "poc_loss", "training_loss", of_config("client_loss"), "mean", "training_loss"),
     (("poc",), "poc_clip_norm", 2.0, of_config("client_clip_norm"), None, 2.0),
     (KNOWLEDGE, "availability_knowledge", "estimated", pi, ORACLE, EVEN),
@@ -156,6 +126,19 @@ def test_it_reaches_its_part(
 # Parameters that a method in one class reads itself: algorithms, a parameter, a second value, and
 # further settings. Another value makes other rounds.
 READ: list[tuple[tuple[str, ...], str, Any, dict[str, Any]]] = [
+    (FEDAVG, "baseline_sampling", "without_replacement", {}),
+    (FEDAVG, "baseline_sampling", "uniform", {}),
+    (FEDAVG, "baseline_average", "examples", {}),
+    (("fedlaavg",), "ties", "lowest_id", {}),
+    (("fedavg_then_fedlaavg",), "ties", "lowest_id", {"switch_round": 4}),
+    (("fedavg_then_fedlaavg",), "switch_round", 4, {}),
+    (F3AST, "rate_clusters", 2, {}),
+    (F3AST, "weight_bound", 0.5, {}),
+    (F3AST, "rates_follow", "selected", {}),
+    (F3AST, "divide_by_k", True, {}),
+    (F3AST, "short_rounds", "fill_unavailable", {}),
+    (F3AST, "availability_objective", "p", {}),
+    (F3AST, "ties", "lowest_id", {"rate_init": "all_available"}),
     (("fedavg_in_time",), "in_time_rounds", 3, {}),
     (("fedbuff", "fadas"), "buffer_size", 4, {}),
     (("fedbuff",), "fedbuff_weight", "inverse", {"buffer_size": 2}),

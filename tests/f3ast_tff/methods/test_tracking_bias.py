@@ -62,7 +62,7 @@ def simulated(follow: str, beta: float) -> Settled:
     """Selects 2 of 20 clients, each available in half of the rounds, after 3 / beta rounds."""
     rng, before = np.random.default_rng(5), int(3 / beta)
     asked = ParticipationRates(P, beta) if follow == "both" else None
-    strategy = F3AST(P, ParticipationRates(P, beta), selected_rates=asked)
+    strategy = F3AST.tracking(P, ParticipationRates(P, beta), selected_rates=asked)
     weights, logs, times = np.zeros((3, N))
     first = P
     for t in range(1, before + ROUNDS + 1):

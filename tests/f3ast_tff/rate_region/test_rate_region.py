@@ -175,7 +175,9 @@ def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> N
     rng = np.random.default_rng(seed)
     q, p, beta = rng.uniform(0.2, 0.95, 5), rng.dirichlet(np.full(5, 3)), 0.003
     best = optimal_rates(p, objective, IndependentOracle(q, 2), tolerance=1e-7).rates
-    strategy = F3AST(p, ParticipationRates(np.full(5, 0.4), beta), objective, seed=seed)
+    strategy = F3AST.tracking(
+        p, ParticipationRates(np.full(5, 0.4), beta), seed=seed, availability_objective=objective
+    )
     burn_in, rounds, count = round(10 / beta), 6000, np.zeros(5)
     for t, mask in enumerate(rng.random((burn_in + rounds, 5)) < q):
         ids = played(strategy, t, mask, 2).ids

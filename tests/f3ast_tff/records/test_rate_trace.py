@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.cluster_rates import ClusterRates
 from f3ast_tff.core.rates import ParticipationRates
-from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.records.history import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds
 
 
 def f3ast(n: int) -> F3AST:
-    return F3AST(np.full(n, 1 / n), ParticipationRates(np.linspace(0.1, 0.9, n), 0.25))
+    return F3AST.tracking(np.full(n, 1 / n), ParticipationRates(np.linspace(0.1, 0.9, n), 0.25))
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_trace_by_hand_and_restored() -> None:
 
 def test_clusters_tell_the_rate_of_each_client() -> None:
     rates = ParticipationRates(np.array([0.25, 0.5]), 0.1)
-    strategy = ClusterF3AST(np.full(4, 0.25), np.array([1, 0, 0, 1]), rates)
+    strategy = F3AST.tracking(np.full(4, 0.25), ClusterRates(np.array([1, 0, 0, 1]), rates))
     assert strategy.participation_rates().tolist() == [0.5, 0.25, 0.25, 0.5]
 
 
 def test_strategy_without_rates_leaves_nothing() -> None:
-    strategy = Uniform(np.full(3, 1 / 3))
+    strategy = Uniform.start(np.full(3, 1 / 3), 1)
     trace = RateTrace(strategy, 3, 4, 2)
     trace.record(2, strategy)
     assert trace.arrays() == {}

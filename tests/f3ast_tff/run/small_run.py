@@ -15,7 +15,7 @@ from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.delivery import Bernoulli, Certain, Delivery
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
@@ -64,10 +64,10 @@ class Learner(BaseStrategy):
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), BETA)),
+    "f3ast": lambda: F3AST.tracking(P, ParticipationRates(np.full(N, 0.5), BETA)),
     "power_of_choice": lambda: PowerOfChoice.start(P, 2, poc_candidates=3),
     "learner": Learner,
-    "proportional": lambda: Proportional(P, np.ones(N), replace=True),
+    "proportional": lambda: FedAvg.start(P, 1),
     "separated": lambda: Separated(STRATEGIES["f3ast"](), 1, N),
     "of_those_present": lambda: OfThosePresent(STRATEGIES["f3ast"](), STAYS, P, mean_k=2),
 }

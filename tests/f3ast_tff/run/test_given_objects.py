@@ -25,7 +25,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods import BaseStrategy, Round
-from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
@@ -62,7 +62,7 @@ def test_what_a_config_leaves_out_is_the_published_value() -> None:
 
 @pytest.mark.parametrize("reading", ["paper", "released", "ca_fed", "textbook"])
 def test_what_a_config_leaves_out_follows_the_reading(reading: str) -> None:
-    objects = {"algorithm": F3ASTConfig(rate_beta=0.01), "availability": HomeDevicesConfig()}
+    objects = {"algorithm": F3AST(rate_beta=0.01), "availability": HomeDevicesConfig()}
     by_name = {"algorithm": "f3ast", "rate_beta": 0.01, "availability": "home_devices"}
     assert settings(**objects, reading=reading) == settings(**by_name, reading=reading)
 
@@ -154,16 +154,16 @@ def test_a_process_that_has_been_asked_is_the_same_world() -> None:
 def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
     sizes = np.ones(100)
     for strategy, aggregation, loss in (
-        (Uniform(sizes), "mean", "mean"),
+        (Uniform.start(sizes / 100, 10), "mean", "mean"),
         (OortLoss.start(sizes / 100, 10), "mean", "mean_squares"),
         (PowerOfChoice.start(sizes / 100, 10, poc_loss="training_loss"), "mean", "training_loss"),
-        (AllAvailable(sizes / 100), "sum", "mean"),
+        (AllAvailable.start(sizes / 100, 10), "sum", "mean"),
     ):
         found = configured(algorithm=strategy)
         assert found.settings["aggregation"] == aggregation
         assert found.configs["algorithm"].client_loss == loss
     with pytest.raises(ParameterError, match="sum: the weights of .*uniform are meant for mean"):
-        configured(algorithm=Uniform(sizes), aggregation="sum")
+        configured(algorithm=Uniform.start(sizes / 100, 10), aggregation="sum")
 
 
 def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
@@ -173,7 +173,7 @@ def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
         return Builder(configured(algorithm=function, **given)).strategy
 
     def uniform(world: StrategyContext) -> Uniform:
-        return Uniform(np.ones(world.num_clients), world.seed)
+        return Uniform().build(world)
 
     with pytest.raises(ParameterError, match="of Uniform are meant for mean: give aggregation='"):
         built(uniform)

@@ -14,8 +14,8 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional, Uniform
-from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.fedavg import FedAvg, Uniform
+from f3ast_tff.methods.fedlaavg import Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.wrappers import Separated
@@ -104,7 +104,7 @@ def test_an_observe_that_nobody_would_call_is_refused() -> None:
 
 def test_masks_that_are_none_are_refused() -> None:
     """NumPy would take zeros and ones as ids of clients."""
-    strategy, ids = Proportional(P, np.ones(N)), np.array([3, 1])
+    strategy, ids = FedAvg.start(P, 1), np.array([3, 1])
     masks: list[Any] = [AVAILABLE.astype(int), np.array([1, 3]), AVAILABLE[None], AVAILABLE[1:]]
     for available in (*masks, AVAILABLE.tolist()):
         with pytest.raises(
@@ -124,20 +124,21 @@ def test_no_ids_of_any_type_is_an_empty_round() -> None:
 
 
 def f3ast(fill: bool) -> F3AST:
-    return F3AST(P, ParticipationRates(P, 0.1), fill_unavailable=fill)
+    return F3AST.tracking(
+        P, ParticipationRates(P, 0.1), short_rounds="fill_unavailable" if fill else "available_only"
+    )
 
 
 def test_a_method_says_what_its_variant_may() -> None:
     """Drawing with replacement repeats clients; the released F3AST adds absent clients."""
     assert f3ast(True).may_select == {"unavailable"}
     assert f3ast(False).may_select == frozenset()
-    ones = np.ones(N)
-    assert Proportional(P, ones, replace=True).may_select == {"repeated"}
-    assert Proportional(P, ones).may_select == frozenset()
+    assert FedAvg.start(P, 1).may_select == {"repeated"}
+    assert FedAvg.start(P, 1, baseline_sampling="without_replacement").may_select == frozenset()
     assert PowerOfChoice.start(P, 1, poc_pool="with_replacement").may_select == {"repeated"}
     assert Separated(f3ast(True), 2, N).may_select == {"unavailable"}
-    first = Proportional(P, ones, replace=True)
-    assert Switching(first, LongestAbsent(P), 5).may_select == {"repeated"}
+    first = FedAvg.start(P, 1)
+    assert Switching.start(P, 1, switch_round=5).may_select == {"repeated"}
     few = Round(1, np.arange(N) == 0, RoundConstraint(3))
     assert select_clients(f3ast(True), few).tolist() == [0, 1, 2]
     assert select_clients(first, few).tolist() == [0, 0, 0]
@@ -190,7 +191,7 @@ def test_clients_join_with_shares_and_rates_that_make_sense(
     assert isinstance(F3AST.start(P, 3).renewed(P.tolist(), np.array([2]), 0.5), F3AST)
 
 
-@pytest.mark.parametrize("method", [PowerOfChoice, Proportional, Uniform, AllAvailable, FedAU])
+@pytest.mark.parametrize("method", [PowerOfChoice, FedAvg, Uniform, AllAvailable, FedAU])
 def test_every_method_that_follows_shares_checks_them(method: Any) -> None:
     before = method.start(P, 3)
     with pytest.raises(ParameterError, match=r"p = shape \[2\]: must have the 12 clients"):

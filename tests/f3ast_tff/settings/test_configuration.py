@@ -17,7 +17,7 @@ from f3ast_tff.settings.resolve import resolve
 PLUGIN = '''
 from dataclasses import dataclass
 
-from f3ast_tff.methods.fedavg import FedAvgConfig
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.availability import ScarceConfig
 from f3ast_tff.settings import register
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
@@ -31,7 +31,7 @@ class Availability(ScarceConfig):
 
 @register("algorithm", "my_fedavg", about="mine")
 @dataclass(frozen=True)
-class Algorithm(FedAvgConfig):
+class Algorithm(FedAvg):
     """Mine."""
 
 

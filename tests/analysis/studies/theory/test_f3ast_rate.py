@@ -39,7 +39,7 @@ def test_a_round_of_two_local_steps() -> None:
     rates = np.array([[0.5, 0.25]])
     (path,) = play(
         world,
-        lambda seed: AllAvailable(world.p),
+        lambda seed: AllAvailable.start(world.p, 1),
         process=lambda seed: Markov(np.ones(2), np.zeros(2), seed),
         k=2,
         rates=rates,

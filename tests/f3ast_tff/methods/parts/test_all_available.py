@@ -14,7 +14,7 @@ P = np.array([0.25, 0.75])
 
 def test_by_hand() -> None:
     """Two rounds with D = (1, 2): both give 0.25 + 0.75 * 2 = 1.75; client 1 alone gives 1.5."""
-    strategy, updates = AllAvailable(P), np.array([1.0, 2.0])
+    strategy, updates = AllAvailable.start(P, 1), np.array([1.0, 2.0])
     for t, mask, ids, delta in ((1, [True, True], [0, 1], 1.75), (2, [False, True], [1], 1.5)):
         cohort = played(strategy, t, np.array(mask), 2)
         assert cohort.ids.tolist() == ids
@@ -25,7 +25,7 @@ def test_where_k_is_short_no_weight_grows() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
     counts = np.zeros(5)
     for t in range(1, 2001):
-        cohort = played(AllAvailable(p, seed=2), t, np.ones(5, bool), 2)
+        cohort = played(AllAvailable.start(p, 1, seed=2), t, np.ones(5, bool), 2)
         np.testing.assert_array_equal(cohort.weights, p[cohort.ids])
         counts[cohort.ids] += 1
     assert counts[4] == 0
@@ -35,4 +35,4 @@ def test_where_k_is_short_no_weight_grows() -> None:
 
 def test_other_constraints() -> None:
     dear = RoundConstraint(2, cost=np.array([1.0, 9.0]), budget=5.0)
-    assert played(AllAvailable(P), 1, np.ones(2, bool), dear).ids.tolist() == [0]
+    assert played(AllAvailable.start(P, 1), 1, np.ones(2, bool), dear).ids.tolist() == [0]

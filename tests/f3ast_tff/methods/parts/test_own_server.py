@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import CycleK
+from f3ast_tff.core.cluster_rates import ClusterRates
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods import Round, RoundConstraint
-from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedavg import FedAvg
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
@@ -88,14 +88,15 @@ def test_first_steps_of_f3ast_are_those_of_fedavg(p: np.ndarray) -> None:
 
 def test_parameters_and_constraints_reach_the_method() -> None:
     assert F3AST.start(P, 2, rate_beta=0.25).rates.beta == 0.25
-    assert F3AST.start(P, 2).objective == "p_squared"
+    assert F3AST.start(P, 2).availability_objective == "p_squared"
     together = type("Together", (Blinking,), {"positively_correlated": True})()
-    assert F3AST.start(P, 2, availability=together).objective == "p"
+    assert F3AST.start(P, 2, availability=together).availability_objective == "p"
     np.testing.assert_allclose(F3AST.start(EQUAL, CycleK("1,3").build(N)).rates.values, 2 / N)
-    assert isinstance(ClusterF3AST.start(P, 2, rate_clusters=3), ClusterF3AST)
+    shared = F3AST.start(P, 2, rate_clusters=3).rates
+    assert isinstance(shared, ClusterRates) and len(shared.of_clusters.values) == 3
     assert OortLoss.start(P, 2, sizes=SIZES).sizes.tolist() == SIZES.tolist()
     assert Unbiased.start(P, 2, availability=Blinking(), availability_knowledge="oracle")
-    assert Proportional.start(P, 2, baseline_sampling="without_replacement").replace is False
+    assert not FedAvg.start(P, 2, baseline_sampling="without_replacement").may_select
     assert FedAU.start(P, 2, fedau_cutoff=7).fedau_cutoff == 7
 
 
@@ -104,7 +105,11 @@ def test_everybody_may_be_asked_in_a_single_round() -> None:
 
 
 class Own(F3AST):
-    """A user's variant, which `start` must return."""
+    """A user's variant."""
+
+
+def test_a_variant_starts_as_itself() -> None:
+    assert isinstance(Own.start(P, 2), Own)
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
@@ -146,12 +151,6 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         "availability_knowledge = oracle: is not known",
     ),
     "rounds": (lambda: Switching.start(P, 2), ParameterError, "rounds = : must be given"),
-    "clusters": (
-        lambda: F3AST.start(P, 2, rate_clusters=2),
-        TypeError,
-        "F3AST cannot be started, f3ast starts a ClusterF3AST: construct it",
-    ),
-    "variant": (lambda: Own.start(P, 2), TypeError, "Own cannot be started, f3ast starts a F3AST"),
 }
 
 

@@ -11,8 +11,14 @@ import pytest
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round
-from f3ast_tff.methods.parts.strategy_facts import participation_rates
+from f3ast_tff.methods.parts.strategy import (
+    BaseStrategy,
+    Cohort,
+    Losses,
+    Round,
+    facts_of,
+    participation_rates,
+)
 from tests.f3ast_tff.methods.small_world import Spy
 
 
@@ -90,3 +96,28 @@ def test_rates_are_told_by_strategies_that_track_them() -> None:
     assert participation_rates(without, 2) is None
     with pytest.raises(ComponentError, match=r"Rated: .* shape \(2,\): must be \(3,\)"):
         participation_rates(Rated([1, 0]), 3)
+
+
+def test_a_strategy_without_attributes_has_the_defaults() -> None:
+    facts = facts_of(object())
+    assert (facts.aggregation, facts.client_loss) == ("sum", "mean")
+    assert not facts.may_select and facts.num_clients is None
+    assert facts.participation_rates() is None
+
+
+def test_its_own_attributes_count() -> None:
+    class Means:
+        aggregation, may_select, client_loss = "mean", ("unavailable",), "one_batch"
+
+    facts = facts_of(Means())
+    found = facts.aggregation, facts.client_loss, facts.may_select
+    assert found == ("mean", "one_batch", ("unavailable",))
+
+
+def test_the_number_of_clients_is_the_length_of_an_array_p() -> None:
+    class Plain:
+        def __init__(self, p: object) -> None:
+            self.p = p
+
+    assert facts_of(Plain(np.full(4, 0.25))).num_clients == 4
+    assert facts_of(Plain([0.25] * 4)).num_clients is None

@@ -14,7 +14,7 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedavg import FedAvg, Uniform
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
@@ -45,7 +45,7 @@ def test_a_wrapper_breaks_the_rules_that_its_strategy_breaks() -> None:
         """Has none of the optional attributes."""
 
     rates = ParticipationRates(np.ones(2), 0.1)
-    filling = F3AST(np.full(2, 0.5), rates, fill_unavailable=True)
+    filling = F3AST.tracking(np.full(2, 0.5), rates, short_rounds="fill_unavailable")
     assert Separated(filling, 1, 2).may_select == {"unavailable"}
     assert Separated(Plain(), 1, 2).may_select == frozenset()  # type: ignore[arg-type]
     assert Separated(Plain(), 1, 2).participation_rates() is None  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def test_arrived_updates_and_the_checkpoint_are_those_of_the_strategy_inside() -
 
 def test_two_clients_by_hand() -> None:
     """R = 2 and K = 1: a selected client rests for two rounds, so each third round is empty."""
-    strategy = Separated(Uniform(np.ones(2)), 2, 2)
+    strategy = Separated(Uniform.start([0.5, 0.5], 2), 2, 2)
     sizes = []
     for t in range(1, 8):
         sizes.append(len(played(strategy, t, np.ones(2, bool), 1)))
@@ -71,7 +71,7 @@ def test_two_clients_by_hand() -> None:
 
 def test_all_take_turns() -> None:
     """12 clients, K = 3, R = 3: each round has 12 - 3 x 3 = 3 free clients, so all take turns."""
-    seen = selected(Separated(Uniform(np.ones(N)), 3, N), np.ones(N, bool), 3, 40)
+    seen = selected(Separated(Uniform.start(np.full(N, 1 / N), 1), 3, N), np.ones(N, bool), 3, 40)
     assert np.array_equal(seen[4:], seen[:-4])
     assert np.all(seen.reshape(10, 4, N).sum(axis=1) == 1)
 
@@ -79,7 +79,9 @@ def test_all_take_turns() -> None:
 @pytest.mark.parametrize("stop", [1, 5, 9])
 def test_resumed_is_uninterrupted(stop: int) -> None:
     def new() -> Separated:
-        return Separated(F3AST(np.full(N, 1 / N), ParticipationRates(np.full(N, 0.5), 0.1)), 4, N)
+        return Separated(
+            F3AST.tracking(np.full(N, 1 / N), ParticipationRates(np.full(N, 0.5), 0.1)), 4, N
+        )
 
     mask = np.arange(N) % 5 > 0
     expected = selected(new(), mask, 2, 12)
@@ -95,7 +97,7 @@ def test_resumed_is_uninterrupted(stop: int) -> None:
 def test_lost_updates_reach_the_strategy_inside() -> None:
     """Two of three are asked, one is lost: its rate decays as if it had not been selected."""
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
-    strategy = Separated(F3AST(np.full(3, 1 / 3), rates, random_ties=False), 1, 3)
+    strategy = Separated(F3AST.tracking(np.full(3, 1 / 3), rates, ties="lowest_id"), 1, 3)
     now = Round(1, np.ones(3, bool), RoundConstraint(2))
     kept = cohort_of(strategy, now, np.array([True, False, True]))
     assert kept.ids.tolist() == [0]
@@ -105,7 +107,7 @@ def test_lost_updates_reach_the_strategy_inside() -> None:
 
 
 def test_a_client_drawn_twice_in_a_round_rests_once() -> None:
-    strategy = Separated(Proportional(np.array([1.0]), np.ones(1), replace=True), 1, 1)
+    strategy = Separated(FedAvg.start([1.0], 1), 1, 1)
     one = np.ones(1, bool)
     sizes = [len(played(strategy, t, one, 3)) for t in (1, 2, 3)]
     assert sizes == [3, 0, 3]
@@ -134,7 +136,7 @@ STAYS = Stays(np.array([1, 1, 2]), np.array([2, 9, 9]), 0, 10)
 
 
 def f3ast(p: np.ndarray = P, beta: float = 0.1) -> F3AST:
-    return F3AST(p, ParticipationRates(np.full(len(p), 0.5), beta))
+    return F3AST.tracking(p, ParticipationRates(np.full(len(p), 0.5), beta))
 
 
 def test_f3ast_by_hand() -> None:
@@ -146,7 +148,7 @@ def test_f3ast_by_hand() -> None:
 
     Round 3: p = (0, 1/2, 1/2), r = (., 0.405, 0.3): client 2, r_2 = 0.27 + 0.1.
     """
-    strategy = OfThosePresent(F3AST(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
+    strategy = OfThosePresent(F3AST.tracking(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
     start = strategy.participation_rates()
     assert start is not None and start[:2].tolist() == [0.5, 0.5]
     found = []
@@ -169,7 +171,7 @@ def test_a_client_alone_starts_at_the_rate_of_always() -> None:
 
 def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world that only ever had clients 1 and 2."""
-    strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
+    strategy = OfThosePresent(AllAvailable.start(P, 1), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
         cohort = played(strategy, t, STAYS.mask(t), 3)
         np.testing.assert_allclose(cohort.weights, weights)
@@ -177,10 +179,10 @@ def test_a_client_that_left_keeps_no_claim() -> None:
 
 RENEWABLE: dict[str, Callable[[], Strategy]] = {
     "f3ast": f3ast,
-    "proportional": lambda: Proportional(P, np.ones(3)),
-    "uniform": lambda: Uniform(np.ones(3)),
+    "proportional": lambda: FedAvg.start(P, 1, baseline_sampling="without_replacement"),
+    "uniform": lambda: Uniform.start(P, 1),
     "power_of_choice": lambda: PowerOfChoice.start(P, 2, poc_candidates=2),
-    "all_available": lambda: AllAvailable(P),
+    "all_available": lambda: AllAvailable.start(P, 1),
     "fedau": lambda: FedAU.start(P, 3),
     "oort": lambda: OortLoss.start(P, 2, sizes=[50, 25, 25]),
 }
@@ -226,7 +228,7 @@ def test_late_updates_of_a_round_without_anybody_weigh_as_without_a_stop() -> No
             return np.array([True, round_number < 2, False]) & (round_number < 3)
 
     def new() -> OfThosePresent:
-        return OfThosePresent(AllAvailable(P), Leaving(), P, mean_k=2)
+        return OfThosePresent(AllAvailable.start(P, 1), Leaving(), P, mean_k=2)
 
     uninterrupted, restored = new(), new()
     for t in (1, 2):
@@ -249,7 +251,7 @@ def test_nobody_present_is_an_empty_round() -> None:
 
 def test_what_cannot_follow_is_refused() -> None:
     with pytest.raises(ParameterError, match="present: LongestAbsent does not know clients that"):
-        OfThosePresent(LongestAbsent(P), STAYS, P, mean_k=1)
+        OfThosePresent(LongestAbsent.start(P, 1), STAYS, P, mean_k=1)
 
 
 def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:
