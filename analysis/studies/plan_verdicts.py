@@ -117,7 +117,7 @@ def main(flags: Flags) -> None:
         raise RunsError(f"the plan of {flags.plan} asks nothing of {name_of(path)}")
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
-        write_csv(table.drop(columns=["said", "diverged"]).round(6), flags.out)
+        write_csv(table.drop(columns=["said", "diverged", "units"]).round(6), flags.out)
         show(f"written: {flags.out}")
         return
     shown = table[(table["status"] != PLANNED) == flags.added]
@@ -195,6 +195,7 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "below": found.num_below,
         "draws": found.num_draws,
         "sign_p": found.sign_p_value,
+        "units": found.num_draws if found.num_draws > 1 else found.num_pairs,
         "diverged": claim.paired.divergence.said(),
         "outliers": ", ".join(f"{draw} ({value:+.3f})" for draw, value in found.outliers),
         "p": verdict.p,
@@ -360,7 +361,7 @@ def _numbers(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
     )
     return (
         *numbers,
-        f"{row['above']} of {row['draws']}",
+        f"{row['above']} of {row['units']}",
         p_value_text(row["p"]),
         row["verdict"],
         row[_EARLIER],
