@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from f3ast_tff.core.rates import marginal_utility as marginal_utility
     from f3ast_tff.core.rates import variance_bound as variance_bound
     from f3ast_tff.core.round_constraint import RoundConstraint as RoundConstraint
-    from f3ast_tff.methods.cluster_f3ast import ClusterF3AST as ClusterF3AST
+    from f3ast_tff.methods.cluster_f3ast import ClusterF3AST  # noqa: F401, an old name
     from f3ast_tff.methods.f3ast import F3AST as F3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy as FixedPolicy
     from f3ast_tff.methods.fedavg import FedAvg as FedAvg
-    from f3ast_tff.methods.fedavg import Proportional as Proportional
+    from f3ast_tff.methods.fedavg import Proportional  # noqa: F401, an old name
     from f3ast_tff.methods.fedavg import Uniform as Uniform
     from f3ast_tff.methods.parts.strategy import Cohort as Cohort
     from f3ast_tff.methods.parts.strategy import Outcome as Outcome

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.examples.test_plugins import PLUGINS
-from tests.examples.test_plugins import start as command
 
 ALL = [f"--plugin={path}" for path in sorted(PLUGINS.glob("*.py"))]
 SMALL = ["--num_clients=8", "--clients_per_round=3", "--rounds=3", "--eval_every=1"]
@@ -29,6 +30,14 @@ eval_every = 1
 algorithm = ["greedy_loss", "fedavg"]
 """
 pytestmark = pytest.mark.ray
+
+
+def command(*arguments: str, cwd: Path) -> str:
+    """Runs `f3ast-tff` in another folder, as a module, so that any installation will do."""
+    run = [sys.executable, "-m", "f3ast_tff.cli.main", *arguments]
+    done = subprocess.run(run, cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def metrics(folder: Path) -> pd.DataFrame:

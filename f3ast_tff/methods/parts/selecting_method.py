@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -123,14 +123,16 @@ def is_playing(value: Any) -> bool:
 def takes_old_arguments(method: _Class) -> _Class:
     """Decorates a method in one class whose constructor took arrays in release 0.2.0.
 
-    With an array or a strategy among its arguments, which no parameter is, the constructor warns
-    and makes a copy that plays.
+    With an array or a strategy as an argument that is no parameter, the constructor warns and makes
+    a copy that plays.
     """
     made: Callable[..., None] = method.__init__  # type: ignore[misc]
+    parameters = {each.name for each in fields(cast(Any, method))}
 
     @wraps(made)
     def init(self: Any, *values: Any, **given: Any) -> None:
-        if not any(isinstance(each, _NO_PARAMETER) for each in (*values, *given.values())):
+        others = [each for name, each in given.items() if name not in parameters]
+        if not any(isinstance(each, _NO_PARAMETER) for each in (*values, *others)):
             return made(self, *values, **given)
         from f3ast_tff.methods.parts.old_arguments import played_of_arrays
 
