@@ -87,7 +87,9 @@ def figure_of(losses: Mapping[tuple[str, str], np.ndarray]) -> Figure:
                 marker=marker,
                 label=weights,
             )
-        panel.set_title(factors, fontsize=10, loc="left")
+        lost = [each for name, each in _WEIGHTS.items() if losses[name, factors].max() > _TOP]
+        said = f" (mean with {' and '.join(lost)}: above {_TOP:g})" if lost else ""
+        panel.set_title(factors + said, fontsize=10, loc="left")
         panel.set_xticks(range(len(FIFTHS)), ["rarest", "", "", "", "most"])
         panel.grid(alpha=0.3)
     figure.supylabel(f"loss of the clients (at most {_TOP:g} is drawn)")
