@@ -58,7 +58,7 @@ from f3ast_tff.analysis.tidy_scores import (
 from f3ast_tff.campaigns.study_folders import name_of
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
-from f3ast_tff.settings.text_values import integer_range
+from f3ast_tff.settings.text_values import conditions, integer_range
 
 _EARLIER = "earlier"
 _CLAIM = ("difference", "score", "at")
@@ -207,11 +207,19 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
 
 def _has_twin(question: PlannedQuestion, plan: Sequence[PlannedQuestion]) -> bool:
     """Whether the plan asks the same of other runs, so that its claims must say of which."""
+    own = _unsaid(question)
     return any(
-        replace(question, where=each.where, minus=each.minus) == each
-        and each.where != question.where
+        replace(each, where=question.where, minus=question.minus) == question
+        and _unsaid(each) != own
         for each in plan
     )
+
+
+def _unsaid(question: PlannedQuestion) -> dict[str, list[str]]:
+    """The conditions on settings that neither rows nor columns say."""
+    said = {*question.rows, *question.columns}
+    allowed = conditions(question.where) if question.where else {}
+    return {name: values for name, values in allowed.items() if name not in said}
 
 
 def _asked(question: PlannedQuestion) -> str:

@@ -18,7 +18,7 @@ from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.kept_pages import commands, refreshed
 from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
 from f3ast_tff.campaigns.grid import plan, setting_types
-from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
+from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun, runs_where
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError
@@ -140,6 +140,9 @@ def _whole(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
     settings = dict(parsed.settings)
     settings.pop("ray_address", None)
     path = find_grid_file(parsed.campaign["campaign"])
+    # First weights are made by another command of the page, from data that tests do not have.
+    if "initial_weights" in read_grid_file(path).settings:
+        settings["initial_weights"] = None
     return plan(path, settings, None, parsed.registry).runs
 
 
