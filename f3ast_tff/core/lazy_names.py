@@ -59,7 +59,9 @@ def renamed(module: str, **names: Any) -> Callable[[str], Any]:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         now = names[name]
         said = f"{name} is {now.__qualname__} now; the old name goes with the next minor release"
-        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        # The line of the user, also if a package above took the name from here.
+        through = sys._getframe(1).f_code.co_filename == __file__
+        warnings.warn(said, DeprecationWarning, stacklevel=3 if through else 2)
         return now
 
     return get

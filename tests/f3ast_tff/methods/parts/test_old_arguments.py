@@ -202,8 +202,11 @@ def test_what_no_parameter_says_is_refused(old: Callable[..., Any], says: str) -
     ],
 )
 def test_old_names_are_those_of_the_one_class(module: str, name: str, now: type) -> None:
-    with pytest.warns(DeprecationWarning, match=f"{name} is {now.__qualname__} now"):
+    said = f"{name} is {now.__qualname__} now"
+    with pytest.warns(DeprecationWarning, match=said) as warned:
         assert getattr(importlib.import_module(module), name) is now
+    # Python shows it for the user's own lines alone.
+    assert warned[0].filename == __file__
     assert not hasattr(importlib.import_module(module), "Nobody")
 
 
