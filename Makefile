@@ -124,10 +124,11 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-docs-tables: $(STAMP)  ## Write the lists of docs/reference, of papers, and the table of components
+docs-tables: $(STAMP)  ## Write the tables of components and of methods, and the lists of docs/reference and of papers
 	$(PY) -m tools.component_table
 	$(PY) -m tools.reference_lists
 	$(PY) -m tools.paper_list
+	$(PY) -m tools.server_table
 
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
 	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb

@@ -16,6 +16,7 @@ from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
+from tools import server_table
 from tools.docs_site import components
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,6 +99,11 @@ def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -
         found, expected = simulate("synthetic", **plugin), simulate("synthetic", **given, **own)
         for one, other in zip(found.weights, expected.weights):
             np.testing.assert_array_equal(one, other)
+
+
+def test_the_table_of_methods_for_a_server_of_ones_own_is_the_code_s() -> None:
+    page = server_table.PAGE.read_text()
+    assert page == server_table.with_methods(page), "make docs-tables"
 
 
 @pytest.mark.long
