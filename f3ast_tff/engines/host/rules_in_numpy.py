@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.core.round_constraint import RoundConstraint
+from f3ast_tff.engines.host.sums import Sent, delta_of
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
+from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 
 # Function from id, model and offset of gradients to D_k; all vectors `[num_weights]`.
@@ -31,7 +34,7 @@ class RulesInNumpy:
     """
 
     def __init__(self, aggregation: Aggregation, p: np.ndarray, model: np.ndarray) -> None:
-        self._normalise = aggregation.normalise
+        self._aggregation = aggregation
         rules = aggregation.memory
         self.model = model.astype(np.float32)
         self.memory = None if rules is None else HostMemory(rules, p, self.model, server_rate=1.0)
@@ -46,49 +49,39 @@ class RulesInNumpy:
         self, t: int, cohort: Cohort, train: Train, rate: float = 1.0, steps: int = 1
     ) -> tuple[np.ndarray, Advanced | None]:
         """Executes a round; returns Delta and, with a memory, the result of the round."""
-        ids = cohort.ids.astype(np.int64)
-        if self.memory is None:
-            return self._plain(ids, cohort.weights, train), None
-        now = self.memory.now(t, rate, self.model)
-        counts = np.full(len(ids), steps)
-        starts = self.memory.starts(ids, counts, now)
-        updates, sent = np.zeros((2, len(ids), len(self.model)), np.float32)
-        for i, (k, start) in enumerate(zip(ids.tolist(), starts)):
+        ids, memory = cohort.ids.astype(np.int64), self.memory
+        if memory is None and not len(ids):
+            return np.zeros_like(self.model), None
+        counts, weights = np.full(len(ids), steps), cohort.weights.astype(np.float32)
+        now = None if memory is None else memory.now(t, rate, self.model)
+        starts = [] if memory is None or now is None else memory.starts(ids, counts, now)
+        updates = np.zeros((len(ids), len(self.model)), np.float32)
+        for i, (k, start) in enumerate(zip(ids.tolist(), starts or repeat(ClientInit()))):
             begin = self.model if start.model is None else start.model
             updates[i] = train(k, begin, 0.0 if start.offset is None else start.offset)
-            sent[i] = start.sent(updates[i])
-        finite = np.isfinite(updates).all(axis=1)
-        mean = self.memory.mean(self._normalise, now)
-        delta = _combined(sent[finite], cohort.weights[finite], mean)
-        now = self.memory.after_training(now, cohort.weights, counts, finite)
-        delta = self.memory.aggregated(delta, now) + self.memory.correction(now)
+        sent = Sent(ids, counts, updates, weights, np.isfinite(updates).all(axis=1), starts)
+        if memory is not None and now is not None:
+            now = memory.after_training(now, weights, counts, sent.finite)
+        delta, changed = delta_of(
+            sent, self._aggregation, memory, now=now, round_number=t, model=self.model
+        )
         model = (self.model + delta).astype(np.float32)
-        fine = bool(np.isfinite(model).all())
+        if memory is None or now is None:
+            self.model = model
+            return delta, None
         delivered = Delivered(
             ids,
-            finite,
+            sent.finite,
             updates,
             steps=counts,
-            delta=delta.astype(np.float32),
+            delta=delta,
             model=model,
-            fine=fine,
+            fine=bool(np.isfinite(model).all()),
+            combined=changed,
         )
-        advanced = self.memory.advance(delivered, now)
+        advanced = memory.advance(delivered, now)
         self.model = advanced.closed
         return delta, advanced
-
-    def _plain(self, ids: np.ndarray, weights: np.ndarray, train: Train) -> np.ndarray:
-        updates = [train(k, self.model, 0.0) for k in ids.tolist()]
-        sent = np.reshape(updates, (len(ids), len(self.model)))
-        delta = _combined(sent, weights, self._normalise)
-        self.model = (self.model + delta).astype(np.float32)
-        return delta
-
-
-def _combined(sent: np.ndarray, weights: np.ndarray, mean: bool) -> np.ndarray:
-    weights = weights.astype(np.float32)
-    total = weights.sum()
-    return weights @ sent / (total if mean and total else np.float32(1))
 
 
 def quadratic_path(
