@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from f3ast_tff.campaigns import study_folders
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameter, parameters_of
 from f3ast_tff.settings.flags import UsageError, parse_flags
+from f3ast_tff.settings.text_values import integer_range
 
 OF_A_CASE = ("mean", "low", "high")
 OVER_CASES = ("lowest", "highest")
@@ -59,6 +60,7 @@ class Query:
     round: int | None = parameter(None, "round of the scores, without a period", minimum=1)
     period: str = parameter("final", "time of the scores", choices=KEPT_PERIODS)
     of: str = parameter("mean", "quantities of a case, or `lowest,highest` of their means")
+    draws: str = parameter("", "draws of the data that count, such as 8-47; all by default")
     points: bool = parameter(False, "whether numbers are points of accuracy, 100 times the score")
 
     @property
@@ -110,6 +112,8 @@ def numbers_of(query: Query, runs: Sequence[Kept]) -> list[float]:
         raise RunsError(f"of={query.of}: must be of {', '.join(OF_A_CASE)}, or lowest, highest")
     if query.b is None and {*of} & {"low", "high"}:
         raise RunsError("low and high are of a difference; give b")
+    if query.draws:
+        runs = [_of_draws(group, integer_range(query.draws)) for group in runs]
     cases = [
         _case(query, runs, {**_cells(query.where), **case}, score)
         for case in _cases(query.cases)
@@ -121,6 +125,11 @@ def numbers_of(query: Query, runs: Sequence[Kept]) -> list[float]:
     else:
         found = [case[each] for case in cases for each in of]
     return [100 * each for each in found] if query.points else found
+
+
+def _of_draws(group: Kept, draws: Collection[int]) -> Kept:
+    courses = {pair: course for pair, course in group.courses.items() if pair.draw in draws}
+    return replace(group, courses=courses)
 
 
 def as_stated(number: float, text: str) -> str:

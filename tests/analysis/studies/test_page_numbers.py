@@ -45,6 +45,11 @@ def written(text: str, query: str) -> str:
         # .1, .2, .3 have mean .2; the standard error is .1 / sqrt 3, t(0.975; 2) = 4.303.
         ("leads by +.111<!--1-->", f"{LEAD} {ALWAYS}", "leads by +.200"),
         ("leads by 0.11<!--1-->", f"{LEAD} {ALWAYS}", "leads by 0.20"),
+        (
+            "leads by .11<!--1--> in two draws",
+            f"{LEAD} {ALWAYS} draws=0-1",
+            "leads by .15 in two draws",
+        ),
         ("leads by 11<!--1--> points", f"{LEAD} {ALWAYS} points=true", "leads by 20 points"),
         ("scores .111<!--1-->", f"a=f3ast {ALWAYS}", "scores .700"),
         (
