@@ -146,7 +146,7 @@ def read_boards(study: Study) -> list[Board]:
         found.append((group, kept.settings, configuration))
     worlds = {group: tuple(sorted(group.world.items())) for group, _, _ in found}
     # Left out, because the rounds follow from the task.
-    world = found[0][0].world.keys() - {"rounds"}
+    world = {name for group, _, _ in found for name in group.world} - {"rounds"}
     regime = [name for name in names if name in world and table[name].nunique() > 1]
     boards = []
     for one in dict.fromkeys(worlds.values()):

@@ -37,6 +37,15 @@ def test_a_pair_is_found_with_its_plan_and_both_scores() -> None:
     assert back["difference"].tolist() == pytest.approx([-each for each in table["difference"]])
 
 
+def test_conditions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quorums, which asynchronous runs of the same study do not have."""
+    clinics = [STUDIES / "clinics/grid.toml"]
+    monkeypatch.setattr(module, "STUDIES", SimpleNamespace(glob=lambda pattern: clinics))
+    a, b = (candidate(text, builtin_registry()) for text in ("f3ast", "fedavg"))
+    table, _ = kept_pairs(a, b)
+    assert len(table) > 20 and not table.duplicated(["where", "client_share", "score"]).any()
+
+
 def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "compare", "--kept", "f3ast", FEDAVG, "--availability=sine"]) == 0
     out = capsys.readouterr().out
