@@ -7,6 +7,8 @@ The table can be kept without the runs.
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,8 +33,9 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
 from f3ast_tff.analysis.runs import DIRECTIONS, SCORES, Run
 from f3ast_tff.analysis.score_directions import scores_in
-from f3ast_tff.analysis.texts import NOTHING, read_csv, write_csv
+from f3ast_tff.analysis.texts import NOTHING, csv_text, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.files.atomic import atomic_write
 from f3ast_tff.files.data_files import read_text
 from f3ast_tff.files.messages import one_line, show
 from f3ast_tff.settings import builtin_registry, parameter
@@ -58,14 +61,50 @@ class Flags:
     out: str = out_flag("CSV")
     every: int = parameter(1, "keep rounds that are multiples of this, and the last", minimum=1)
     clock: bool = parameter(False, "also keep simulated_seconds since round 1")
+    add: bool = parameter(False, "add rounds to the runs of the file, in place of a new file")
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
     table = tidy_scores(read_finished(flags.runs), flags.every, clock=flags.clock)
-    write_csv(table, flags.out)
+    if flags.add:
+        text = with_rounds(read_text(Path(flags.out)), csv_text(table), flags.out)
+        with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
+            file.write(text)
+    else:
+        write_csv(table, flags.out)
     show(f"{len(table)} rows: {flags.out}")
+
+
+def with_rounds(kept: str, more: str, name: str) -> str:
+    """Returns a file of scores with further rounds of its runs, each run's in their order.
+
+    Args:
+        kept: Text of the file.
+        more: Text of another one with the same columns; rounds that `kept` has stay as they are.
+        name: Name of the file, for errors.
+
+    Raises:
+        RunsError: If the columns differ, or `kept` lacks a run.
+    """
+    (header, *rows), (columns, *others) = (list(csv.reader(io.StringIO(t))) for t in (kept, more))
+    if columns != header:
+        raise RunsError(f"{name}: has columns {', '.join(header)}, the runs {', '.join(columns)}")
+    place = header.index(_ROUND)
+    runs: dict[tuple[str, ...], dict[int, list[str]]] = {}
+    for row in rows:
+        runs.setdefault(tuple(row[:place]), {})[int(row[place])] = row
+    for row in others:
+        key = tuple(row[:place])
+        if key not in runs:
+            said = ", ".join(f"{n} {v}" for n, v in zip(header, key) if v)
+            raise RunsError(f"{name}: has no run of {said}, to which rounds could be added")
+        runs[key].setdefault(int(row[place]), row)
+    out = io.StringIO()
+    ordered = (row for rounds in runs.values() for _, row in sorted(rounds.items()))
+    csv.writer(out, lineterminator="\n").writerows([header, *ordered])
+    return out.getvalue()
 
 
 def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> pd.DataFrame:

@@ -93,7 +93,8 @@ def score_text(board: Board, group: RunGroup) -> str:
 
 def minus_text(row: Mapping[Any, Any]) -> str:
     """Returns a row of `differences.judged` as difference, interval and verdict."""
-    mean, low, high = (float(row[name]) for name in ("difference", "low", "high"))
+    # Means that lie between two decimals round alike, however a processor adds up.
+    mean, low, high = (round(float(row[name]), 12) for name in ("difference", "low", "high"))
     if math.isnan(mean):
         return str(row["verdict"])
     ends = "" if math.isnan(low) else f" [{low:+.3f}, {high:+.3f}]"

@@ -57,11 +57,15 @@ def kept_runs(scores: Path) -> list[KeptRun]:
 
 @dataclass(frozen=True)
 class Kept:
-    """A file of scores with its page's plan: the runs, and the interval of the kept rounds."""
+    """A file of scores with its page's plan: the runs, and the interval of the kept rounds.
+
+    `added` are the runs of each command that adds rounds, with its interval.
+    """
 
     runs: list[KeptRun]
     planned: list[PlannedRun]
     every: int
+    added: list[tuple[list[PlannedRun], int]]
 
     @functools.cached_property
     def has_draws(self) -> bool:
@@ -100,16 +104,19 @@ def load(scores: Path) -> Kept:
     given = commands(page)
     makers = [tidy_flags(words[3:]) for words in given if words[:3] == TIDY_SCORES]
     makers = [each for each in makers if Path(each.out).absolute() == scores.absolute()]
-    if len(makers) != 1:
-        raise ValueError(
-            f"{scores.parent.name}: {len(makers)} tidy_scores commands write it, not 1"
-        )
+    first = [each for each in makers if not each.add]
+    if len(first) != 1:
+        raise ValueError(f"{scores.parent.name}: {len(first)} tidy_scores commands write it, not 1")
     planned = []
     for words in given:
         if words[:2] == CAMPAIGN:
             planned += campaign_of(tuple(words[2:]))
-    folder = Path(makers[0].runs)
-    return Kept(runs, [run for run in planned if folder in run.folder.parents], makers[0].every)
+
+    def of(maker: argparse.Namespace) -> list[PlannedRun]:
+        return [run for run in planned if Path(maker.runs) in run.folder.parents]
+
+    added = [(of(each), each.every) for each in makers if each.add]
+    return Kept(runs, of(first[0]), first[0].every, added)
 
 
 def tidy_flags(words: list[str]) -> argparse.Namespace:
@@ -118,6 +125,7 @@ def tidy_flags(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", required=True)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--clock", action="store_true")
+    parser.add_argument("--add", action="store_true")
     return parser.parse_args(words)
 
 
@@ -164,11 +172,15 @@ def wrong_runs(scores: Path) -> list[str]:
     found += [f"{n} times missing in the file: {key}" for key, n in (planned - ours).items()]
     if found:
         return found
-    by_key = {kept.planned_key(run): run.settings for run in kept.planned}
+    by_key: dict[tuple[Any, ...], set[int]] = {}
+    for members, every in [(kept.planned, kept.every), *kept.added]:
+        for each in members:
+            rounds = rounds_of(each.settings, every)
+            by_key.setdefault(kept.planned_key(each), set()).update(rounds)
     for run in kept.runs:
-        rounds = rounds_of(by_key[kept.key(run)], kept.every)
-        if sorted(run.scores) != rounds:
-            found.append(f"{kept.key(run)}: rounds {sorted(run.scores)}, the command's {rounds}")
+        wanted = sorted(by_key[kept.key(run)])
+        if sorted(run.scores) != wanted:
+            found.append(f"{kept.key(run)}: rounds {sorted(run.scores)}, the command's {wanted}")
     return found
 
 

@@ -37,6 +37,33 @@ def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
     ]
 
 
+def test_rounds_are_added_to_the_runs_of_a_file(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the file has stays; runs that it lacks, and other columns, are refused."""
+    make_run("b", 0.7, 0.3, algorithm="fedavg", seed=1)
+    make_run("a", 0.6, 0.4, algorithm="f3ast", seed=1)
+    out, runs = tmp_path / "scores.csv", f"--runs={tmp_path / 'runs'}"
+    flags = ["x", runs, f"--out={out}", "--every=2", "--add"]
+    assert main(["x", runs, f"--out={out}", "--every=4"]) == 0
+    header, one, other = out.read_text().splitlines()
+    out.write_text("\n".join([header, one.replace("0.7", "0.9"), other, ""]))
+    assert main(flags) == 0
+    assert out.read_text().splitlines() == [
+        header,
+        "synthetic,fedavg,1,2,0.25,0.125,2.0,4.0",
+        "synthetic,fedavg,1,4,0.9,0.35,0.3,0.6",
+        "synthetic,f3ast,1,2,0.25,0.125,2.0,4.0",
+        "synthetic,f3ast,1,4,0.6,0.3,0.4,0.8",
+    ]
+    out.write_text("\n".join([header, other, ""]))
+    assert main(flags) == 2
+    assert "no run of task synthetic, algorithm fedavg, seed 1" in capsys.readouterr().err
+    out.write_text("\n".join([header.replace("seed", "data_seed"), other, ""]))
+    assert main(flags) == 2
+    assert "has columns task, algorithm, data_seed" in capsys.readouterr().err
+
+
 def test_the_clock_is_kept_on_demand(make_run: MakeRun, tmp_path: Path) -> None:
     """Runs without a clock have an empty cell; the clock is no setting of the runs."""
     with_clock = make_run("a", algorithm="fedavg")
