@@ -91,7 +91,9 @@ def test_every_use_of_a_matrix_has_its_factors(jitted: bool) -> None:
     find = jax.jit(find, static_argnums=1) if jitted else find
     got, wanted = (jax.tree_util.tree_leaves(find(weights, apply)) for apply in (own, merged))
     for each, other in zip(got, wanted, strict=True):
-        np.testing.assert_allclose(each, other, rtol=2e-4, atol=2e-4)
+        # Gradients are sums that cancel; processors add them up in other orders.
+        atol = 2e-5 * max(10, np.abs(other).max())
+        np.testing.assert_allclose(each, other, rtol=2e-4, atol=atol)
 
 
 def test_a_value_stays_a_value() -> None:
