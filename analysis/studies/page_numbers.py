@@ -48,7 +48,8 @@ class Query:
     """The numbers of a mark: a score of A, or A - B paired over draws and seeds.
 
     Cells are `SETTING=VALUE,...`; a lone word is an algorithm. `cases` separates further cells of
-    each case by `;`; cases after the first need no names. All scores of a case follow one another.
+    each case by `;`; cases after the first need no names. All scores of a case follow one another,
+    and all numbers of a round.
     """
 
     a: str = parameter("", "cells of A")
@@ -57,7 +58,7 @@ class Query:
     cases: str = parameter("", "further cells of each case")
     mean_over: str = parameter("", "settings over which each draw's mean is taken first")
     score: str = parameter(SCORES[0], "scores, separated by commas")
-    round: int | None = parameter(None, "round of the scores, without a period", minimum=1)
+    round: str = parameter("", "rounds of the scores, separated by commas, without a period")
     period: str = parameter("final", "time of the scores", choices=KEPT_PERIODS)
     of: str = parameter("mean", "quantities of a case, or `lowest,highest` of their means")
     draws: str = parameter("", "draws of the data that count, such as 8-47; all by default")
@@ -65,8 +66,8 @@ class Query:
 
     @property
     def when(self) -> When:
-        """The round, or the period."""
-        return self.period if self.round is None else self.round
+        """The round, of one, or the period."""
+        return int(self.round) if self.round else self.period
 
 
 def refreshed(page: str) -> str:
@@ -104,6 +105,13 @@ def numbers_of(query: Query, runs: Sequence[Kept]) -> list[float]:
         RunsError: If a case has no runs, or its runs differ in a setting outside `mean_over`; if a
             score or quantity is unknown.
     """
+    rounds = query.round.split(",")
+    if query.round and not all(each.isdecimal() for each in rounds):
+        raise RunsError(f"round={query.round}: must be integers, separated by commas")
+    if len(rounds) > 1:
+        return [
+            number for each in rounds for number in numbers_of(replace(query, round=each), runs)
+        ]
     of, scores = query.of.split(","), query.score.split(",")
     if unknown := sorted({*scores} - {*SCORES}):
         raise RunsError(f"score {unknown[0]!r} must be of {', '.join(SCORES)}")

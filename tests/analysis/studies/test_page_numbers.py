@@ -57,6 +57,11 @@ def written(text: str, query: str) -> str:
             f"a=f3ast\n  {ALWAYS} round=5",
             "scores .250 in round 5",
         ),
+        (
+            "leads by +.111, +.111<!--1--> at rounds 5 and 9",
+            f"{LEAD} {ALWAYS} round=5,9",
+            "leads by +.000, +.200 at rounds 5 and 9",
+        ),
         # Means over regimes: .0, .1 and .2 by draw.
         ("leads by .111<!--1-->", f"{LEAD} mean_over=availability", "leads by .100"),
         (
@@ -112,6 +117,7 @@ def test_a_mark_that_is_wrong(text: str, said: str) -> None:
         (f"{ALWAYS} period=last", "period = last: must be one of final"),
         (f"{ALWAYS} of=mean,lowest", "must be of mean, low, high, or lowest, highest"),
         (f"{ALWAYS} size=1", "size"),
+        (f"{ALWAYS} round=5,last", "round=5,last: must be integers"),
     ],
 )
 def test_a_query_that_is_wrong(more: str, said: str) -> None:
