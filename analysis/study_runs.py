@@ -120,10 +120,15 @@ class StudyRuns:
         )
 
     @property
+    def round_number(self) -> int | None:
+        """The round of the scores; `None` if it differs between runs."""
+        rounds = self.runs["last_round"].unique().tolist()
+        return int(rounds[0]) if len(rounds) == 1 else None
+
+    @property
     def said_at(self) -> str:
         """The round of the scores, such as ` at round 200`; `""` if it differs between runs."""
-        rounds = self.runs["last_round"].unique().tolist()
-        return f" at round {rounds[0]}" if len(rounds) == 1 else ""
+        return "" if self.round_number is None else f" at round {self.round_number}"
 
     @property
     def held_out(self) -> list[str]:
@@ -145,7 +150,12 @@ def read_study(path: Path, regimes: Sequence[str]) -> StudyRuns:
 
 
 def read_studies(
-    path: Path, regimes: Sequence[str], where: str | None = None, *, score: str = "accuracy"
+    path: Path,
+    regimes: Sequence[str],
+    where: str | None = None,
+    *,
+    score: str = "accuracy",
+    round_number: int | None = None,
 ) -> dict[str, StudyRuns]:
     """Reads a file of scores, a study per task.
 
@@ -154,6 +164,7 @@ def read_studies(
         regimes: Settings whose values are the regimes.
         where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
         score: The score that judges.
+        round_number: Round of the scores, of the runs that have it; `None` for each run's last.
 
     Returns:
         The studies by task, in the file's order.
@@ -167,6 +178,9 @@ def read_studies(
     for name in (SHARE, *regimes):
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")
+    num_tasks = kept["task"].nunique()
+    if round_number is not None:
+        kept = kept[kept["round"] == round_number]
     groups = kept_groups(kept)
     directions = groups[0].directions
     if score not in directions:
@@ -183,11 +197,10 @@ def read_studies(
         runs["loss"] = _of_kind(runs, shares.str[0], "loss")
     world = ("task", SHARE, *regimes, *RATES)
     method = [name for name in names if name not in world]
-    by_task = runs.groupby("task", sort=False)
     found = {}
-    for task, part in by_task:
+    for task, part in runs.groupby("task", sort=False):
         # Settings that differ only between tasks, such as the rounds, do not identify methods.
-        own = method if len(by_task) == 1 else _varying(part, method)
+        own = method if num_tasks == 1 else _varying(part, method)
         found[str(task)] = StudyRuns(
             part.reset_index(drop=True), own, list(regimes), score, directions[score]
         )

@@ -13,7 +13,7 @@ gains by noise. The ratio T_B / T_A is compared by its logarithm, paired by draw
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +75,14 @@ def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
         return [*(Time(seconds=each) for each in earlier if each >= begun), end]
     common = _common_rounds(groups)
     last = max(common, default=0) if end.round is None else end.round
-    known = sorted(number for number in common if number < last)
+    return [*(Time(round=number) for number in rounds_before(last, common)), _dated(end, groups)]
+
+
+def rounds_before(last: int, evaluated: Iterable[int]) -> list[int]:
+    """Returns the evaluated rounds that are nearest to `PARTS` of the training, before its last."""
+    known = sorted(number for number in evaluated if number < last)
     nearest = [min(known, key=lambda n: abs(n - part * last)) for part in PARTS[:-1] if known]
-    return [*(Time(round=number) for number in dict.fromkeys(nearest)), _dated(end, groups)]
+    return list(dict.fromkeys(nearest))
 
 
 def _dated(end: Time, groups: Sequence[Scored]) -> Time:

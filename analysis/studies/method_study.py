@@ -25,6 +25,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.leads import rounds_before
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
@@ -37,8 +38,9 @@ from f3ast_tff.analysis.studies.regime_differences import (
     method_means,
     regime_differences,
 )
-from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, read_studies
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, StudyRuns, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
+from f3ast_tff.analysis.tidy_scores import read_scores, runs_where
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -133,6 +135,8 @@ _TITLES = {
     "equal": "Objective p_k = 1 / N, the score is user accuracy",
 }
 _SHARES = {"examples": "n_k / n", "batches": "batches", "equal": "1 / N"}
+# Differences at earlier rounds, of the same runs.
+EARLIER = "earlier"
 # Headings by column of `method_means`; a table of one objective does not name it.
 _HEADINGS = {
     "method": "method",
@@ -143,6 +147,7 @@ _HEADINGS = {
     "other_score": "other score",
     "corrects": "corrects",
     "difference": "minus that",
+    EARLIER: "",
     "to_fedavg": "minus FedAvg",
     "better": "better",
     "worse": "worse",
@@ -177,18 +182,15 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes or prints the comparison."""
-    found: dict[tuple[str, str], pd.DataFrame] = {}
-    studies = read_studies(Path(flags.scores), flags.regimes.split(","), flags.where)
-    for task, study in studies.items():
-        if flags.rates is not None:
-            study = at_tuned_rates(study, Path(flags.rates))
-        parts = by_objective(regime_differences(study), flags.objective)
-        found.update({(task, objective): part for objective, part in parts.items()})
+    studies, found = _differences(flags)
+    if not found:
+        raise RunsError(f"no run has the objective {flags.objective}")
     several = len(studies) > 1
+    means = {key: method_means(part) for key, part in found.items()}
     if flags.out is not None:
         tables = [
-            method_means(part).assign(objective=name, **({"task": task} if several else {}))
-            for (task, name), part in found.items()
+            each.assign(objective=name, **({"task": task} if several else {}))
+            for (task, name), each in means.items()
         ]
         write_csv(pd.concat(tables).round(6), flags.out)
         show(f"written: {flags.out}")
@@ -200,33 +202,89 @@ def main(flags: Flags) -> None:
         draw_differences(titled, Path(flags.picture))
         show(f"written: {flags.picture}")
     if flags.out is None and flags.picture is None:
-        objectives = [name for _, name in found]
-        times = [studies[task].said_at for task, _ in found]
-        shown = map(_table, objectives, titled, found.values(), times)
+        dated = _with_earlier(flags, studies, means)
+        shown = [
+            _table(objective, f"{title}, means over {_regimes(part)}{studies[task].said_at}", each)
+            for (title, part), ((task, objective), each) in zip(titled.items(), dated.items())
+        ]
         show("\n\n".join([*shown, _note(studies)]))
 
 
-def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:
-    """Returns the rows of `regime_differences` by objective, `own` first; `None` for all.
+def _differences(
+    flags: Flags, round_number: int | None = None
+) -> tuple[dict[str, StudyRuns], dict[tuple[str, str], pd.DataFrame]]:
+    """The studies by task, and the rows of `regime_differences` by task and objective."""
+    studies = read_studies(
+        Path(flags.scores), flags.regimes.split(","), flags.where, round_number=round_number
+    )
+    found = {}
+    for task, study in studies.items():
+        if flags.rates is not None:
+            study = at_tuned_rates(study, Path(flags.rates))
+        rows = regime_differences(study)
+        parts = {OWN: rows[rows[OWN]]}
+        parts.update({name: rows[rows[SHARE] == name] for name in SCORES_OF})
+        for objective, part in parts.items():
+            if len(part) and flags.objective in (None, objective):
+                found[task, objective] = part
+    return studies, found
 
-    Raises:
-        RunsError: If the objective has no rows.
+
+def _with_earlier(
+    flags: Flags, studies: Mapping[str, StudyRuns], tables: Mapping[tuple[str, str], pd.DataFrame]
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """Rows of `method_means` with their differences at earlier rounds, where these are kept.
+
+    A difference over fewer runs is left out.
     """
-    parts = {OWN: differences[differences[OWN]]}
-    parts.update({name: differences[differences[SHARE] == name] for name in SCORES_OF})
-    found = {n: part for n, part in parts.items() if len(part) and objective in (None, n)}
-    if not found:
-        raise RunsError(f"no run has the objective {objective}")
-    return found
+    kept = runs_where(read_scores(Path(flags.scores)), flags.where)
+    before = {}
+    for task, study in studies.items():
+        last = study.round_number or 0
+        runs = kept.loc[(kept["task"] == task) & (kept["round"] < last), "round"].value_counts()
+        # The rounds of most runs.
+        before[task] = rounds_before(last, runs.index[runs == runs.max()].tolist())
+    found = {}
+    for number in sorted({number for numbers in before.values() for number in numbers}):
+        _, parts = _differences(flags, number)
+        for key, part in parts.items():
+            for row in method_means(part).to_dict("records"):
+                found[key, number, *_run_key(row)] = float(row["difference"])
+    done = {}
+    for (task, objective), means in tables.items():
+        cells = [
+            [
+                found.get(((task, objective), number, *_run_key(row)), math.nan)
+                for number in before[task]
+            ]
+            for row in means.to_dict("records")
+        ]
+        if any(math.isfinite(value) for row in cells for value in row):
+            means = means.assign(**{EARLIER: [", ".join(map(_signed, row)) for row in cells]})
+            means.attrs[EARLIER] = f"at {', '.join(map(str, before[task]))}"
+        done[task, objective] = means
+    return done
 
 
-def _table(objective: str, title: str, differences: pd.DataFrame, at: str) -> str:
-    means = method_means(differences)
+def _run_key(row: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """What a row of `method_means` at two rounds has in common."""
+    return tuple(row.get(name) for name in ("method", SHARE, "corrects", *RATES, "runs"))
+
+
+def _regimes(differences: pd.DataFrame) -> str:
+    number = differences["regime"].nunique()
+    return f"{number} regime{'s' * (number > 1)}"
+
+
+def _table(objective: str, title: str, means: pd.DataFrame) -> str:
     shown = [name for name in _HEADINGS if name in means and (objective == OWN or name != SHARE)]
     rows = [[_cell(name, row) for name in shown] for row in means.to_dict("records")]
-    num_regimes = differences["regime"].nunique()
-    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}{at}:"
-    return f"{title}\n\n{markdown_table([_HEADINGS[name] for name in shown], rows)}"
+    head = [_HEADINGS[name] or means.attrs[name] for name in shown]
+    return f"{title}:\n\n{markdown_table(head, rows)}"
+
+
+def _signed(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:+.3f}"
 
 
 def _cell(name: str, row: Mapping[Any, Any]) -> str:
@@ -238,8 +296,8 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
     if name in ("score", "other_score"):
         return "–" if math.isnan(value) else f"{value:.3f}"
     if name in ("difference", "to_fedavg"):
-        return "–" if math.isnan(value) else f"{value:+.3f}"
-    if name in ("better", "worse") and math.isnan(row["difference"]):
+        return _signed(value)
+    if name in ("better", "worse", EARLIER) and math.isnan(row["difference"]):
         return "–"
     return str(value) or "–"
 

@@ -85,3 +85,31 @@ def test_engines_do_not_know_each_other() -> None:
             assert not used & {"tensorflow", "tensorflow_federated"}, name
         if name.startswith("f3ast_tff.engines.tff"):
             assert not used & {"jax", "optax"}, name
+
+
+@functools.cache
+def callers() -> dict[str, set[str]]:
+    """For each name of a method or function, the modules that call it."""
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+                found.setdefault(name, set()).add(module)
+    return found
+
+
+def test_the_rules_of_a_round_stand_once_for_engines_on_the_host() -> None:
+    assert callers()["after_training"] == {"f3ast_tff.engines.host.round"}
+    assert callers()["weighted_sum"] == {"f3ast_tff.engines.host.round"}
+
+
+def test_an_engine_plays_rounds_in_one_place() -> None:
+    """Late, stacked and split rounds of an engine differ in one round, not in their loop."""
+    playing = {
+        module
+        for module, path in MODULES.items()
+        if module.startswith("f3ast_tff.engines.") and "    def run_rounds(" in path.read_text()
+    }
+    engines = {f"f3ast_tff.engines.{name}.engine" for name in ("host", "jax", "tff")}
+    assert playing == {"f3ast_tff.engines.engine", *engines}

@@ -23,11 +23,12 @@ from f3ast_tff.engines.engine import (
 from f3ast_tff.engines.host.late import LateUpdates
 from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, scored_in_parts
 from f3ast_tff.engines.host.models import local_work_of
+from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.server import ServerState, direction, stepped
-from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
+from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of
 from f3ast_tff.methods.parts.buffers import mean_of_buffers
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
-from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
+from f3ast_tff.methods.parts.memory import ClientInit, ClientLosses
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -100,59 +101,56 @@ class HostEngine:
     def _round(
         self, t: int, cohort: Cohort, late_cohort: LateCohort | None, by_client: bool
     ) -> RoundOutcome:
-        state, memory, now = self._state, self._memory, self._now(t)
+        state, parts = self._state, self._parts
+        now = HostRound.begin(
+            parts.aggregation,
+            self._memory,
+            number=t,
+            rate=parts.client_optimizer.rate(t),
+            model=state.model,
+        )
         # Late updates, first half: those asked for now train, and wait in their slots.
         if self._late is not None and late_cohort is not None and len(late_cohort.asked):
             trained = self._work.train(t, late_cohort.asked, LocalStart(state.model))
-            if self._parts.aggregation.mixes_models:
+            if parts.aggregation.mixes_models:
                 trained = replace(trained, updates=trained.updates + state.model)
             self._late.keep(late_cohort, trained)
         if late_cohort is not None and cohort.forgets is not None:
             from f3ast_tff.engines.forgetting import with_forgotten
 
-            rules, p = self._parts.aggregation.memory, self._parts.p
+            rules, p = parts.aggregation.memory, parts.p
             cohort, late_cohort = with_forgotten(cohort, late_cohort, rules, p, t)
-        if len(cohort) == 0 and memory is None:
+        if len(cohort) == 0 and self._memory is None:
             return empty_round(by_client)
         # Line 6: clients train from the model, by the rules of a memory if any. Late updates are
         # there already; second half: they enter, and of `starts` only scale and shift count.
         each = self._each_once(cohort, late_cohort)
-        starts = [] if memory is None or now is None else memory.starts(each.ids, each.steps, now)
+        starts = now.starts(each.ids, each.steps)
         came = self._updates(t, each, starts)
-        sent = self._sent(t, each, came, starts, now)
-        finite = sent.finite
-        if memory is not None and now is not None:
-            now = memory.after_training(now, sent.weights, each.steps, finite)
+        finite = np.isfinite(came.updates).all(axis=1) & np.isfinite(came.buffers).all(axis=1)
+        updates = now.at_this_rate(came.updates, each.rates)
+        sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
         # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
-        aggregation = self._parts.aggregation
-        delta, combined = delta_of(
-            sent, aggregation, memory, now=now, round_number=t, model=state.model
-        )
-        delta = direction(aggregation, delta, self._like)
+        folded = now.fold(sent, lambda: self._client_losses(t, each, came, starts))
+        sent, delta = folded.sent, direction(parts.aggregation, folded.delta, self._like)
         factor = 1.0 if late_cohort is None else cohort.step
-        after = stepped(state, delta, self._parts.server_optimizer, factor)
-        after = self._with_buffers(after, each.arrived & finite, came, sent)
-        fine = bool(np.isfinite(delta).all() and np.isfinite(after.model).all())
-        outcome = each.outcome(came, finite, delta, by_client)
-        if memory is None or now is None:
-            if not fine or not finite.any():
-                return outcome.closed(moves=False, keeps=False, rejected=True)
-            self._state = after
-            return outcome
+        after = stepped(state, delta, parts.server_optimizer, factor)
+        after = self._with_buffers(after, each.arrived & sent.finite, came, sent)
         # The memory notes what came.
         delivered = Delivered(
             ids=each.ids,
-            finite=finite,
+            finite=sent.finite,
             updates=came.updates,
             steps=each.steps,
             delta=delta,
             model=after.model,
-            fine=fine,
+            fine=bool(np.isfinite(delta).all() and np.isfinite(after.model).all()),
             rates=each.rates,
-            combined=combined,
+            combined=folded.changed,
         )
-        noted = memory.advance(delivered, now)
+        noted = now.remember(delivered, sent.weights)
         self._state = replace(after if noted.moves else state, model=noted.closed)
+        outcome = each.outcome(came, sent.finite, delta, by_client)
         return outcome.closed(noted.moves, noted.keeps, noted.rejects)
 
     def _with_buffers(
@@ -165,10 +163,6 @@ class HostEngine:
         model, now = after.model.copy(), self._state.model[places]
         model[places] = mean_of_buffers(came.buffers[arrived], sent.weights[arrived], now)
         return replace(after, model=model)
-
-    def _now(self, t: int) -> RoundContext | None:
-        rate = self._parts.client_optimizer.rate(t)
-        return None if self._memory is None else self._memory.now(t, rate, self._state.model)
 
     def _each_once(self, cohort: Cohort, late_cohort: LateCohort | None) -> _Each:
         """The cohort's clients, each once, in the order of their ids or slots."""
@@ -216,26 +210,10 @@ class HostEngine:
             trains = np.array([start.trains for start in starts], np.float32)
         return self._work.train(t, each.ids, LocalStart(model, offsets, pulls, trains))
 
-    def _sent(
-        self,
-        t: int,
-        each: _Each,
-        came: LocalResult,
-        starts: Sequence[ClientInit],
-        now: RoundContext | None,
-    ) -> Sent:
-        """What the clients contribute to the aggregate."""
-        memory, updates = self._memory, came.updates
-        if each.rates is not None and now is not None and memory is not None:
-            # A memory of clients compares updates of several rounds as gradients. A late update was
-            # made at the rate of the round that asked, so it is brought to this round's rate.
-            factors = now.learning_rate / each.rates if memory.rules.by_client else 1
-            updates = updates * np.reshape(factors, (-1, 1))
-        finite = np.isfinite(came.updates).all(axis=1) & np.isfinite(came.buffers).all(axis=1)
-        sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
-        if memory is None or now is None or not memory.rules.has_messages:
-            return sent
-        losses = client_losses_of(
+    def _client_losses(
+        self, t: int, each: _Each, came: LocalResult, starts: Sequence[ClientInit]
+    ) -> list[ClientLosses]:
+        return client_losses_of(
             came.losses,
             starts,
             each.ids,
@@ -244,7 +222,6 @@ class HostEngine:
             model=self._state.model,
             score=lambda model, rows: self._scores(model, self._parts.data.train, rows),
         )
-        return sent.with_messages(memory, losses, now)
 
     def evaluate(self) -> ClientScores:
         test, owners = self._parts.data.test, self._parts.test_owners

@@ -10,7 +10,8 @@ import numpy as np
 
 from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.engines.host.sums import Sent, delta_of
+from f3ast_tff.engines.host.round import HostRound
+from f3ast_tff.engines.host.sums import Sent
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
 from f3ast_tff.methods.parts.memory import ClientInit
@@ -47,41 +48,34 @@ class RulesInNumpy:
 
     def round(
         self, t: int, cohort: Cohort, train: Train, rate: float = 1.0, steps: int = 1
-    ) -> tuple[np.ndarray, Advanced | None]:
-        """Executes a round; returns Delta and, with a memory, the result of the round."""
-        ids, memory = cohort.ids.astype(np.int64), self.memory
-        if memory is None and not len(ids):
-            return np.zeros_like(self.model), None
+    ) -> tuple[np.ndarray, Advanced]:
+        """Executes a round; returns Delta and the result of the round."""
+        ids = cohort.ids.astype(np.int64)
+        if self.memory is None and not len(ids):
+            return np.zeros_like(self.model), Advanced(False, False, self.model, fits=True)
+        now = HostRound.begin(self._aggregation, self.memory, number=t, rate=rate, model=self.model)
         counts, weights = np.full(len(ids), steps), cohort.weights.astype(np.float32)
-        now = None if memory is None else memory.now(t, rate, self.model)
-        starts = [] if memory is None or now is None else memory.starts(ids, counts, now)
+        starts = now.starts(ids, counts)
         updates = np.zeros((len(ids), len(self.model)), np.float32)
         for i, (k, start) in enumerate(zip(ids.tolist(), starts or repeat(ClientInit()))):
             begin = self.model if start.model is None else start.model
             updates[i] = train(k, begin, 0.0 if start.offset is None else start.offset)
-        sent = Sent(ids, counts, updates, weights, np.isfinite(updates).all(axis=1), starts)
-        if memory is not None and now is not None:
-            now = memory.after_training(now, weights, counts, sent.finite)
-        delta, changed = delta_of(
-            sent, self._aggregation, memory, now=now, round_number=t, model=self.model
-        )
-        model = (self.model + delta).astype(np.float32)
-        if memory is None or now is None:
-            self.model = model
-            return delta, None
+        finite = np.isfinite(updates).all(axis=1)
+        folded = now.fold(Sent(ids, counts, updates, weights, finite, starts))
+        model = (self.model + folded.delta).astype(np.float32)
         delivered = Delivered(
             ids,
-            sent.finite,
+            finite,
             updates,
             steps=counts,
-            delta=delta,
+            delta=folded.delta,
             model=model,
             fine=bool(np.isfinite(model).all()),
-            combined=changed,
+            combined=folded.changed,
         )
-        advanced = memory.advance(delivered, now)
+        advanced = now.remember(delivered, weights)
         self.model = advanced.closed
-        return delta, advanced
+        return folded.delta, advanced
 
 
 def quadratic_path(

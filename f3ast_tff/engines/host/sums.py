@@ -1,4 +1,4 @@
-"""From a cohort's updates in host memory to Delta: messages, the sum or mean, or `combine`."""
+"""Updates of a cohort in host memory: messages, and `combine`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
-from f3ast_tff.engines.host.server import weighted_sum
 from f3ast_tff.files.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import HostMemory
@@ -65,56 +64,6 @@ class Sent:
             )
         finite = sent.finite & np.isfinite(vectors).all(axis=1) & np.isfinite(factors)
         return replace(sent, updates=vectors, weights=sent.weights * factors, finite=finite)
-
-
-def delta_of(
-    sent: Sent,
-    aggregation: Aggregation,
-    memory: HostMemory | None,
-    *,
-    now: RoundContext | None,
-    round_number: int,
-    model: np.ndarray,
-) -> tuple[np.ndarray, Values]:
-    """Returns Delta of the finite contributions, and the server values that `combined` changes.
-
-    Args:
-        sent: Contributions of the cohort.
-        aggregation: Rule from the updates to the aggregate.
-        memory: The memory, if any.
-        now: The round, if there is a memory.
-        round_number: Round t.
-        model: w_t, `float32 [num_weights]`.
-
-    Returns:
-        Delta, `float32 [num_weights]`, see `Memory`; and values by name.
-    """
-    changed: Values = {}
-    mean = aggregation.normalise
-    if memory is not None and now is not None:
-        mean = memory.mean(mean, now)
-    if aggregation.stacks:
-        before = ({}, {}) if memory is None else memory.before_round(clients_of(sent))
-        delta, changed = combined(
-            aggregation,
-            sent.applied(),
-            round_number=round_number,
-            model=model,
-            server=before[0],
-            kept=before[1],
-        )
-    else:
-        delta = weighted_sum(
-            sent.updates[sent.finite],
-            sent.weights[sent.finite],
-            [start for start, there in zip(sent.starts, sent.finite) if there],
-            mean=mean,
-            echo_clip=None if memory is None else memory.rules.echo_clip,
-            may_be_zero=memory is not None,
-        )
-    if memory is None or now is None:
-        return delta, changed
-    return memory.aggregated(delta, now) + memory.correction(now), changed
 
 
 def clients_of(sent: Sent) -> np.ndarray:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -138,19 +139,19 @@ class FusedEngine:
         late_cohorts: Sequence[LateCohort] = (),
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
-        packed = self._packed(rounds, cohorts)
+        packed = self._packed(rounds, self._training(cohorts, late_cohorts))
         queued = [
-            self._execute(t, cohort, work, by_client)
-            for t, cohort, work in zip(rounds, cohorts, packed)
+            self._queue(t, cohort, work, late, by_client)
+            for t, cohort, work, late in zip(rounds, cohorts, packed, late_cohorts or repeat(None))
         ]
-        return self._outcomes(queued, by_client)
-
-    def _outcomes(self, queued: Sequence[Queued | None], by_client: bool) -> list[RoundOutcome]:
-        """Reads the results of queued rounds; `None` stands for a round without clients."""
         return [
             empty_round(by_client) if done is None else on_host(done)
             for done in self._fetched(queued)
         ]
+
+    def _training(self, cohorts: Sequence[Cohort], late: Sequence[LateCohort]) -> Sequence[Cohort]:
+        """The clients that train on this device in each round."""
+        return cohorts
 
     @property
     def _needs_clients(self) -> bool:
@@ -172,18 +173,16 @@ class FusedEngine:
         with ThreadPoolExecutor(1) as packer:
             yield from packer.map(pack, rounds, cohorts)
 
-    def _execute(
-        self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
+    def _queue(
+        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
     ) -> Queued | None:
+        """Queues a round on the device; `None` if it leaves everything as it is."""
         if len(cohort) == 0 and self._needs_clients:
             return None
-        memory_inputs = self._memory_inputs(round_number, packed.client)
-        inputs = self._clients.inputs(round_number, packed, memory_inputs)
+        inputs = self._clients.inputs(t, packed, self._memory_inputs(t, packed.client))
+        places = (cohort.ids, packed.member) if by_client else None
         num_clients = np.float32(len(cohort))
-        places = (cohort.ids, packed.member)
-        return self._run(
-            self._programs.round, packed.client, places if by_client else None, inputs, num_clients
-        )
+        return self._run(self._programs.round, packed.client, places, inputs, num_clients)
 
     def _run(self, program: Any, client: np.ndarray, places: Places | None, *inputs: Any) -> Queued:
         """Queues a round, with the tables of a memory, if any; `places` for results by client."""

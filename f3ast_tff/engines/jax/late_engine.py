@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
+from f3ast_tff.engines.engine import EngineParts, LateCohort
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.late import LateMemory, pack_arrived, slots_by_lane
 from f3ast_tff.engines.jax.packing import PackedCohort
@@ -29,27 +29,16 @@ class LateFusedEngine(FusedEngine):
         num_weights = sum(weight.size for weight in self._state.weights)
         self._late = LateMemory(num_weights, self._clients.device)
 
-    def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
-    ) -> list[RoundOutcome]:
-        rounds = range(first_round, first_round + len(cohorts))
-        asked = [
-            Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
-            for late_cohort in late_cohorts
-        ]
-        queued: list[Queued | None] = []
-        packings = self._packed(rounds, asked)
-        for t, cohort, late_cohort, packed in zip(
-            rounds, cohorts, late_cohorts, packings, strict=True
-        ):
-            if len(late_cohort.asked):
-                self._start(t, late_cohort, packed)
-            queued.append(self._enter(t, cohort, late_cohort, by_client))
-        return self._outcomes(queued, by_client)
+    def _training(self, cohorts: Sequence[Cohort], late: Sequence[LateCohort]) -> Sequence[Cohort]:
+        return [Cohort(of.asked, np.zeros(len(of.asked))) for of in late]
+
+    def _queue(
+        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+    ) -> Queued | None:
+        assert late is not None
+        if len(late.asked):
+            self._start(t, late, packed)
+        return self._enter(t, cohort, late, by_client)
 
     def _start(self, round_number: int, late_cohort: LateCohort, packed: PackedCohort) -> None:
         """Trains the asked clients and keeps their updates in slots."""

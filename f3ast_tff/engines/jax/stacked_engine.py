@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome, empty_round
+from f3ast_tff.engines.engine import EngineParts, LateCohort
 from f3ast_tff.engines.host.sums import Sent, check_stack, clients_of, combined
-from f3ast_tff.engines.jax.engine import FusedEngine, Queued, on_host
+from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.packing import PackedCohort
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -28,26 +27,13 @@ class StackedFusedEngine(FusedEngine):
         num_weights = sum(weight.size for weight in self._state.weights)
         check_stack(parts.aggregation, parts.cohort_size, num_weights)
 
-    def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
-    ) -> list[RoundOutcome]:
-        rounds = range(first_round, first_round + len(cohorts))
-        return [
-            self._combine(t, cohort, packed, by_client)
-            for t, cohort, packed in zip(rounds, cohorts, self._packed(rounds, cohorts))
-        ]
-
-    def _combine(
-        self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
-    ) -> RoundOutcome:
+    def _queue(
+        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+    ) -> Queued | None:
         if len(cohort) == 0 and self._needs_clients:
-            return empty_round(by_client)
-        client, memory_inputs = packed.client, self._memory_inputs(round_number, packed.client)
-        inputs = self._clients.inputs(round_number, packed, memory_inputs)
+            return None
+        client, memory_inputs = packed.client, self._memory_inputs(t, packed.client)
+        inputs = self._clients.inputs(t, packed, memory_inputs)
         tables, row = ({}, None) if self._tables is None else self._tables.lent(client)
         programs = self._programs.stacked
         totals, by_lane, clients, stack = programs.train(self._state, inputs, tables, row)
@@ -67,7 +53,7 @@ class StackedFusedEngine(FusedEngine):
         delta, changed = combined(
             self._parts.aggregation,
             sent,
-            round_number=round_number,
+            round_number=t,
             model=np.concatenate([np.ravel(weight) for weight in self.weights()]),
             server=jax.device_get(self._state.memory),
             kept=kept,
@@ -86,6 +72,4 @@ class StackedFusedEngine(FusedEngine):
         )
         if self._tables is not None:
             self._tables.take_back(client, tables)
-        places = (cohort.ids, packed.member) if by_client else None
-        done = Queued(outcome, by_lane if by_client else None, places)
-        return on_host(jax.device_get(done))
+        return Queued(outcome, by_lane, (cohort.ids, packed.member) if by_client else None)

@@ -29,6 +29,7 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
+from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, process_of, start_of
 from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
@@ -36,7 +37,7 @@ from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.files.process_memory import return_free_memory, share_arenas
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
-from f3ast_tff.methods.parts.memory import ClientInit, RoundContext, Values
+from f3ast_tff.methods.parts.memory import ClientInit, Values
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _NONE = np.zeros((0, 0), np.float32)
@@ -175,13 +176,17 @@ class TffEngine:
     def _run_round(
         self, round_number: int, cohort: Cohort, by_client: bool, late_cohort: LateCohort | None
     ) -> RoundOutcome:
-        memory, state, now = self._memory, self._state_at(round_number), None
-        if memory is not None:
-            rate = self._parts.client_optimizer.rate(round_number)
-            now = memory.now(round_number, rate, model_of(state))
-        elif len(cohort) == 0:
+        state = self._state_at(round_number)
+        if self._memory is None and len(cohort) == 0:
             return empty_round(by_client)
-        output, entering = self._train(round_number, state, cohort, now, late_cohort)
+        now = HostRound.begin(
+            self._parts.aggregation,
+            self._memory,
+            number=round_number,
+            rate=self._parts.client_optimizer.rate(round_number),
+            model=model_of(state),
+        )
+        output, entering = self._train(state, cohort, now, late_cohort)
         metrics, model = output.metrics, model_of(output.state)
         fine = bool(np.isfinite(model).all()) and not metrics["finalizer"]["update_non_finite"]
         outcome = RoundOutcome(
@@ -191,14 +196,6 @@ class TffEngine:
             client_losses=np.where(entering.finite, entering.losses, np.nan) if by_client else None,
             delivered=entering.finite if by_client else None,
         )
-        if memory is None or now is None:
-            # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
-            if not fine or not entering.finite.any():
-                return outcome.closed(moves=False, keeps=False, rejected=True)
-            self._state = output.state
-            return outcome
-        weights = cohort.weights if entering.weights is None else entering.weights
-        now = memory.after_training(now, weights, entering.steps, entering.finite)
         delivered = Delivered(
             ids=cohort.ids,
             finite=entering.finite,
@@ -210,7 +207,9 @@ class TffEngine:
             rates=entering.rates,
             combined=entering.combined,
         )
-        advanced = memory.advance(delivered, now)
+        weights = cohort.weights if entering.weights is None else entering.weights
+        advanced = now.remember(delivered, weights)
+        # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
         state = output.state if advanced.moves else self._state
         before = state.global_model_weights
         leaves = leaves_of(advanced.closed, before.trainable)
@@ -219,28 +218,22 @@ class TffEngine:
         return outcome.closed(advanced.moves, advanced.keeps, advanced.rejects)
 
     def _train(
-        self,
-        round_number: int,
-        state: Any,
-        cohort: Cohort,
-        now: RoundContext | None,
-        late_cohort: LateCohort | None,
+        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
     ) -> tuple[Any, EnteringUpdates]:
         """Trains the cohort and steps the server; returns TFF's output and the updates.
 
         `late_cohort` is for `LateTffEngine`.
         """
-        memory, starts, steps = self._memory, None, self._steps(cohort)
-        if memory is not None and now is not None:
-            mean = memory.mean(self._parts.aggregation.normalise, now)
-            state = aggregating(state, memory.correction(now), mean)
+        starts, steps = None, self._steps(cohort)
+        if self._memory is not None:
+            state = aggregating(state, now.correction(), now.mean())
             starts = [
                 start
                 if start.pull is None or start.model is not None
                 else start._replace(model=now.model)
-                for start in memory.starts(cohort.ids, steps, now)
+                for start in now.starts(cohort.ids, steps)
             ]
-        output, ids = self._execute(state, round_number, cohort, starts)
+        output, ids = self._execute(state, now.number, cohort, starts)
         metrics = output.metrics["client_work"]
         trained, delivered = metrics["inner"]["train"], np.asarray(metrics["delivered"]) > 0
         client_losses = np.asarray(trained["client_losses"], np.float64)

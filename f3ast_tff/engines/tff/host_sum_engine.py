@@ -9,11 +9,12 @@ import numpy as np
 import tensorflow_federated as tff
 
 from f3ast_tff.engines.engine import EngineParts, ExampleScores, LateCohort
-from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of, delta_of
-from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating, model_of
+from f3ast_tff.engines.host.round import HostRound
+from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of
+from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
-from f3ast_tff.methods.parts.memory import Memory, RoundContext
+from f3ast_tff.methods.parts.memory import ClientLosses, Memory
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -68,68 +69,38 @@ class HostSumTffEngine(TffEngine):
         return Reporting(parts.aggregation)
 
     def _train(
-        self,
-        round_number: int,
-        state: Any,
-        cohort: Cohort,
-        now: RoundContext | None,
-        late_cohort: LateCohort | None,
+        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
     ) -> tuple[Any, EnteringUpdates]:
-        _, entering = super()._train(round_number, state, cohort, now, late_cohort)
-        memory = self._memory
-        starts = (
-            [] if memory is None or now is None else memory.starts(cohort.ids, entering.steps, now)
-        )
+        _, entering = super()._train(state, cohort, now, late_cohort)
+        starts = now.starts(cohort.ids, entering.steps)
         num_weights = sum(weight.size for weight in self.weights())
         # Without clients TFF returns no updates of the model's length.
         updates = entering.updates.reshape(len(cohort), num_weights)
         weights = cohort.weights.astype(np.float32)
         sent = Sent(cohort.ids, entering.steps, updates, weights, entering.finite, starts)
-        return self._along(round_number, state, sent, entering, now)
+        return self._along(state, sent, entering, now)
 
     def _along(
-        self,
-        round_number: int,
-        state: Any,
-        sent: Sent,
-        entering: EnteringUpdates,
-        now: RoundContext | None,
-        step: float = 1.0,
+        self, state: Any, sent: Sent, entering: EnteringUpdates, now: HostRound, step: float = 1.0
     ) -> tuple[Any, EnteringUpdates]:
         """Adds contributions up and makes `step` times the server's step along them."""
-        memory = self._memory
-        if memory is not None and now is not None:
-            sent = self._with_messages(round_number, sent, entering.losses, now)
-            now = memory.after_training(now, sent.weights, entering.steps, sent.finite)
-        with np.errstate(all="ignore"):
-            delta, combined = delta_of(
-                sent,
-                self._parts.aggregation,
-                memory,
-                now=now,
-                round_number=round_number,
-                model=model_of(state),
-            )
-        entering = replace(entering, finite=sent.finite, weights=sent.weights, combined=combined)
-        return self._stepped(state, delta, np.float32(step)), entering
 
-    def _with_messages(
-        self, round_number: int, sent: Sent, losses: np.ndarray, now: RoundContext
-    ) -> Sent:
-        """The same clients with their messages, if a memory has some."""
-        memory = self._memory
-        if memory is None or not memory.rules.has_messages:
-            return sent
-        found = client_losses_of(
-            losses,
-            sent.starts,
-            sent.ids,
-            parts=self._parts,
-            round_number=round_number,
-            model=now.model,
-            score=self._scores,
-        )
-        return sent.with_messages(memory, found, now)
+        def losses() -> list[ClientLosses]:
+            return client_losses_of(
+                entering.losses,
+                sent.starts,
+                sent.ids,
+                parts=self._parts,
+                round_number=now.number,
+                model=now.model,
+                score=self._scores,
+            )
+
+        with np.errstate(all="ignore"):
+            folded = now.fold(sent, losses)
+        finite, weights = folded.sent.finite, folded.sent.weights
+        entering = replace(entering, finite=finite, weights=weights, combined=folded.changed)
+        return self._stepped(state, folded.delta, np.float32(step)), entering
 
     def _scores(self, model: np.ndarray, rows: np.ndarray) -> ExampleScores:
         train = self._parts.data.train

@@ -9,11 +9,11 @@ import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.forgetting import with_forgotten
+from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _PREFIX = "late_"
@@ -65,16 +65,11 @@ class LateTffEngine(HostSumTffEngine):
             self._late[i][late_cohort.slots] = new
 
     def _train(
-        self,
-        round_number: int,
-        state: Any,
-        cohort: Cohort,
-        now: RoundContext | None,
-        late_cohort: LateCohort | None,
+        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
     ) -> tuple[Any, EnteringUpdates]:
         """Adds up the updates of a cohort, and makes the step."""
         assert late_cohort is not None
-        parts, memory = self._parts, self._memory
+        parts = self._parts
         slots = late_cohort.entering
         # Slots below 0 are of forgotten clients, whose update is 0.
         there, slots = slots >= 0, np.maximum(slots, 0)
@@ -84,17 +79,13 @@ class LateTffEngine(HostSumTffEngine):
         if parts.aggregation.mixes_models:
             updates = updates - model_of(self._state)
         rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])
-        steps, starts, at_rate = self._steps(cohort), [], updates
-        if memory is not None and now is not None:
-            starts = memory.starts(cohort.ids, steps, now)
-            if memory.rules.by_client:
-                # As gradients: at this round's rate, like the updates that are remembered.
-                rate = np.float32(parts.client_optimizer.rate(round_number))
-                at_rate = (rate / rates.astype(np.float32))[:, None] * updates
+        steps = self._steps(cohort)
+        starts = now.starts(cohort.ids, steps)
+        at_rate = now.at_this_rate(updates, rates.astype(np.float32))
         weights = cohort.weights.astype(np.float32)
         sent = Sent(cohort.ids, steps, at_rate, weights, finite, starts)
         entering = EnteringUpdates(float("nan"), losses, finite, updates, steps, rates)
-        output, entering = self._along(round_number, state, sent, entering, now, cohort.step)
+        output, entering = self._along(state, sent, entering, now, cohort.step)
         visits = parts.work.num_visits(parts.data.train.sizes[cohort.ids.astype(int)])
         known = entering.finite & ~np.isnan(losses) & (visits > 0)
         if known.any():

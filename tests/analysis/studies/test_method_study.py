@@ -236,6 +236,30 @@ def test_limits_of_the_colours(differences: list[float], limit: float) -> None:
     assert symmetric_limit(pd.Series(differences, dtype=float)) == pytest.approx(limit)
 
 
+def test_differences_at_earlier_rounds(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rounds 2 and 4 of 9 are nearest to a quarter and a half; a round of fewer runs is not shown.
+
+    The user accuracy of MIFA is .08 and .07 above FedAvg's there, and .05 at the end.
+    """
+    header, *lines = scores.read_text().splitlines()
+    for number, lead in ((2, 0.03), (4, 0.02)):
+        for line in [line for line in lines if ",equal," in line and ",9," in line]:
+            first, user = line.split(",9,")[0], line.split(",9,")[1].split(",")
+            accuracy = float(user[1]) + lead * ("mifa" in line)
+            lines.append(f"{first},{number},{user[0]},{accuracy:.6f},0.5,1.5")
+    scores.write_text("\n".join([header, *lines]) + "\n")
+    shown = printed(capsys, scores, "--objective=equal")
+    assert " minus that | at 2, 4 | " in shown[2]
+    assert any("| FedAvg | +0.050 | +0.080, +0.070 | +0.050 |" in line for line in shown)
+    first = next(
+        line for line in lines if "mifa,always,equal" in line and line.split(",")[8] == "2"
+    )
+    scores.write_text("\n".join([header, *(line for line in lines if line != first)]) + "\n")
+    shown = printed(capsys, scores, "--objective=equal")
+    assert " minus that | at 4 | " in shown[2]
+    assert any("| FedAvg | +0.050 | +0.070 | +0.050 |" in line for line in shown)
+
+
 def test_in_a_kept_page(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is pasted; a command that writes a picture is left alone."""
     monkeypatch.chdir(scores.parent)
