@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,7 @@ def main(flags: Flags) -> None:
             _table(objective, f"{title}, means over {_regimes(part)}{studies[task].said_at}", each)
             for (title, part), ((task, objective), each) in zip(titled.items(), dated.items())
         ]
-        show("\n\n".join([*shown, _note(studies)]))
+        show("\n\n".join([*shown, _note(studies, dated.values())]))
 
 
 def _differences(
@@ -260,7 +260,11 @@ def _with_earlier(
             for row in means.to_dict("records")
         ]
         if any(math.isfinite(value) for row in cells for value in row):
-            means = means.assign(**{EARLIER: [", ".join(map(_signed, row)) for row in cells]})
+            told = [
+                ", ".join(map(_signed, row)) if any(map(math.isfinite, row)) else "–"
+                for row in cells
+            ]
+            means = means.assign(**{EARLIER: told})
             means.attrs[EARLIER] = f"at {', '.join(map(str, before[task]))}"
         done[task, objective] = means
     return done
@@ -302,11 +306,15 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
     return str(value) or "–"
 
 
-def _note(tasks: Collection[str]) -> str:
+def _note(tasks: Collection[str], tables: Iterable[pd.DataFrame]) -> str:
     bounds = [f"{bound:.4g}" for bound in sorted(map(guess_loss, tasks)) if math.isfinite(bound)]
     guess = f", or at least {' or '.join(bounds)}, that of a uniform guess" if bounds else ""
+    dated = any(EARLIER in table for table in tables)
     return (
-        "`better` and `worse` count the regimes with that verdict on the paired difference to "
+        "The column after `minus that` has the same difference at earlier rounds, where all runs "
+        "of both have them. "
+        * dated
+        + "`better` and `worse` count the regimes with that verdict on the paired difference to "
         "the method corrected, after Holm's correction; a family is all "
         "regimes of one method in one objective, so the counts are nominal: nothing corrects over "
         "methods and objectives. The other score is user accuracy where the score "
