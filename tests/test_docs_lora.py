@@ -48,12 +48,14 @@ def test_the_commands_and_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(plan(Path("rules.toml"), {}).runs) == 40
 
 
+@pytest.mark.long
 def test_the_python_of_the_suite() -> None:
     names: dict[str, Any] = {}
     exec(python_of("docs/lora.md")[0], names)
     assert names["a"].shape == (4, 60) and not names["b"].any()
 
 
+@pytest.mark.long
 def test_the_server_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     """It prints what the page says; W moves by the weighted changes with `fedex` and `flora`."""
     names: dict[str, Any] = {}

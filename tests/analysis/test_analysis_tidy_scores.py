@@ -145,6 +145,7 @@ def test_unfinished_runs_are_said(
     ]
 
 
+@pytest.mark.long
 def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path) -> None:
     """The locale here is ASCII."""
     make_run("a", algorithm="naïve")

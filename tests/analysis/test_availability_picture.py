@@ -40,6 +40,7 @@ def test_who_is_available_is_seen(tmp_path: Path) -> None:
     assert min(grey[top, right], grey[bottom, left]) > 0.9
 
 
+@pytest.mark.long
 def test_without_stationary_and_with_k(tmp_path: Path) -> None:
     """The line of K_t and the stationary outline each change the picture of the same masks."""
     unknown = Product([HALVES, HALVES])

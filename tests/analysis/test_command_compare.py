@@ -118,6 +118,7 @@ def test_a_name_has_what_tells_a_method_apart_and_no_more(
     assert "FedAvg, client_lr 0.1, with replacement" in labels
 
 
+@pytest.mark.long
 def test_a_colour_does_not_make_conditions_equal(
     make_run: MakeRun, compare: Compare, tmp_path: Path
 ) -> None:

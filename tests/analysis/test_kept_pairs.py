@@ -24,6 +24,7 @@ def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STUDIES", SimpleNamespace(glob=lambda pattern: grids))
 
 
+@pytest.mark.long
 def test_a_pair_is_found_with_its_plan_and_both_scores() -> None:
     """The front page's pair under staircase availability with p_k = 1 / N, on 40 and 8 draws."""
     a, b = (candidate(text, builtin_registry()) for text in ("f3ast", FEDAVG))
@@ -46,6 +47,7 @@ def test_conditions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(table) > 20 and not table.duplicated(["where", "client_share", "score"]).any()
 
 
+@pytest.mark.long
 def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "compare", "--kept", "f3ast", FEDAVG, "--availability=sine"]) == 0
     out = capsys.readouterr().out
@@ -56,6 +58,7 @@ def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no_such" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

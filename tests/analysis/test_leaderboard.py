@@ -120,6 +120,7 @@ def test_a_title_says_how_updates_are_late() -> None:
     assert "Late by clock, L at quantile 0.1" in titles and len(titles) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "study", ["table3_synthetic", "late_methods_synthetic", "table3_small", "fig4_vary_k"]
 )
@@ -152,6 +153,7 @@ def entered_one(runs: list[Run]) -> Entered:
     return one
 
 
+@pytest.mark.long
 def test_a_method_of_ones_own_is_placed_and_judged() -> None:
     """Each draw is .05 above FedAvg's, .7835 + .05 = .8335: first, and better than FedAvg."""
     one = entered_one(own_runs(home(), 0.05))
@@ -232,6 +234,7 @@ def test_a_method_has_one_pair_of_rates_where_rates_are_tuned() -> None:
     assert "2 pairs of client and server rate (0.1 and 1, 1.1 and 1)" in said[0]
 
 
+@pytest.mark.long
 def test_evaluations_must_agree_where_several_make_the_score() -> None:
     """A mean of the last evaluations is another one if there are more; a last score is not."""
     entered, said = enter([home()], own_runs(home(), 0.05, eval_every=1), MASKS)

@@ -96,6 +96,7 @@ def test_a_run_without_masks_or_scores_is_refused(tmp_path: Path) -> None:
         by_presence([folder])
 
 
+@pytest.mark.long
 def test_both_pictures_are_transparent_and_the_same_each_time(tmp_path: Path) -> None:
     levels = np.linspace(0.1, 0.9, 5)
     accuracy = np.stack([levels, levels / 2])[:, None] * np.array([0.5, 1.0])[:, None]

@@ -96,6 +96,7 @@ def test_a_family_without_effect_seldom_has_a_direction(
     assert uncorrected / families > 0.2
 
 
+@pytest.mark.long
 def test_a_skewed_family_without_effect() -> None:
     """Ten claims over 12 draws of the law with the most family errors, gamma of skewness -2.3.
 

@@ -65,6 +65,7 @@ REMEMBERING: dict[str, Callable[[int, int], AvailabilityProcess]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", REMEMBERING.values(), ids=REMEMBERING)
 @settings(max_examples=25)
 @given(

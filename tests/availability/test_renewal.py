@@ -116,6 +116,7 @@ def test_drawn_spells_have_their_law(name: str) -> None:
         assert kolmogorov(drawn, law) < AT_MOST
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", [Gamma(3.0, 10.0), LogNormal(0.5, 30.0), Weibull(2.0, 30.0)])
 def test_spells_seen_in_the_masks_have_their_law(law: SpellLaw) -> None:
     """Spells of some 30 hours, seen every 0.1 hours: each is known to 0.2 hours.

@@ -49,6 +49,7 @@ def test_first_and_last_rounds(tmp_path: Path) -> None:
     assert process.stationary is not None and process.stationary.tolist() == [1, 0, 0]
 
 
+@pytest.mark.long
 def test_presence_and_length_of_outages(tmp_path: Path) -> None:
     """Both sites are there 90% of the time; outages last 1 / .9 rounds, or 1 / (1 - e^-.1).
 

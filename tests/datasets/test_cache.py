@@ -173,6 +173,7 @@ def test_a_killed_preparation_is_done_again(tmp_path: Path, last_call: str) -> N
     assert not folder.name.startswith(".")
 
 
+@pytest.mark.long
 def test_two_processes_at_once_prepare_once(tmp_path: Path) -> None:
     with start(tmp_path, 0.7) as one, start(tmp_path, 0.7) as other:
         said = [process.communicate() for process in (one, other)]

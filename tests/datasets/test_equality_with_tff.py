@@ -57,6 +57,7 @@ def test_sequences() -> None:
     assert_equal_to_tffs(sequences(SNIPPETS), dataset)
 
 
+@pytest.mark.long
 def test_tffs_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TensorFlow writes the file, and TFF's own loader reads it."""
     import tensorflow as tf

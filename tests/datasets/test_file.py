@@ -103,6 +103,7 @@ def test_ids_in_a_csv_file_are_as_they_are_written(tmp_path: Path) -> None:
         assert data.train.names is not None and data.train.names.tolist() == names
 
 
+@pytest.mark.long
 def test_labels_in_a_csv_file_are_numbers_if_all_are(tmp_path: Path) -> None:
     """The file is read in pieces: a late text makes the whole column one of texts."""
     path = tmp_path / "x.csv"

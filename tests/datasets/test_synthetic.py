@@ -53,6 +53,7 @@ def all_features(data: FederatedData, k: int) -> np.ndarray:
     return np.concatenate([data.train.client(k)[0], data.test.client(k)[0]]).astype(np.float64)
 
 
+@pytest.mark.long
 def test_shapes_and_split(data: FederatedData) -> None:
     """90% of each client's examples train, rounded down: 45 of the smallest size, 50."""
     for part in (data.train, data.test):

@@ -89,6 +89,7 @@ def test_two_rounds_of_the_others(task: str, run: Run) -> None:
     assert np.isfinite(values["train_loss"]) and values["update_norm"] > 0
 
 
+@pytest.mark.long
 def test_sequences_as_tff_computed_them(run: Run) -> None:
     values = final(run("shakespeare", "fused", **SMALLER["shakespeare"]))
     assert [values[measure] for measure in MEASURES] == pytest.approx(SHAKESPEARE, rel=1e-3)

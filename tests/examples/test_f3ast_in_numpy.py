@@ -26,6 +26,7 @@ def plain() -> ModuleType:
     return module
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 3])
 def test_it_trains_the_model_of_the_fused_engine(plain: ModuleType, seed: int) -> None:
     fused = simulate("synthetic", "f3ast", "home_devices", rounds=ROUNDS, seed=seed, data_seed=seed)
@@ -46,6 +47,7 @@ def test_it_trains_the_model_of_the_fused_engine(plain: ModuleType, seed: int) -
     assert plain.accuracy(rounds[-1].model, test) == pytest.approx(final, abs=2e-4)
 
 
+@pytest.mark.long
 def test_it_says_its_accuracy(plain: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     plain.main(rounds=50)
     (line,) = capsys.readouterr().out.splitlines()

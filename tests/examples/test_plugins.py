@@ -192,6 +192,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_plugins_in_a_campaign(campaign: Path) -> None:
     """A setting reaches the runs whose component has it; each run records the plug-ins it uses."""
     configs = {
@@ -207,6 +208,7 @@ def test_plugins_in_a_campaign(campaign: Path) -> None:
     assert not (campaign / "runs/mine/.compiled").exists()
 
 
+@pytest.mark.long
 def test_plugins_in_the_report_without_being_loaded(campaign: Path, command: Command) -> None:
     """Runs record the display names of their components."""
     command("report", f"--runs={campaign / 'runs'}", "--out=report", cwd=campaign)

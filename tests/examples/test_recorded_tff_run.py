@@ -12,6 +12,7 @@ from f3ast_tff.analysis.agreement import main
 RECORDED = Path(__file__).resolve().parents[2] / "examples" / "recorded_tff_run"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("client_lr", "code"), [(0.01, 0), (0.02, 1)], ids=["same", "another rate"]
 )

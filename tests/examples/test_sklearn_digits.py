@@ -11,6 +11,7 @@ pytest.importorskip("sklearn", reason="in the environment of `make test-torch` a
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "sklearn_digits.py"
 
 
+@pytest.mark.long
 def test_it_learns() -> None:
     main = runpy.run_path(str(EXAMPLE))["main"]
     few, many = main(rounds=5), main(rounds=60)

@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from f3ast_tff.analysis.run_groups import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = 2
 
 
+@pytest.mark.long
 def test_its_jobs_run_at_once_in_one_folder(tmp_path: Path) -> None:
     """Two draws of six settings: 12 runs in 2 jobs, and then one report of them all."""
     for name in ("slurm.sh", "mine.toml"):

@@ -101,6 +101,7 @@ def try_flags(number: int) -> None:
     check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _READERS)
 def test_any_text_is_read_or_refused_in_one_line(name: str) -> None:
     try_reader(name, _QUICK)

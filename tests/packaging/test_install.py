@@ -70,6 +70,7 @@ def missing_modules(wheel: Path, source: Path) -> set[str]:
     } - modules(wheel)
 
 
+@pytest.mark.long
 def test_the_wheel_claims_one_name(wheel: Path) -> None:
     tops = {PurePosixPath(name).parts[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert tops == {"f3ast_tff", f"f3ast_tff-{f3ast_tff.__version__}.dist-info"}

@@ -72,6 +72,7 @@ def test_a_run_that_never_has_the_score_counts_as_s(runs: Path) -> None:
     assert [arrived(group, "sample_loss", loss) for group in groups] == [1, 5]
 
 
+@pytest.mark.long
 def test_compare_judges_at_equal_seconds(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

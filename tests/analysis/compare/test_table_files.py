@@ -94,6 +94,7 @@ def test_an_integer_that_no_float_holds_is_as_infinite_as_its_text(tmp_path: Pat
     assert as_number("1e400") == math.inf and as_number(-(10**400)) == -math.inf
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", ["#\n", "\n", "# a,b,c\n"])
 def test_a_million_lines_before_the_names_are_passed_over_at_once(
     line: str, tmp_path: Path

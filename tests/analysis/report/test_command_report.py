@@ -33,6 +33,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "new" / "out"
 
 
+@pytest.mark.long
 def test_the_page_holds_everything_itself(out: Path) -> None:
     page = (out / "report.html").read_text()
     addresses = re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)""", page)

@@ -154,6 +154,7 @@ def damage(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.long
 def test_what_the_commands_make_passes(results: Path) -> None:
     """Two methods, two draws, rounds 2 and 3 of 3: 8 rows."""
     lines = (results / "scores.csv").read_text().splitlines()

@@ -212,6 +212,7 @@ def test_the_table_as_csv(scores: Path) -> None:
     assert list(table["objective"]) == ["own", "own"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_the_picture_is_the_same_again(scores: Path, kind: str) -> None:
     pictures = [scores.with_name(f"{number}.{kind}") for number in range(2)]

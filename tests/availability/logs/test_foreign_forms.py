@@ -181,6 +181,7 @@ def frames() -> list[Any]:
     return [*found, polars.DataFrame(rows)]
 
 
+@pytest.mark.long
 def test_frames_of_other_libraries() -> None:
     for frame in frames():
         assert log_of_frame(frame).masks.table().astype(int).tolist() == MASKS

@@ -79,6 +79,7 @@ def check(number: int, folder: Path) -> str:
     return f"{damage} read"
 
 
+@pytest.mark.long
 def test_some_truths_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
     for number in range(0, 2 * len(FORMS) * len(DAMAGES), 4):
         check(number, tmp_path)

@@ -292,6 +292,7 @@ def test_a_name_that_is_there_twice_is_found_in_time_that_grows_with_their_numbe
         read_log(tmp_path / "x.json")
 
 
+@pytest.mark.long
 def test_a_million_lines_of_notes_are_passed_over_in_linear_time(tmp_path: Path) -> None:
     spans = "device,start,end\na,0,3600\nb,3600,7200\n"
     (tmp_path / "x.csv").write_text("#\n" * 10**6 + spans)

@@ -33,6 +33,7 @@ def test_measures_of_a_log_by_hand() -> None:
     assert measure_log(masks, 5).by_hour is None
 
 
+@pytest.mark.long
 def test_what_independent_clients_ask_for() -> None:
     found = advise(INDEPENDENT, ks=[2, 4, 12])
     assert found.objective == "p_squared"
@@ -45,6 +46,7 @@ def test_what_independent_clients_ask_for() -> None:
     assert max(map(len, page.splitlines())) <= 100
 
 
+@pytest.mark.long
 def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
     masks = INDEPENDENT & (np.arange(240)[:, None] % 24 < 8)
     masks[:, 7] = False
@@ -73,6 +75,7 @@ def test_a_client_that_never_comes_is_no_bias_of_fedavg() -> None:
     assert "least: 1 0.50, 0 1.50" in str(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seconds", "day"), [(3600, 24), (40_000, None), (172_800, None)])
 def test_a_day_that_is_no_whole_number_of_rounds_is_not_measured(
     seconds: int, day: int | None

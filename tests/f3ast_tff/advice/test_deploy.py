@@ -29,6 +29,7 @@ def advised(method: str) -> Advice:
     return replace(found, trial=Trial(candidates, {"a": runs}, "user_accuracy", 3, 12, 9))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", [*METHODS[:3], "fedavg"])
 def test_the_printed_code_runs_a_server_of_ones_own(method: str, tmp_path: Path) -> None:
     """Fifty rounds in which client k wants its number.
@@ -88,6 +89,7 @@ def test_the_files(tmp_path: Path) -> None:
     assert (folder / "neglect.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 def test_names_that_a_spreadsheet_takes_for_formulas_are_quoted(tmp_path: Path) -> None:
     names = ["=HYPERLINK(1)", "@x", "+a", "-7", "plain", "'@x"]
     found = advise(log_of_frame(pd.DataFrame([[1] * 6, [0, 1, 1, 1, 1, 1]], columns=names)), ks=[1])

@@ -21,6 +21,7 @@ def test_what_fedavg_trains() -> None:
     assert total_variation(np.array([0.25, 0.75]), found) == pytest.approx(3 / 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("objective", "bound"), [("p", 2.0), ("p_squared", 1.0)])
 def test_two_clients_who_take_turns(objective: str, bound: float) -> None:
     """Each is available every second round: r* = (1/2, 1/2), H = 2 (1/2) / (1/2), 2 (1/4) / (1/2).
@@ -37,6 +38,7 @@ def test_two_clients_who_take_turns(objective: str, bound: float) -> None:
     assert found.bias_later < 0.01
 
 
+@pytest.mark.long
 def test_f3ast_removes_the_bias_of_fedavg() -> None:
     """Half of the clients are online in 9 rounds of 10, the other half in 3."""
     q = np.repeat([0.9, 0.3], 10)
@@ -49,6 +51,7 @@ def test_f3ast_removes_the_bias_of_fedavg() -> None:
     assert plan(masks, p, 15, "p_squared").short_rounds > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [10**6, 5000])
 def test_a_rare_client_of_a_long_log_keeps_its_share_of_rounds(
     monkeypatch: pytest.MonkeyPatch, most: int

@@ -186,6 +186,7 @@ def test_refused(methods: list[str], draws: int, message: str) -> None:
         trial(np.ones((4, 4), bool), 2, methods, draws=draws)
 
 
+@pytest.mark.long
 def test_a_run_that_diverged_scores_0(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its accuracy is finite, that of a guess; its loss is not."""
 

@@ -84,6 +84,7 @@ def test_who_attacks(who: str, expected: tuple[int, ...] | None) -> None:
     assert len(drawn) > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ["sign_flip", "noise", "label_flip"])
 def test_engines_agree_and_a_run_without_attack_is_what_it_was(attack: str) -> None:
     plain = simulate(engine="host", **SMALL)

@@ -38,6 +38,7 @@ def krum(model: Any, updates: Any, weights: Any) -> Any:
     return model + u[np.sort(far, axis=1)[:, 1 : len(u) - 2].sum(axis=1).argmin()]
 
 
+@pytest.mark.long
 def test_a_plain_mean_has_one_nth_of_each_client() -> None:
     found = influence_of_all(target_of(plain), EXAMPLES)
     assert found.shares == pytest.approx(np.ones(N), abs=1e-3)
@@ -62,6 +63,7 @@ def test_a_trimmed_mean_is_a_sixth_of_each_of_six_clients() -> None:
     assert found.selected.sum() == pytest.approx(6, abs=0.05)
 
 
+@pytest.mark.long
 def test_krum_is_one_client_and_leaves_most_rounds_as_they_are() -> None:
     target = target_of(krum)
     assert rule_of(target, EXAMPLES).kind == ROBUST
@@ -75,6 +77,7 @@ def test_krum_is_one_client_and_leaves_most_rounds_as_they_are() -> None:
     assert f"{some.still:.0%} leave the model as it is" in said
 
 
+@pytest.mark.long
 def test_the_report_shows_influence_in_place_of_weights() -> None:
     found = audit(median, rounds=100)
     assert not found.wrong() and not found.weights and len(found.influence) == 2

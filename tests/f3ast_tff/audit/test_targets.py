@@ -42,6 +42,7 @@ def test_arguments_that_are_refused_are_said() -> None:
         target_of(f"{FILE}:aggregate", objective="none")
 
 
+@pytest.mark.long
 def test_a_file_an_object_and_a_class_are_targets() -> None:
     for given in (FILE, servers.AllForATenth()):
         assert not audit(given, rounds=100).wrong(["weights", "scale", "replies"])
@@ -58,6 +59,7 @@ def test_a_file_is_executed_anew_for_each_server() -> None:
     assert servers.REPLIES == {}
 
 
+@pytest.mark.long
 def test_a_function_may_take_models_in_place_of_updates() -> None:
     def aggregate(model: Any, models: Any, weights: Any) -> Any:
         return np.average(models, axis=0, weights=weights) if sum(weights) else model

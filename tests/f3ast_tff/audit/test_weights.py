@@ -27,6 +27,7 @@ def chain(rounds: int, seed: int) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.long
 def test_two_clients_of_a_known_chain_have_their_weights_within_the_stated_error() -> None:
     """Client 0 is always there, client 1 in 1/4 of the rounds: E m = (1 - q/2) e_0 + q/2 e_1.
 
@@ -64,6 +65,7 @@ class F3ASTServer:
         )
 
 
+@pytest.mark.long
 def test_the_weights_of_f3ast_tend_to_the_shares_as_beta_falls() -> None:
     far = []
     for beta, rounds in ((0.1, 500), (0.02, 1000), (0.004, 3000)):
@@ -87,6 +89,7 @@ def test_a_mean_of_those_present_is_reproduced_exactly() -> None:
         assert found.distance < 1e-4, schedule.name
 
 
+@pytest.mark.long
 def test_a_log_is_one_more_schedule() -> None:
     """Two clients by turns, one there three times as often."""
     log = np.array([[True, False], [True, False], [True, False], [False, True]])
@@ -115,11 +118,13 @@ def test_gradients_at_rest_are_weighed_by_the_local_work(mu: float) -> None:
     assert found.weights == pytest.approx(expected / expected.sum(), rel=1e-3)
 
 
+@pytest.mark.long
 def test_what_unequal_local_work_does_is_said() -> None:
     (said,) = [f for f in audit(aggregate, rounds=300).findings if "local steps" in f.found]
     assert "have 6.5 times the weight" in said.found and "term of 1: 5.5 and 0.86" in said.found
 
 
+@pytest.mark.long
 def test_clients_that_a_rule_never_takes_are_named() -> None:
     """The three smallest of eight, 0, 2 and 5, are taken when all are there."""
 

@@ -22,6 +22,7 @@ def said(found: Audit, check: str, verdict: str = WRONG) -> str:
     return "; ".join(f.found for f in found.findings if (f.check, f.verdict) == (check, verdict))
 
 
+@pytest.mark.long
 def test_a_right_one_passes_all() -> None:
     found = audit_of("aggregate")
     assert not found.wrong()
@@ -31,12 +32,14 @@ def test_a_right_one_passes_all() -> None:
     require(f"{FILE}:aggregate", rounds=100)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["RightMomentum", "RightAdam", "RightTenth"])
 def test_other_right_ones_pass_all(name: str) -> None:
     found = audit_of(name)
     assert not found.wrong(), found.wrong()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "check", "words"),
     [
@@ -75,18 +78,21 @@ def test_a_fault_is_told_from_others() -> None:
     assert {f.check for f in audit_of("count_of_replies").wrong()} == {"weights"}
 
 
+@pytest.mark.long
 def test_another_objective_may_be_meant() -> None:
     equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
     latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
     assert not equal.wrong() and not latest.wrong(["weights", "returning"])
 
 
+@pytest.mark.long
 def test_a_median_has_no_linear_weights() -> None:
     found = audit_of("median")
     assert not found.weights and not found.wrong()
     assert "no linear weights" in said(found, "weights", NOTE)
 
 
+@pytest.mark.long
 def test_a_clip_is_seen_at_its_length() -> None:
     """Updates of length s, all alike, make steps of min(s, 2): half of s at s = 4."""
     found = audit_of("clipped")
@@ -94,12 +100,14 @@ def test_a_clip_is_seen_at_its_length() -> None:
     assert "10 clips away" in said(found, "weights", NOTE)
 
 
+@pytest.mark.long
 def test_the_fixture_names_what_is_wrong() -> None:
     with pytest.raises(AssertionError, match="states 10% of the clients; 100% train"):
         require(f"{FILE}:AllForATenth", rounds=100, fail_on=["liveness"])
     require(f"{FILE}:AllForATenth", rounds=100, fail_on=["weights"])
 
 
+@pytest.mark.long
 def test_a_mean_of_those_present_is_not_one_of_all() -> None:
     found = audit(f"{FILE}:aggregate", objective="all", rounds=100)
     assert "not the mean of all clients by their examples" in said(found, "weights")

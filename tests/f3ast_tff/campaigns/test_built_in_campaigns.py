@@ -63,6 +63,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
     return dict(Counter(run.settings[name] for run in campaign.runs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "runs"),
     [

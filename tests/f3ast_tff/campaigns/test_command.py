@@ -60,6 +60,7 @@ def command(*arguments: str) -> int:
     return main(["run_experiments.py", *arguments])
 
 
+@pytest.mark.long
 def test_a_failing_run_is_named_and_the_others_are_as_alone(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_campaign_names_its_plugins(
     assert "first_ones-seed0  finished" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_campaign_is_made_longer(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

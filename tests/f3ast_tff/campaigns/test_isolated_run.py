@@ -60,6 +60,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngin
     return run
 
 
+@pytest.mark.long
 def test_a_run_finishes_and_is_not_repeated(
     run: Run, engines: list[FakeEngine], tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_run_finishes_and_is_not_repeated(
     assert len(engines) == 1
 
 
+@pytest.mark.long
 def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
     run: Run, engines: list[FakeEngine], tmp_path: Path
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_traceback_in_any_characters_is_kept(
     assert "\u03a9 \\udcff" in (tmp_path / "x/error.txt").read_bytes().decode("utf-8")
 
 
+@pytest.mark.long
 def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
     assert run().state == FINISHED
     outcome = run(rate_beta=0.5)
@@ -109,6 +112,7 @@ def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
     assert "rate_beta 0.001, now 0.5" in (outcome.error or "")
 
 
+@pytest.mark.long
 def test_a_folder_in_use_is_waited_for(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +143,7 @@ def order(tmp_path: Path) -> dict[str, Any]:
     return json.loads(json.dumps(run.order))
 
 
+@pytest.mark.long
 def test_another_process_resolves_the_same_run(
     run: Run, order: dict[str, Any], engines: list[FakeEngine], tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LOG = str(ROOT / "examples/online.csv")
 
 
+@pytest.mark.long
 def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page is in the docs. Shares by client name, in another order, change p."""
     assert main(["f3ast-tff", "advise", LOG, "--clients_per_round=3,6", "--no-trial"]) == 0
@@ -222,6 +223,7 @@ def test_a_trial_on_own_data_knows_the_plug_ins(
     assert "Tried on this log: user accuracy" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_objective_of_a_trial_is_that_of_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -357,6 +359,7 @@ def minutes_of_days(path: Path) -> None:
     path.write_text("time,ann,eve,bob\n" + "\n".join(rows))
 
 
+@pytest.mark.long
 def test_masks_of_minutes_in_rounds_of_an_hour(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

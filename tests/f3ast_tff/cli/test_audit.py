@@ -17,6 +17,7 @@ def run(*words: str) -> int:
     return main(["f3ast-tff", "audit", *words])
 
 
+@pytest.mark.long
 def test_table_page_json_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: tmp_path / f"a.{end}" for name, end in _ENDINGS.items()}
     words = [f"--{name}={path}" for name, path in files.items()]
@@ -38,10 +39,12 @@ def test_table_page_json_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture
 _ENDINGS = {"html": "html", "json": "json", "junit": "xml"}
 
 
+@pytest.mark.long
 def test_other_checks_do_not_fail_it() -> None:
     assert run(f"{SERVERS}:AllForATenth", "--rounds=100", "--fail_on=weights,replies") == 0
 
 
+@pytest.mark.long
 def test_a_log_of_the_user_is_a_schedule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -211,6 +211,7 @@ def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
         assert not re.search(rf"\|\s+{slow}\b", done.stderr)
 
 
+@pytest.mark.long
 def test_masks_of_a_task_are_those_of_its_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

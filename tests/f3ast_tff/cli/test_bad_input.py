@@ -179,6 +179,7 @@ def test_a_closed_stream_costs_its_output_alone(closed: str, tmp_path: Path) -> 
     assert (" finished: round 1" in done.stdout) is (closed == "2>&-")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("encoding", "shown"), [("latin-1", "?"), ("ascii:backslashreplace", "\\u03a9")]
 )
@@ -192,6 +193,7 @@ def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_pat
     assert f"runs/{shown}/runs/run  new, 1 rounds\n1 runs\n" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", [("f3ast_tff", "run", "--help"), ("f3ast_tff.analysis.studies.score_tables", "--help")]
 )

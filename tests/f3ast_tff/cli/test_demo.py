@@ -22,6 +22,7 @@ def test_its_draws_are_enough_for_a_verdict_and_each_method_has_a_name() -> None
     assert set(demo._DRAWN) <= runs.keys()
 
 
+@pytest.mark.long
 def test_from_nothing_to_a_picture_and_finished_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

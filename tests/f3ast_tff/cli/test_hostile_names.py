@@ -59,6 +59,7 @@ def test_nothing_of_a_name_reaches_the_terminal_raw(
     assert out.exists() == (command != "leaderboard")
 
 
+@pytest.mark.long
 def test_no_name_of_a_log_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / f"log{REVERSED}.csv"
     rows = [f"{REVERSED}{k},{t},{t + 60}" for k in range(8) for t in range(10 * k, 900, 90)]

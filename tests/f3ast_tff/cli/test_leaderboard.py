@@ -62,6 +62,7 @@ def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaderboard, "ranked_studies", lambda: kept)
 
 
+@pytest.mark.long
 def test_own_runs_stand_among_the_kept_ones(
     runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def bars(lines: list[str]) -> list[str]:
     return [line for line in lines if line.startswith("round ")]
 
 
+@pytest.mark.long
 def test_a_run_with_warnings(tmp_path: Path) -> None:
     """Most rounds have no available client: the warning is one line above the only bar."""
     scarce = ["--availability=scarce", "--scarce_q=0.05", f"--output_dir={tmp_path}"]
@@ -104,6 +105,7 @@ def test_a_run_with_warnings(tmp_path: Path) -> None:
     assert lines[-1] == ""
 
 
+@pytest.mark.long
 def test_ctrl_c_typed_once(tmp_path: Path) -> None:
     terminal = Terminal(f"--output_dir={tmp_path}", "--rounds=100000", "--run_name=x")
     terminal.type_when(CTRL_C, lambda shown: "accuracy" in shown)

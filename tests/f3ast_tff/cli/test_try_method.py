@@ -28,6 +28,7 @@ class Mine(Aggregation):
 SMALL = ["--against=fedavg", "--tune=client_lr=0.01,0.1", "--rounds=2", "--processes=1"]
 
 
+@pytest.mark.long
 def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_every_client_of_two_rows_is_scored_by_default(
     assert (summary["clients_scored"], summary["clients_to_score"]) == (10, 10)
 
 
+@pytest.mark.long
 def test_a_run_a_comparison_and_a_report_warn_of_clients_left_out(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,6 +18,7 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
+@pytest.mark.long
 def test_exit_codes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "verify", str(runs)]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -52,6 +52,7 @@ def test_a_relative_folder_stays_where_it_was(
     assert list(other.iterdir()) == [] and Path.cwd() == tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("begun", "named"),
     [

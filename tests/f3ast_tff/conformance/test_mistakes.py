@@ -341,6 +341,7 @@ def test_without_a_mistake_nothing_fails(kind: str, tmp_path: Path) -> None:
     assert found and not [each for each in found if each.holds is False]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("weigh", "declared", "holds"),
     [

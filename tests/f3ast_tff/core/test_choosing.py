@@ -168,6 +168,7 @@ def test_as_good_as_sorting_all(clients: list[tuple[int, bool]], k: int, seed: i
         assert picked == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_each_of_those_that_tie_is_as_likely(k: int) -> None:
     """Client 5 is above; ten clients tie, over six blocks, for k - 1 places drawn at random.

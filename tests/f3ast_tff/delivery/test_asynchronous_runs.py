@@ -190,6 +190,7 @@ def test_as_an_own_event_loop(name: str, engine: str) -> None:
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("starts", "availability"), [("at_once", "always"), ("with_model", "four_classes")]
 )
@@ -257,6 +258,7 @@ def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Pa
         assert record["in_flight"][5] > 0
 
 
+@pytest.mark.long
 def test_rates_of_f3ast_sum_to_the_buffer() -> None:
     """Two clients of 1 s and about 3 s, p = 1/2, M = 1: r is the share of the server's steps.
 
@@ -279,6 +281,7 @@ def test_rates_of_f3ast_sum_to_the_buffer() -> None:
     np.testing.assert_allclose(weights[-2000:].mean(axis=0), [0.5, 0.5], rtol=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [(Uniform.start([0.5, 0.5], 1), -0.5), (F3AST.start([0.5, 0.5], 1, rate_beta=0.002), 0.0)],

@@ -74,6 +74,7 @@ def test_every_method_that_can_be_late_runs(algorithm: str) -> None:
     assert late.any() == (algorithm != "fedavg_in_time")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["f3ast", "fedbuff", "fadas", "mifa", "fedau", "fedavg"])
 def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
     """Killed after round 7, resumed from the checkpoint of round 6, with updates in flight."""
@@ -145,6 +146,7 @@ def test_rates_of_f3ast_follow_what_they_say(follow: str) -> None:
     np.testing.assert_allclose(found["final_rates"], rates, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("follow", ["delivered", "selected"])
 def test_weights_of_f3ast_make_up_for_a_slow_client_by_hand(follow: str) -> None:
     """Two clients, always available, K = 2, p = 1/2, tau = 0 and 3: r = (1, 1/4).

@@ -81,6 +81,7 @@ def place_in_quorum(median: np.ndarray, jitter: float, size: int) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_chance_of_a_place_in_closed_form(size: int) -> None:
     """4000 rounds: within 4.5 deviations of the share of rounds in which a client is delivered."""

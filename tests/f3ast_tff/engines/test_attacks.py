@@ -86,6 +86,7 @@ def test_a_method_remembers_honest_updates(name: str, make_engine: Callable[...,
     np.testing.assert_allclose(engine.state()["client_control"][2], -update / 0.4, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("aggregation", ["centred_clip", "adaptive_clip"])
 @pytest.mark.parametrize("engine", ["host", "fused"])
 def test_killed_and_resumed_is_bit_for_bit_the_same(

@@ -59,6 +59,7 @@ def delta(engine: Any, round_number: int, cohort: Cohort, rate: float = LR) -> r
     )
 
 
+@pytest.mark.long
 def test_round_adds_the_weighted_sum_unnormalised(engine: Any) -> None:
     """Weights sum to 2.4; a mean would give an update 2.4 times smaller."""
     for round_number in (1, 2, 3):

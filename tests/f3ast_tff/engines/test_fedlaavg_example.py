@@ -59,6 +59,7 @@ def test_fedavg_oscillates_around_the_wrong_mean() -> None:
     assert abs(limit - by_time) < 0.1 < abs(limit - MEANS.mean())
 
 
+@pytest.mark.long
 def test_fedlaavg_converges_to_the_right_mean() -> None:
     """Theorem 2."""
     path = fedlaavg(2000)

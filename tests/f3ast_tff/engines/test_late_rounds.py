@@ -60,6 +60,7 @@ def biases(
     return found
 
 
+@pytest.mark.long
 @ENGINES
 def test_an_update_is_computed_at_the_model_that_was_sent(
     name: str, make_engine: Callable[..., Any]
@@ -95,6 +96,7 @@ def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[...,
     assert found == pytest.approx([0.0, 1 / 40], abs=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
     """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8. Delta is the round's rate times sum_k p_k g_k.

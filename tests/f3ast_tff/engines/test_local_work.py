@@ -160,6 +160,7 @@ def test_fedprox_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> 
     assert np.abs(expected[-1] - fedprox(0.0)[-1]).max() > 1e-3
 
 
+@pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 def test_feddyn_is_its_own_loop(name: str, alpha: float, make_engine: Callable[..., Any]) -> None:
@@ -175,6 +176,7 @@ def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[.
     FedDyn("mean", 0.5).check(Settings.of({"engine": "fused", "client_optimizer": "adam"}))
 
 
+@pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize(("alpha", "form"), [(0.1, "released"), (0.5, "released"), (0.1, "paper")])
 def test_feddc_is_its_own_loop(
@@ -241,6 +243,7 @@ def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, [a1, a2, a2, a4], rtol=5e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_feddc_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """alpha = 1/2, rate 1/2, two steps along g_k(a) + (h_k + a - a_t) / 2 + m - m_k; p = 1/2 each.

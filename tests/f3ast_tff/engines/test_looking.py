@@ -94,6 +94,7 @@ def by_hand(k: int, optimizer: Optimizer, mu: float) -> tuple[np.ndarray, float]
     return w.ravel(), total / visits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mu", [0.0, MU])
 @pytest.mark.parametrize(
     "optimizer", [Sgd(RATE), Sam(RATE, radius=RADIUS), Ahead(RATE), Speed(RATE)], ids=str

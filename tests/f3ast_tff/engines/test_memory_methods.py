@@ -26,6 +26,7 @@ from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_W
 MIMIC = Mimic()
 
 
+@pytest.mark.long
 @ENGINES
 def test_mifa_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """Without a remembered update, y is 0: Delta = sum_{k in S} p_k D_k + sum_{j not in S} p_j y_j.
@@ -105,6 +106,7 @@ def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     np.testing.assert_allclose(found, [1 / 4, -1 / 2, third, fourth], rtol=5e-6, atol=3e-7)
 
 
+@pytest.mark.long
 @ENGINES
 def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..., Any]) -> None:
     """eta_g = 1/2: round 1, D_0 = 1/4: a = 1/8. Round 2: client 1 sends 0 + 1/2 * 2 * -1/4 = -1/4.
@@ -259,6 +261,7 @@ def test_a_round_without_clients_follows_the_memory(
             assert outcome.update_norm == pytest.approx(np.sqrt(2) / 32, rel=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_a_round_of_broken_clients_is_one_without_clients(
     name: str, make_engine: Callable[..., Any]

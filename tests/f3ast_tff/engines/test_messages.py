@@ -88,6 +88,7 @@ def own_loop(delta: Callable[[int, list[int], np.ndarray, np.ndarray], np.ndarra
     return found
 
 
+@pytest.mark.long
 @ENGINES
 def test_a_message_without_effect_is_fedavg_bit_for_bit(
     name: str, make_engine: Callable[..., Any]
@@ -162,6 +163,7 @@ def test_sparse_updates_are_their_own_loop(name: str, make_engine: Callable[...,
     np.testing.assert_allclose(found, own_loop(delta), atol=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_q_fedavg_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
     """Algorithm 2 with q = 2 and L = 1 / rate."""
@@ -198,6 +200,7 @@ def robust_of(rule: str, updates: np.ndarray) -> np.ndarray:
     return np.array([(column[(m - 1) // 2] + column[m // 2]) / 2 for column in columns])
 
 
+@pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("rule", ["median", "trimmed_mean", "krum"])
 def test_robust_rules_are_their_own_loops(
@@ -209,6 +212,7 @@ def test_robust_rules_are_their_own_loops(
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_an_adaptive_clip_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
     """C follows the median norm from 0.02, below all norms; clients get C of the round before."""
@@ -227,6 +231,7 @@ def test_an_adaptive_clip_is_its_own_loop(name: str, make_engine: Callable[..., 
     np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("size", [1, 2])
 def test_centred_clipping_is_its_own_loop(
@@ -279,6 +284,7 @@ def apart(sums: np.ndarray) -> np.ndarray:
     return found / found.sum()
 
 
+@pytest.mark.long
 @ENGINES
 def test_a_combination_sees_what_is_kept_of_its_clients(
     name: str, make_engine: Callable[..., Any]
@@ -294,6 +300,7 @@ def test_a_combination_sees_what_is_kept_of_its_clients(
     np.testing.assert_allclose(run(make_engine, name, TellsApart()), expected, atol=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 def test_the_median_of_equal_updates_is_the_update(
     name: str, make_engine: Callable[..., Any]
@@ -327,6 +334,7 @@ def test_stacked_updates_of_a_memory(name: str, make_engine: Callable[..., Any])
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize(
     "kind", ["clipped_updates", "robust", "stacked", "memory", "adaptive_clip", "centred_clip"]

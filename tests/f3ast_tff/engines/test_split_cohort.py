@@ -69,6 +69,7 @@ class Lost(WorkersHere):
         return super().train(broadcast, round_number, *more)
 
 
+@pytest.mark.long
 def test_lost_round_changes_nothing_and_can_be_repeated(make_engine: Callable[..., Any]) -> None:
     parts = (DATA, WORK, Sgd(1.0), SUM, CLIENT)
 

@@ -244,6 +244,7 @@ def test_amplification_is_faster_and_rests_where_fedavg_does() -> None:
     assert abs(rests - 1) > 0.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["scaffold", "amplified_scaffold"])
 def test_controls_take_the_turns_out_of_it(name: str) -> None:
     np.testing.assert_allclose(by_equal_turns(name)[-1], 1, atol=1e-3)

@@ -121,6 +121,7 @@ def test_what_is_written_is_what_numpy_writes(compressed: bool) -> None:
         write_npz(io.BytesIO(), {"x": np.array([None])})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", [0, 10, 200, 400])
 def test_a_full_disk_leaves_nothing_to_the_collection_of_garbage(room: int, tmp_path: Path) -> None:
     """Garbage collection would otherwise print a traceback: here, a warning that is an error."""

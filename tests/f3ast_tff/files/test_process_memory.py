@@ -19,6 +19,7 @@ def test_peak_of_a_process_is_at_least_what_it_holds() -> None:
         assert peak_memory_mib(os.getpid()) == pytest.approx(peak_memory_mib(), rel=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts from nothing")
 def test_peak_is_not_that_of_the_process_that_started_it() -> None:
     large = bytearray(os.urandom(1)) * 300_000_000

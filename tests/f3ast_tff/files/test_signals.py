@@ -49,6 +49,7 @@ def test_the_first_signal_is_a_request_also_if_passed_on_twice(signum: signal.Si
     assert (process.returncode, err) == (128 + signum, "")
 
 
+@pytest.mark.long
 def test_slow_rounds_are_announced_and_a_second_signal_ends_at_once() -> None:
     process = start("busy")
     process.send_signal(signal.SIGINT)

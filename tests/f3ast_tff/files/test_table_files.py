@@ -96,6 +96,7 @@ except ParameterError as error:
 """
 
 
+@pytest.mark.long
 def test_a_small_file_of_many_bytes_takes_no_memory(tmp_path: Path) -> None:
     """630 MB in a file of about 200 kB."""
     path = tmp_path / "x.csv.gz"
@@ -142,6 +143,7 @@ def test_what_a_parquet_file_declares_is_limited(
         read_parquet(path)
 
 
+@pytest.mark.long
 def test_200_000_columns_take_seconds(tmp_path: Path) -> None:
     """Ten times as many columns take about ten times as long, not a hundred times."""
     code = """

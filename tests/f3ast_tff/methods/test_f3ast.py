@@ -257,6 +257,7 @@ def test_falling_step_and_bound_by_hand() -> None:
     np.testing.assert_allclose(rates.values, [1 / 6, 1 / 2])
 
 
+@pytest.mark.long
 def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
     """Two clusters, alike within, available 0.3 and 0.8 of the time: sum of weights p_k each.
 

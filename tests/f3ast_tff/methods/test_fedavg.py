@@ -44,6 +44,7 @@ def test_weights_are_those_of_the_drawn() -> None:
 CHI_SQUARE_5 = 30.9
 
 
+@pytest.mark.long
 def test_every_pair_is_as_likely() -> None:
     """Four of five clients are available, K = 2: six pairs."""
     given = {"baseline_sampling": "uniform", "baseline_average": "examples"}

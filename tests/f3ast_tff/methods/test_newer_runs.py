@@ -49,6 +49,7 @@ def test_both_engines_agree(name: str, tmp_path: Path) -> None:
     assert len(set(losses[1].tolist())) == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["fedavg_all", "fedau"])
 def test_with_everybody_there_it_is_fedavg(name: str) -> None:
     """The sum of p_k v_k over all is the mean weighted by n_k."""

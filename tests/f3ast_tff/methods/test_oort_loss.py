@@ -86,6 +86,7 @@ def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
     assert [sorted(ids.tolist()) for ids in picked] == [[1], [0, 1]]
 
 
+@pytest.mark.long
 def test_above_the_cutoff_draws_are_by_score() -> None:
     """Three clients, one place, cutoff 0.5.
 

@@ -71,6 +71,7 @@ def test_no_output_depends_on_a_later_character() -> None:
     assert (before[:, 4:] != after[:, 4:]).any(axis=-1).all()
 
 
+@pytest.mark.long
 def test_it_starts_as_a_guess_and_its_gradient_is_finite() -> None:
     """Kernels of deviation .02 leave the loss near ln 11."""
     weights = MODEL.initial_weights(0)
@@ -84,6 +85,7 @@ def test_it_starts_as_a_guess_and_its_gradient_is_finite() -> None:
     assert all(np.isfinite(part).all() for part in gradient)
 
 
+@pytest.mark.long
 def test_it_learns_in_a_run() -> None:
     """Each client's text repeats its own two characters, so that the next one can be known."""
     texts = [np.tile([a, a + 1], 5) for a in (2, 4, 6, 8)]

@@ -38,6 +38,7 @@ def float64() -> Iterator[None]:
     jax.config.update("jax_enable_x64", False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS)
 def test_logits_and_gradients(
     network: Network, monkeypatch: pytest.MonkeyPatch, float64: None
@@ -131,6 +132,7 @@ def test_value_and_gradients(sides: tuple[int, int], size: int, stride: int, pad
         np.testing.assert_allclose(got, expected, atol=1e-4 * np.abs(expected).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on", ["cpu", "default"])
 @pytest.mark.parametrize(("length", "num_layers"), [(13, 2), (5, 3), (8, 1)])
 def test_value_and_gradients_of_lstm(

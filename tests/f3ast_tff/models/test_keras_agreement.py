@@ -58,6 +58,7 @@ def test_start_value_gradient_and_penalty(tf: Any, network: Network) -> None:
     np.testing.assert_allclose(network.model.penalty(weights), penalty.numpy(), rtol=1e-5)
 
 
+@pytest.mark.long
 def test_pads_at_the_end_change_no_earlier_logit(tf: Any) -> None:
     """Pads need no mask: Keras with a mask gives the same logits before them."""
     from f3ast_tff.models import CharacterLSTM

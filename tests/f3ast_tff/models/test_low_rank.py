@@ -66,6 +66,7 @@ def _uses(weights: Any, x: Any) -> Any:
     return hidden @ square, jnp.einsum("bn,nm->bm", hidden, square), square.sum(axis=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jitted", [False, True])
 def test_every_use_of_a_matrix_has_its_factors(jitted: bool) -> None:
     """With values and gradients of the matrices added up."""
@@ -104,6 +105,7 @@ def test_a_value_stays_a_value() -> None:
     assert made[0] == made[1] and hash(made[0]) == hash(made[1]) and isinstance(made[0], Lora)
 
 
+@pytest.mark.long
 def test_a_model_of_sequences_stays_one() -> None:
     """So that data with a sequence per example fits."""
     base = CharacterTransformer(length=5, width=8, heads=2, blocks=1)

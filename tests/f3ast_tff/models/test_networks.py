@@ -20,6 +20,7 @@ from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS)
 def test_number_of_parameters(network: Network) -> None:
     weights = network.model.initial_weights(0)
@@ -27,6 +28,7 @@ def test_number_of_parameters(network: Network) -> None:
     assert {weight.dtype for weight in weights} == {np.dtype(np.float32)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS[2:])
 def test_initial_weights_depend_on_the_seed_alone(network: Network) -> None:
     first, again, other = (network.model.initial_weights(seed) for seed in (1, 1, 2))
@@ -35,6 +37,7 @@ def test_initial_weights_depend_on_the_seed_alone(network: Network) -> None:
     assert all(not np.array_equal(a, b) for a, b, d in zip(first, other, drawn) if d)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS[2:5])
 def test_vmap_over_weights_is_one_client_after_the_other(network: Network) -> None:
     import jax
@@ -69,6 +72,7 @@ SHAPES: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {
 }
 
 
+@pytest.mark.long
 def test_every_model_reads_some_shapes_and_refuses_the_others() -> None:
     import jax
 

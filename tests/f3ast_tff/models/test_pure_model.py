@@ -91,6 +91,7 @@ def test_penalty() -> None:
     np.testing.assert_allclose(found, (weights[2] ** 2).sum(), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_it_pickles_after_use() -> None:
     MODEL.apply(MODEL.initial_weights(0), INPUTS)
     program = (

@@ -164,6 +164,7 @@ def test_a_configuration_that_never_comes_selects_nobody() -> None:
     assert len(policy.choose(masks[1], 1, rng)) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> None:

@@ -76,6 +76,7 @@ def test_truncated_file_is_named_and_the_one_before_is_taken(
     assert "damaged" in caplog.text
 
 
+@pytest.mark.long
 def test_one_wrong_byte_is_noticed_wherever_it_is(
     store: CheckpointStore, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -28,6 +28,7 @@ SMALL: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 def test_it_is_the_model_of_the_library() -> None:
     base = resolve(SMALL).configs["model"].build((60,), 10)
     model = lora(base, 4, "kernel", 8.0)
@@ -38,6 +39,7 @@ def test_it_is_the_model_of_the_library() -> None:
     assert named.metrics["bytes_up"].tolist() == given.metrics["bytes_up"].tolist()
 
 
+@pytest.mark.long
 def test_a_run_of_the_command_is_read_back_and_starts_another(tmp_path: Path) -> None:
     """The base of a run without factors gets factors; a run with them goes on with them."""
     given = [f"--{name}={value}" for name, value in SMALL.items()]

@@ -173,6 +173,7 @@ def test_a_truth_value_of_python_is_one(result: bool) -> None:
     assert not found.selection["rejected"].any()
 
 
+@pytest.mark.long
 def test_a_schedule_of_ones_own_counts() -> None:
     """Without `is_constant`; half the rate in all rounds is a rate of half."""
     half = Sgd(0.1, schedule=Factor(jnp.float32(0.5)))

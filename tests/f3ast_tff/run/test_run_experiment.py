@@ -72,6 +72,7 @@ def results(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [by_campaign, by_simulate])
 def test_all_callers_leave_the_same(run: Callable[..., None], tmp_path: Path) -> None:
     """The run diverged and was extended: its warnings and its extension agree too."""

@@ -86,6 +86,7 @@ def test_a_run_keeps_the_model_that_it_scores(name: str, engine: str, tmp_path: 
     assert gap > 1e-4 if scores_another(ALGORITHMS[name].config.aggregation) else gap == 0
 
 
+@pytest.mark.long
 def test_the_servers_model_is_kept_if_it_is_scored(tmp_path: Path) -> None:
     """Of rounds in which every class is learnt: unlearnt ones tie, and rounding decides."""
     more = {"fedawe_scored": "server_model", "rounds": 12}
@@ -97,6 +98,7 @@ def test_the_servers_model_is_kept_if_it_is_scored(tmp_path: Path) -> None:
         np.testing.assert_array_equal(kept, server)
 
 
+@pytest.mark.long
 def test_a_longer_run_goes_on_from_the_servers_model(tmp_path: Path) -> None:
     """Made longer, and read from its finished folder, it is the undisturbed run, bit for bit."""
     ran("fedawe", tmp_path / "longer")

@@ -59,6 +59,7 @@ def test_predictions_have_the_accuracy_of_the_run(tmp_path: Path) -> None:
     assert right.mean() == pytest.approx(run.summary["final"]["test_sample_accuracy"])
 
 
+@pytest.mark.long
 def test_a_model_of_ids_predicts_and_knows_its_vocabulary() -> None:
     ids = np.arange(48).reshape(8, 6) % 5
     part = ClientExamples(ids, ids, np.array([0, 4, 8]))

@@ -57,6 +57,7 @@ def trained_alone(leaf: int) -> TrainingFunction:
     return TrainingFunction(BASE.initial_weights, train, lambda w, x: x @ w[0] + w[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["host", "fused"])
 @pytest.mark.parametrize(("train", "leaf"), [("head.kernel", 0), (("bias",), 1)])
 def test_the_other_leaves_stay(train: Any, leaf: int, engine: str) -> None:
@@ -81,6 +82,7 @@ def test_clients_are_remembered_by_what_trains(algorithm: str, engine: str) -> N
     assert {table.shape for table in tables if table.ndim > 1} == {(N, CLASSES)}
 
 
+@pytest.mark.long
 def test_factors_alone_are_trained_and_sent() -> None:
     found = lora_run(engine="fused")
     kernel, bias, a, b = found.weights
@@ -97,6 +99,7 @@ def test_factors_alone_are_trained_and_sent() -> None:
     np.testing.assert_allclose(found.trained.outputs(x), expected, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("factors", "down", "up"),
     [
@@ -114,6 +117,7 @@ def test_bytes_are_those_sent(factors: str, down: int, up: int) -> None:
     assert (last["bytes_down"], last["bytes_up"]) == (16 * down, 16 * up)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("factors", ["fedex", "flora", "rolora"])
 def test_a_run_is_read_back(factors: str, tmp_path: Path) -> None:
     """The folder holds the whole model."""
@@ -124,6 +128,7 @@ def test_a_run_is_read_back(factors: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(own, other)
 
 
+@pytest.mark.long
 def test_a_base_that_was_trained_before_gets_new_factors(tmp_path: Path) -> None:
     base = run(model=BASE, engine="fused", folder=tmp_path / "base")
     found = lora_run(engine="fused", initial_weights=str(tmp_path / "base"))

@@ -14,6 +14,7 @@ pytest.importorskip("scipy")
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
 
 
+@pytest.mark.long
 def test_points_of_the_paper() -> None:
     """r^a, r^b and r^c as printed in Sec. I; (0.075, 0.8) serves client 2 first.
 

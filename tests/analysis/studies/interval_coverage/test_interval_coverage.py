@@ -135,6 +135,7 @@ def test_thirteen_claims_without_effect(law: str, of_8: float, of_48: float) -> 
     assert 1 - families[(law, 48, 13, CHOSEN)] == pytest.approx(of_48, abs=0.015)
 
 
+@pytest.mark.long
 def test_a_family_errs_where_holms_rule_gives_a_direction() -> None:
     """The verdicts of `judge` on 200 families of exponential draws, one by one."""
     law, claims = LAWS[EXPONENTIAL], 13

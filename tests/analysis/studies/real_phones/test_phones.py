@@ -70,6 +70,7 @@ def test_a_window_of_observation_repeats(tmp_path: Path, monkeypatch: pytest.Mon
     assert ready == [144 * d + t for d in range(7) for t in range(1, 7)]
 
 
+@pytest.mark.long
 def test_sizes_and_labels_of_mnist1d() -> None:
     data = phones.Mnist1d(num_clients=20, data_seed=1).build()
     assert len(data.train.sizes) == 20 and data.num_classes == 10

@@ -78,6 +78,7 @@ def test_labels_that_do_not_count(make_engine: Any) -> None:
         np.testing.assert_allclose(one, another, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "preprocessing", [ScaledPixels(-1.0, 1.0), ImageCrops(8, 6, seed=4)], ids=str
 )

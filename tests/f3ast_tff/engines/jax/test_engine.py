@@ -34,6 +34,7 @@ sys.exit(run_experiments.main(sys.argv))
 """
 
 
+@pytest.mark.long
 def test_runs_where_tensorflow_cannot_be_imported(tmp_path: Any) -> None:
     arguments = ["--engine=fused", "--device=cpu", "--rounds=3", f"--output_dir={tmp_path}"]
     done = subprocess.run(
@@ -53,6 +54,7 @@ def test_an_absent_device_is_a_setting_error() -> None:
         find_device("gpu")
 
 
+@pytest.mark.long
 def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
     """All cohorts of 1 to 6 clients (2 to 31 steps) share one program of a round."""
     jax_programs.latest_programs.cache_clear()
@@ -71,6 +73,7 @@ class OwnSum(Aggregation):
     """An aggregation without value semantics: its behaviour could change behind its identity."""
 
 
+@pytest.mark.long
 def test_runs_of_one_composition_share_programs(make_engine: Callable[..., Any]) -> None:
     """Other rates, another aggregation, or a user's object get separate programs."""
     jax_programs.latest_programs.cache_clear()
@@ -99,6 +102,7 @@ def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("lanes", "equal"), [(2, True), (3, True), (2, False)])
 def test_loops_of_known_length_compute_the_same(lanes: int, equal: bool) -> None:
     """Results equal those of one client after another; with equal sizes no step has a mask."""

@@ -182,6 +182,7 @@ def test_no_grouped_convolution_dynamic_loop_or_callback(name: str) -> None:
     check(lowered(name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [*FORMS])
 def test_nor_for_another_form_of_waves(form: str) -> None:
     check(lowered("softmax", form, by_client=form != "one_wave"))

@@ -51,6 +51,7 @@ def start_parent() -> tuple[subprocess.Popen, int]:
     return parent, int(parent.stdout.readline())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["normal", "exception", "os._exit"])
 def test_child_is_gone_when_parent_ends_by_itself(how: str) -> None:
     parent, child = start_parent()
@@ -59,6 +60,7 @@ def test_child_is_gone_when_parent_ends_by_itself(how: str) -> None:
     assert gone(child)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_child_is_gone_when_parent_is_killed(signum: signal.Signals) -> None:
     parent, child = start_parent()

@@ -88,6 +88,7 @@ def test_what_listens(worker: WorkerRuntime) -> None:
     assert not is_loopback(address)
 
 
+@pytest.mark.long
 def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> None:
     """One process for all checks, since building one takes seconds.
 

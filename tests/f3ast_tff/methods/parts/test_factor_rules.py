@@ -179,6 +179,7 @@ def test_fresh_factors_are_those_of_the_round_and_the_seed() -> None:
     assert np.abs(draws).max() < INPUTS**-0.5 < 1.3 * np.abs(draws).max()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["host", "fused"])
 @pytest.mark.parametrize("rule", ["fedex", "flora", "rolora"])
 def test_a_restored_engine_goes_on(rule: str, engine: str) -> None:
@@ -214,6 +215,7 @@ def test_everyone_present_is_a_central_step(rule: str, trains: Any, engine: str)
         np.testing.assert_allclose(leaf, own, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["fedex", "flora"])
 @pytest.mark.parametrize("b_is_zero", [False, True])
 def test_exact_products_differ_from_it_in_second_order(rule: str, b_is_zero: bool) -> None:
