@@ -49,10 +49,10 @@ def check_repeats(name: str, ask: Callable[[int], Any]) -> None:
         ask: Returns the result of a round: an array, or a dataclass of arrays and numbers.
 
     Raises:
-        ComponentError: If the result of round 1 differs when asked for again after round 2.
+        ComponentError: If the result of round 1 differs when asked for again, or after round 2.
     """
-    first, _, again = (list(map(np.array, _parts(ask(t)))) for t in (1, 2, 1))
-    for a, b in zip(first, again):
+    first, again, _, later = (list(map(np.array, _parts(ask(t)))) for t in (1, 1, 2, 1))
+    for a, b in (*zip(first, again), *zip(first, later)):
         if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
             says = "(1) returned two results: it must be a function of seed and round alone"
             raise ComponentError(f"{name}{says}")

@@ -14,7 +14,7 @@ from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.leaderboard.boards import Board, ranked_studies, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import masks_of_run, published
-from f3ast_tff.analysis.leaderboard.page import own_verdicts, standings, target_of
+from f3ast_tff.analysis.leaderboard.page import own_verdicts, standings, target_of, to_target
 from f3ast_tff.analysis.runs import Run
 from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import find_grid_file
@@ -96,12 +96,22 @@ def test_ties_are_ties() -> None:
 
 
 def test_the_first_kept_round_that_reaches_the_target_is_said() -> None:
-    """Only kept rounds count: a study with one kept round says so, and no method has a clock."""
+    """Only kept rounds count: a board with one kept round says so, and no method has a clock."""
     rows = [row.cells for row in standings(boards_of("table3_small")[0])]
     name = next(name for name in rows[0] if name.startswith("rounds"))
     assert all(cells[name] == "not reached" or "(no clock)" in cells[name] for cells in rows)
-    (one,) = {row.cells["rounds (seconds) to 0.77"] for row in standings(by_k()[0])}
-    assert one == "only 1000 kept"
+    by = {
+        row.cells["method"]: row.cells["rounds (seconds) to 0.77"] for row in standings(by_k()[0])
+    }
+    wanted = {"F3AST": 250, "Power-of-Choice": 500, "FedAvg": 1000}
+    assert by == {method: f"by {number} (no clock)" for method, number in wanted.items()}
+    board = by_k()[0]
+    last = {
+        key: replace(run, metrics=run.metrics.iloc[-1:]) for key, run in board.first.runs.items()
+    }
+    group = replace(board.first, runs=last)
+    one = replace(board, methods=[replace(board.methods[0], group=group)])
+    assert to_target(one, group, 0.77) == "only 1000 kept"
 
 
 def test_intervals_of_an_accuracy_end_at_0_and_1() -> None:
