@@ -53,6 +53,7 @@ def test_what_cannot_be_used_is_left_out_with_a_line(
     assert (row["algorithm"], row["runs"], row["final_sample_accuracy"]) == ("fedavg", "1", "0.5")
 
 
+@pytest.mark.long
 def test_versions_of_the_library_are_named_if_several(
     make_run: MakeRun, compare: Compare, tmp_path: Path
 ) -> None:

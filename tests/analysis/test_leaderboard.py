@@ -179,6 +179,7 @@ def test_a_method_of_ones_own_is_placed_and_judged() -> None:
     assert verdicts.loc["the best kept method", "verdict"] == "too close to call"
 
 
+@pytest.mark.long
 def test_with_few_draws_there_is_no_verdict_and_no_place() -> None:
     one = entered_one(own_runs(home(), 0.05)[:4])
     last = standings(home(), [one])[-1]

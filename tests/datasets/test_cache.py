@@ -160,6 +160,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("last_call", ["np.save", "os.rename"])
 def test_a_killed_preparation_is_done_again(tmp_path: Path, last_call: str) -> None:
     with start(tmp_path, 0, last_call) as killed:
@@ -208,6 +209,7 @@ def test_opening_does_not_read_the_arrays(tmp_path: Path) -> None:
     assert resident_kib(folder / "train.features.npy") > 16_000
 
 
+@pytest.mark.long
 def test_opening_costs_little_more_than_the_checksums(tmp_path: Path) -> None:
     """48 MiB of features: the fastest opening takes under twice the time of hashing them."""
     prepared(tmp_path, "large", KEY, lambda: large(48))

@@ -67,6 +67,7 @@ def test_shapes_and_split(data: FederatedData) -> None:
     assert data.num_classes == 10
 
 
+@pytest.mark.long
 def test_sizes_are_a_lognormal_cut_to_integers(draws: list[FederatedData]) -> None:
     """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
 
@@ -108,6 +109,7 @@ def test_spread_of_feature_j_is_j_to_the_minus_1_2(
     assert np.max(np.abs(ratio - 1)) < 5 / math.sqrt(2 * freedom)
 
 
+@pytest.mark.long
 def test_the_spread_moves_only_the_distance_from_a_clients_mean() -> None:
     """Draws are the same: sizes are equal, and so is feature 1, whose spread is 1 either way."""
     data, wide = (made("leaf", N, feature_spread=each) for each in ("deviation", "variance"))
@@ -218,6 +220,7 @@ def published_draws(
     return clients
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("alpha", "beta", "seed"), [(1.0, 1.0, 0), (0.5, 0.0, 3)])
 def test_legacy_data_is_that_of_the_published_code(alpha: float, beta: float, seed: int) -> None:
     """Softmax in double precision moves no maximum here; the covariance is diagonal."""

@@ -120,6 +120,7 @@ def assert_alike(task: str, run: Run, **given: Any) -> None:
         assert fused == pytest.approx(tff, rel=1e-3), measure
 
 
+@pytest.mark.long
 def test_second_run_opens_what_the_first_prepared(
     run: Run, all_files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_release_has_one_version(file: str, line: str) -> None:
     assert any(each.startswith(line.format(f3ast_tff.__version__)) for each in lines)
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_examples_that_the_command_writes(wheel: Path) -> None:
     start = "f3ast_tff/examples/"
     held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith(start)}

@@ -28,6 +28,7 @@ def family(values: np.ndarray) -> list[Claim]:
     ]
 
 
+@pytest.mark.long
 def test_a_family_of_normal_differences_keeps_its_level() -> None:
     """100 claims over 40 draws: 5% of families have a direction; an effect changes nothing."""
     values = np.random.default_rng(0).normal(size=(100, 40))

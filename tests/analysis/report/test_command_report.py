@@ -42,6 +42,7 @@ def test_the_page_holds_everything_itself(out: Path) -> None:
     assert "url(" not in page
 
 
+@pytest.mark.long
 def test_figures_and_tables_are_files_too(out: Path) -> None:
     names = {path.name for path in out.iterdir()}
     assert {"report.md", "report.html", "claims.csv", "table3.csv", "run_groups.csv"} <= names
@@ -163,6 +164,7 @@ def test_files_of_the_report_before_go_and_others_stay(make_run: MakeRun, tmp_pa
     assert {"report.md", "report.html", "run_groups.csv"} <= after
 
 
+@pytest.mark.long
 def test_a_list_of_files_that_is_not_ours_removes_nothing(
     make_run: MakeRun, tmp_path: Path
 ) -> None:

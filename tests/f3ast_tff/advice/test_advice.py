@@ -63,6 +63,7 @@ def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
     assert "least: phone-" in str(named) and "phone-07" not in str(named)
 
 
+@pytest.mark.long
 def test_a_client_that_never_comes_is_no_bias_of_fedavg() -> None:
     """Client 0 is there in both rounds, 1 in one, 2 never; p = (1/4, 1/4, 1/2).
 
@@ -90,6 +91,7 @@ def test_a_day_that_is_no_whole_number_of_rounds_is_not_measured(
     assert np.isnan(measures.lag_day) == (day is None)
 
 
+@pytest.mark.long
 def test_what_a_short_log_does_not_tell_is_left_out() -> None:
     """10 rounds are fewer than the 32 that a correlation across clients needs."""
     text = str(advise(np.arange(20).reshape(10, 2) % 3 > 0, ks=[1]))

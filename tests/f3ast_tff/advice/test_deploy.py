@@ -58,6 +58,7 @@ def test_the_printed_code_runs_a_server_of_ones_own(method: str, tmp_path: Path)
     assert 3 < model[0] < 11 and 11 in asked
 
 
+@pytest.mark.long
 def test_a_method_that_no_server_can_run_is_said_to_be_for_simulation() -> None:
     advice = advised("scaffold")
     only = replace(
@@ -66,6 +67,7 @@ def test_a_method_that_no_server_can_run_is_said_to_be_for_simulation() -> None:
     assert "in simulation only" in deployment(only, Path("advice"))[1]
 
 
+@pytest.mark.long
 def test_the_files(tmp_path: Path) -> None:
     masks = MASKS.copy()
     masks[:, 4] = False

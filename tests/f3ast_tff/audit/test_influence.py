@@ -48,6 +48,7 @@ def test_a_plain_mean_has_one_nth_of_each_client() -> None:
     assert absent.mean[0] < absent.mean[-1]
 
 
+@pytest.mark.long
 def test_a_median_of_eight_is_half_of_each_of_two_clients() -> None:
     """Influence is half the share of the coordinates in which a client is one of the middle two."""
     found = influence_of_all(target_of(median), EXAMPLES)
@@ -57,6 +58,7 @@ def test_a_median_of_eight_is_half_of_each_of_two_clients() -> None:
     assert found.mean[order[0]] > 2 * found.mean[order[-1]]
 
 
+@pytest.mark.long
 def test_a_trimmed_mean_is_a_sixth_of_each_of_six_clients() -> None:
     found = influence_of_all(target_of(trimmed), EXAMPLES)
     assert found.mean == pytest.approx(found.selected / 6, abs=0.01)

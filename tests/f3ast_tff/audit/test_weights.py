@@ -81,6 +81,7 @@ def apart_of_present(found: Any) -> float:
     return float(np.abs(found.present - found.p).sum() / 2)
 
 
+@pytest.mark.long
 def test_a_mean_of_those_present_is_reproduced_exactly() -> None:
     target = target_of(aggregate)
     assert rule_of(target, EXAMPLES).kind == LINEAR

@@ -71,6 +71,7 @@ def test_a_wrong_one_is_named(name: str, check: str, words: str) -> None:
     assert words in said(audit_of(name), check)
 
 
+@pytest.mark.long
 def test_a_fault_is_told_from_others() -> None:
     """Momentum on NaN, and selection of all, are wrong in nothing else."""
     assert {f.check for f in audit_of("MomentumOnNaN").wrong()} == {"replies"}

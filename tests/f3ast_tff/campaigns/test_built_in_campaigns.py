@@ -140,6 +140,7 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
         assert run.settings["clients_per_round"] < candidates == 30
 
 
+@pytest.mark.long
 def test_methods_of_availability_share_all_but_their_own() -> None:
     """13 regimes and 29 rows, with equal training except rates; a draw sets both data and seed."""
     campaign = built_in("availability_methods_synthetic")

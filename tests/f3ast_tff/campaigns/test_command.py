@@ -109,6 +109,7 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert "holds a run with other settings: batch_size 20, now 7. Give another" in refused
 
 
+@pytest.mark.long
 def test_finished_runs_get_what_they_lack(
     write_grid: WriteGrid,
     tmp_path: Path,
@@ -161,6 +162,7 @@ def test_the_list_runs_nothing(
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_plugins_reach_the_processes_that_run_them(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +182,7 @@ def test_plugins_reach_the_processes_that_run_them(
     assert "a plug-in in use is another, or has changed" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_campaign_names_its_plugins(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

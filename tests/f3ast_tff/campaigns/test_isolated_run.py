@@ -87,6 +87,7 @@ def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
     assert not (tmp_path / "x/error.txt").exists()
 
 
+@pytest.mark.long
 def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_path: Path) -> None:
     outcome = run(BrokenEngine)
     assert (outcome.state, outcome.error) == (FAILED, "KeyError")
@@ -94,6 +95,7 @@ def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_
     lock_folder(tmp_path / "x").release()
 
 
+@pytest.mark.long
 def test_a_traceback_in_any_characters_is_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_folder_in_use_is_waited_for(
     assert run().state == FINISHED
 
 
+@pytest.mark.long
 def test_warnings_are_kept_with_the_run(run: Run, tmp_path: Path) -> None:
     before = list(logging.getLogger().handlers)
     assert run(WarningEngine).state == FINISHED

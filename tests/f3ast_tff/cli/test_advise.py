@@ -102,6 +102,7 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
     assert "names client a twice" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_shares_may_sum_beyond_the_largest_number_but_not_vanish(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,6 +139,7 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     assert f"--table_file={log} --task=file --data_file={data}" in command
 
 
+@pytest.mark.long
 def test_the_printed_code_reads_what_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,6 +154,7 @@ def test_the_printed_code_reads_what_is_written(
     assert model.tolist() == [0, 0] and len(names["clients"]) == 40
 
 
+@pytest.mark.long
 def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -292,6 +295,7 @@ def test_clients_that_never_change(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "over time        no client changes its state\n" in out and "nan" not in out
 
 
+@pytest.mark.long
 def test_the_rounds_of_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their length is given, or follows from times; a run of masks has no clock."""
     log, timed = tmp_path / "masks.csv", tmp_path / "timed.csv"

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DAY = ROOT / "examples" / "carbon_day.csv"
 
 
+@pytest.mark.long
 def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.png"
     arguments = ["--availability=alternating", "--num_clients=10", "--rounds=40", f"--plot={out}"]
@@ -131,6 +132,7 @@ def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None
     assert f"K_t                    mean {mean:.4g}," in printed
 
 
+@pytest.mark.long
 def test_a_picture_that_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,7 @@ def test_help_on_nothing_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean f3ast?" in err
 
 
+@pytest.mark.long
 def test_campaign_alone_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "campaign"]) == 0
     lines = capsys.readouterr().out.splitlines()

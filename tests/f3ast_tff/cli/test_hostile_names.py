@@ -71,6 +71,7 @@ def test_no_name_of_a_log_does(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "?abc?.png" in said(["availability", *words, "--table_round_seconds=10"], capsys)
 
 
+@pytest.mark.long
 def test_a_report_has_no_markup_and_no_file_of_a_name(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def test_own_runs_stand_among_the_kept_ones(
     assert len(table) == 5 * 5 + 1
 
 
+@pytest.mark.long
 def test_without_runs_the_kept_methods_stand_alone(one_study: None, tmp_path: Path) -> None:
     assert leaderboard.main(["leaderboard", f"--out={tmp_path}"]) == 0
     page = (tmp_path / "leaderboard.html").read_text()
@@ -93,6 +94,7 @@ def test_without_runs_the_kept_methods_stand_alone(one_study: None, tmp_path: Pa
     assert "Is mine better?" not in page
 
 
+@pytest.mark.long
 def test_errors_are_one_line(
     runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,7 @@ def test_exit_codes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "verify", str(runs / "c"), "--rounds=-3"]) == 0
 
 
+@pytest.mark.long
 def test_a_sample_is_drawn_by_its_seed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     played = []
     for seed in (0, 0, 1):

@@ -23,6 +23,7 @@ def chi_square(counts: Counter, chances: dict, total: int) -> float:
     return sum((counts[o] - total * c) ** 2 / (total * c) for o, c in chances.items())
 
 
+@pytest.mark.long
 def test_frequencies_without_replacement_are_those_of_successive_draws() -> None:
     """First i with probability w_i, then j with probability w_j / (1 - w_i): 6 ordered pairs.
 

@@ -130,6 +130,7 @@ def test_loss_by_rank_by_hand(mean: float) -> None:
     assert np.all((found >= 0) & (found < 1))
 
 
+@pytest.mark.long
 def test_deadline_loses_the_late() -> None:
     """P(10 s exp(z / 2) > D) = Phi(2 log(10 / D))."""
     for limit in (6.0, 10.0, 17.0):

@@ -94,6 +94,7 @@ def test_chance_of_a_place_in_closed_form(size: int) -> None:
     assert (np.abs(shares - expected) <= 4.5 * np.sqrt(expected / rounds) + 1e-3).all()
 
 
+@pytest.mark.long
 def test_a_quorum_of_all_succeeds_as_often_as_all_are_there(tmp_path: Path) -> None:
     """Eight sites at 90%: .9^8 = .4305 of the rounds; 2000 rounds, deviation .011."""
     path = tmp_path / "sites.csv"

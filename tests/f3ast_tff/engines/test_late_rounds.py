@@ -220,6 +220,7 @@ def test_resumed_with_updates_under_way(
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["fused", "host"])
 def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..., Any]) -> None:
     """Slot 40 with room for 16, in a block of rounds; the update of slot 0 survives the growth."""

@@ -208,6 +208,7 @@ def test_round_that_leaves_all_state_alone(both: OfKind, case: str) -> None:
                 np.testing.assert_array_equal(after[key], value, err_msg=f"{name} {key}")
 
 
+@pytest.mark.long
 def test_empty_first_round_leaves_all_state_alone(both: OfKind) -> None:
     for name, engine in both.engines.items():
         _, (outcome,) = run(engine, [cohort()])

@@ -213,6 +213,7 @@ def test_fedawe_comes_nearer_with_a_smaller_rate(
     assert late.mean() == pytest.approx(mean, abs=2e-3)
 
 
+@pytest.mark.long
 def test_fedawe_does_not_mix_those_who_never_meet() -> None:
     """S = {k} sends its own model and alone receives it: each client rests at its own m_k."""
     world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
@@ -228,6 +229,7 @@ def by_equal_turns(name: str) -> np.ndarray:
     return run(method, TURNS, world.mask, 800).reshape(-1, PERIOD)
 
 
+@pytest.mark.long
 def test_amplification_is_faster_and_rests_where_fedavg_does() -> None:
     """Let q = (1 - rate)^4. A period takes w to q (q w + (1 - q) m_0) + (1 - q) m_1.
 

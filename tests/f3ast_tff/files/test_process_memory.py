@@ -28,6 +28,7 @@ def test_peak_is_not_that_of_the_process_that_started_it() -> None:
     assert float(found.stdout) < len(large) / 2**20
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc keeps and gives back")
 def test_what_is_freed_goes_back() -> None:
     """Freed pieces lie below a last piece that stays, so malloc alone cannot return them."""

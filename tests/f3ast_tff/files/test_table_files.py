@@ -108,6 +108,7 @@ def test_a_small_file_of_many_bytes_takes_no_memory(tmp_path: Path) -> None:
     assert said.endswith(f"its {size} bytes hold more than {2**28} bytes\n")
 
 
+@pytest.mark.long
 def test_a_text_that_occurs_often_takes_its_memory_once(tmp_path: Path) -> None:
     """Written out, the column has 20 GB."""
     path, text = tmp_path / "x.parquet", "x" * 10**6

@@ -96,6 +96,7 @@ def test_first_round_with_running_minima() -> None:
         assert played(strategy, 1, ALL, 3, Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
 def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) -> None:

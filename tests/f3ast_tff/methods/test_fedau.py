@@ -80,6 +80,7 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int) -> None:
         np.testing.assert_array_equal(cohort.weights, expected.weights)
 
 
+@pytest.mark.long
 def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
     """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of delivery.
 

@@ -33,6 +33,7 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
     assert cohort.weights.tolist() == [1, 1, 1]
 
 
+@pytest.mark.long
 def test_candidates_are_drawn_by_share() -> None:
     """The candidate for d = 1 is client k with probability p_k: test of the mean id.
 

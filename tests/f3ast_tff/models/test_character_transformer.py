@@ -57,6 +57,7 @@ def logits_by_hand(model: CharacterTransformer, weights: list[np.ndarray], ids: 
     return last @ of["head.kernel"] + of["head.bias"]
 
 
+@pytest.mark.long
 def test_logits_are_those_of_loops() -> None:
     weights = drawn(MODEL)
     expected = [logits_by_hand(MODEL, weights, ids) for ids in IDS]

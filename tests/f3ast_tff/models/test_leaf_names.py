@@ -40,6 +40,7 @@ def test_each_array_has_a_name_of_its_own(model: Any) -> None:
     assert [names[leaf] for leaf in head] == ["head.kernel", "head.bias"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", ["strided", "released"])
 def test_the_norms_of_a_resnet_are_all_arrays_but_kernels_and_the_last_bias(variant: str) -> None:
     model = ResNet18(variant)

@@ -154,6 +154,7 @@ def test_a_pure_softmax_regression_is_the_built_in_one() -> None:
     np.testing.assert_array_equal(pure.apply(weights, INPUTS), built_in.apply(weights, INPUTS))
 
 
+@pytest.mark.long
 def test_the_fused_engine_trains_it_as_the_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The built-in model runs without its single kernel, whose sums have another order."""
     from f3ast_tff import simulate

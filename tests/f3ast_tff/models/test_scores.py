@@ -44,6 +44,7 @@ def test_negative_classes_do_not_count() -> None:
     assert [each.tolist() for each in (found.loss, found.correct, found.count)] == [[4.0], [1], [1]]
 
 
+@pytest.mark.long
 def test_the_forms_of_numpy_and_jax_agree() -> None:
     jnp = pytest.importorskip("jax.numpy")
     from f3ast_tff.engines.jax.own_scores import OwnSums

@@ -25,6 +25,7 @@ def plugin(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_it_runs_on_the_host_and_is_compared(plugin: Path, tmp_path: Path) -> None:
     """With another model on another engine, from folders and in memory; the page says in what."""
     for name, given in {"own": {"model": "centers"}, "plain": {"engine": "fused"}}.items():

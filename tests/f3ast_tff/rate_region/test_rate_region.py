@@ -227,6 +227,7 @@ def test_who_is_never_available_is_named() -> None:
     assert found.value == pytest.approx(2)
 
 
+@pytest.mark.long
 def test_many_clients_rarely_served() -> None:
     """200 equal clients, always available, K = 3: r* = 3/200 each, H = 200 (1/200)^2 200 / 3."""
     p = np.full(200, 1 / 200)
@@ -280,6 +281,7 @@ def test_systems_too_large_for_enumeration_are_refused() -> None:
         IndependentOracle(np.array([0.5, np.nan]), 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["p", "p_squared"])
 def test_choices_of_many_clients_are_kept_sparse_and_are_the_same(
     objective: str, monkeypatch: pytest.MonkeyPatch

@@ -182,6 +182,7 @@ def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
         built(lambda world: OortLoss.start(world.p, 10), aggregation="mean")
 
 
+@pytest.mark.long
 def test_an_optimizer_keeps_its_clip() -> None:
     """A norm of 1e-6 leaves steps of 0.5 x 1e-6."""
     data = tiny_data()

@@ -60,6 +60,7 @@ def test_a_run_of_the_command_is_read_back_and_starts_another(tmp_path: Path) ->
     assert not np.array_equal(more.weights[2], a)
 
 
+@pytest.mark.long
 def test_the_model_of_a_run_from_before_lora_is_read(tmp_path: Path) -> None:
     run = simulate(**SMALL, folder=tmp_path / "x")
     path = tmp_path / "x" / "config.json"

@@ -177,6 +177,7 @@ def test_tff_takes_no_loss_of_a_model() -> None:
     assert takes == [True, True, False]
 
 
+@pytest.mark.long
 def test_scores_of_clients_with_private_leaves() -> None:
     """Each client is scored with its own leaf, in every score."""
     model = PureModel(

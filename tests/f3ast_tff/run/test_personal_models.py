@@ -28,6 +28,7 @@ def trained(**given: Any) -> Simulation:
     return simulate(data(), "fedavg", "always", private=("head",), **common, **given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["host", "fused"])
 def test_a_client_s_own_model_predicts_for_it(engine: str) -> None:
     """All leaves are private, so each client learns its own names of the classes."""

@@ -45,6 +45,7 @@ def assert_same(a: Simulation, b: Simulation) -> None:
         np.testing.assert_array_equal(own, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["host", "fused"])
 def test_no_private_leaf_is_the_run_without(engine: str) -> None:
     assert_same(run(private=(), engine=engine), run(engine=engine))
@@ -77,6 +78,7 @@ def test_a_private_head_helps_clients_that_differ() -> None:
     assert own.metrics[best].iloc[-1] > shared.metrics[best].iloc[-1] + 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["host", "fused"])
 def test_a_resumed_run_repeats_an_uninterrupted_one(engine: str, tmp_path: Path) -> None:
     """The run of 4 rounds is made longer from its checkpoint."""

@@ -184,6 +184,7 @@ def test_sign_flips_by_hand() -> None:
     assert (low[0], high[0]) == (-np.inf, np.inf)
 
 
+@pytest.mark.long
 def test_bootstrap_t_of_normal_draws_is_close_to_t() -> None:
     found = interval_coverage(300, 199, draws=(12,), methods=("t", "bootstrap-t"))
     normal = found[(found["law"] == NORMAL) & (found["level"] == 0.95)].set_index("method")

@@ -16,6 +16,7 @@ from f3ast_tff.records.outputs import read_client_scores
 PLUGIN = Path(__file__).resolve().parents[4] / "analysis/studies/lora/matrix_regression.py"
 
 
+@pytest.mark.long
 def test_the_losses_of_a_run(tmp_path: Path) -> None:
     given = {"task": "matrix_regression", "availability": "together", "train": "lora"}
     given |= {"factors": "fedex", "algorithm": "f3ast", "rounds": "2", "eval_every": "2"}

@@ -77,6 +77,7 @@ def test_the_bound_fails_for_two_markov_clients() -> None:
         assert (error > 38 / (8 + rounds)) == (correlation > 28 / 29)
 
 
+@pytest.mark.long
 def test_a_run_has_the_error_in_closed_form() -> None:
     """100 runs of 40 rounds; client 1 is selected if it is available, and client 0 otherwise."""
     world, strategy = two_clients()

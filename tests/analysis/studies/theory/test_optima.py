@@ -53,6 +53,7 @@ def test_laws_are_those_of_the_process(name: str) -> None:
     assert BY_NAME[name].shares.sum() == pytest.approx(1)
 
 
+@pytest.mark.long
 def test_methods_by_turns() -> None:
     """The optima of the halves have means 1.5 / 7 and 5.5 / 7; F's optimum is 1/2.
 

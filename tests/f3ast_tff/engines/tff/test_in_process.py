@@ -82,6 +82,7 @@ def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
     assert np.abs(here.global_model_weights.trainable[0]).max() > 0.01
 
 
+@pytest.mark.long
 def test_what_listens(worker: WorkerRuntime) -> None:
     """The worker listens on all network interfaces: hence its warning."""
     ((address, _),) = listening(worker.pid)

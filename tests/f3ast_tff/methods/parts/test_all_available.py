@@ -21,6 +21,7 @@ def test_by_hand() -> None:
         assert cohort.weights @ updates[cohort.ids] == pytest.approx(delta)
 
 
+@pytest.mark.long
 def test_where_k_is_short_no_weight_grows() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
     counts = np.zeros(5)

@@ -166,6 +166,7 @@ def test_a_rule_is_its_loop(rule: str, aggregation: str, engine: str) -> None:
             np.testing.assert_allclose(leaf, own, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.long
 def test_fresh_factors_are_those_of_the_round_and_the_seed() -> None:
     """Uniform in +- 1 / sqrt(inputs), equal on both engines."""
     host, fused = (
