@@ -25,8 +25,6 @@ TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
 DIST_PYTHONS ?=
 CASES ?=
-# Folders of tests that `make test` leaves out, as CI runs them in `make test-long`.
-LEFT_OUT ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
@@ -59,7 +57,7 @@ test: style  ## Lint, and run the tests not marked long or slow
 	@$(MAKE) --no-print-directory -j 2 types fast-tests
 
 fast-tests: $(STAMP)
-	$(PYTEST) -m "not long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(addprefix --ignore=,$(LEFT_OUT))
+	$(PYTEST) -m "not long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: style  ## Lint, and run the tests that need neither TensorFlow nor a command, in one to two minutes
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
@@ -75,9 +73,9 @@ test-slow test-long: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
 test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
-test-long: $(STAMP)  ## Run the tests marked long, and all of the engines, the slow ones too, optimised as runs are
+test-long: $(STAMP)  ## Run the tests marked long, of the engines the slow ones too, optimised as runs are
 	$(PYTEST) -m "long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --ignore=tests/f3ast_tff/engines
-	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
+	$(PYTEST) -m "(long or slow) and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \
