@@ -67,9 +67,11 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
-    table = tidy_scores(read_finished(flags.runs), flags.every, clock=flags.clock)
+    kept = read_text(Path(flags.out)) if flags.add else ""
+    columns = next(csv.reader(io.StringIO(kept)), ())
+    table = tidy_scores(read_finished(flags.runs), flags.every, clock=flags.clock, columns=columns)
     if flags.add:
-        text = with_rounds(read_text(Path(flags.out)), csv_text(table), flags.out)
+        text = with_rounds(kept, csv_text(table), flags.out)
         with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
             file.write(text)
     else:
@@ -107,13 +109,16 @@ def with_rounds(kept: str, more: str, name: str) -> str:
     return out.getvalue()
 
 
-def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> pd.DataFrame:
+def tidy_scores(
+    runs: Sequence[Run], every: int = 1, *, clock: bool = False, columns: Sequence[str] = ()
+) -> pd.DataFrame:
     """Returns the scores of runs, with a row per evaluation.
 
     Args:
         runs: Finished runs.
         every: Rounds that are multiples of it are kept, and the last round of each run.
         clock: Whether `simulated_seconds` are kept, empty if a delivery has no clock.
+        columns: Columns of a file of a study, whose settings are those of the table, if any.
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
@@ -132,6 +137,9 @@ def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> 
     always = _always_columns(groups)
     apart = varying(groups, names)
     shown = [n for n in dict.fromkeys([*names, *always]) if n in (*always, *apart) and n != "task"]
+    if _SEED in columns:
+        given = columns[: columns.index(_SEED)]
+        shown = [name for name in given if name not in ("task", "algorithm", _DRAW)]
     scored = scores_in(groups)
     measured = ["round", *(f"test_{score}" for score in scored), *([CLOCK] if clock else [])]
     with_own = any(group.first.directions != DIRECTIONS for group in groups)

@@ -56,6 +56,11 @@ def test_rounds_are_added_to_the_runs_of_a_file(
         "synthetic,f3ast,1,2,0.25,0.125,2.0,4.0",
         "synthetic,f3ast,1,4,0.6,0.3,0.4,0.8",
     ]
+    # The file's settings are the table's, also those that all runs here lack.
+    wide = [each.replace(",1,", ",,1,") for each in (one, other)]
+    out.write_text("\n".join([header.replace(",seed", ",prox_mu,seed"), *wide, ""]))
+    assert main(flags) == 0
+    assert out.read_text().splitlines()[1] == "synthetic,fedavg,,1,2,0.25,0.125,2.0,4.0"
     out.write_text("\n".join([header, other, ""]))
     assert main(flags) == 2
     assert "no run of task synthetic, algorithm fedavg, seed 1" in capsys.readouterr().err
