@@ -85,7 +85,6 @@ AT_FEWER = {
     "cafed_fig4b": "likewise",
     "cafed_fig4b_equal_rates": "likewise",
     "delivery_synthetic": "rounds 500 and 1000",
-    "table3_synthetic": "rounds 500 and 1000",
     "why_synthetic": "rounds 500 and 1000",
 }
 
