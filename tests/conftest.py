@@ -27,7 +27,7 @@ if importlib.util.find_spec("hypothesis") is not None:
     hypothesis.settings.register_profile("no_deadline", deadline=None)
     hypothesis.settings.load_profile("no_deadline")
 
-# Files of four seconds or more come first, so that no worker ends alone with a long one.
+# Files that take longest, also in `make test-long`, come first: no worker ends alone with one.
 LONGEST = (
     "test_run_experiments.py",
     "f3ast_tff/engines/test_recorded_rounds.py",
