@@ -29,37 +29,41 @@ class Totals(NamedTuple):
     seconds: float
 
 
-_WHOLE, _REAL, _TRUTH = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
-# The arrays of `SelectionHistory.arrays` by name. The late arrays follow if updates may be late.
-_TYPES = {
-    "num_available": _WHOLE,
-    "num_selected": _WHOLE,
-    "num_delivered": _WHOLE,
-    "num_dropped": _WHOLE,
-    "rejected": _TRUTH,
-    "selected": _WHOLE,
-    "delivered": _TRUTH,
-    "weights": _REAL,
-    "weight_sum": _REAL,
-    "round_seconds": _REAL,
-    "bytes_down": _WHOLE,
-    "bytes_up": _WHOLE,
-    "late_clients": _WHOLE,
-    "late_asked_in": _WHOLE,
-    "late_weights": _REAL,
-    "late_lost": _WHOLE,
-    "in_flight": _WHOLE,
+class _Array(NamedTuple):
+    """An array of `SelectionHistory.arrays`.
+
+    Attributes:
+        dtype: NumPy type.
+        padding: What fills the rows of a round up; `None` for an array with a number per round.
+        late: Whether the array is there only if updates may be late.
+    """
+
+    dtype: type
+    padding: int | None = None
+    late: bool = False
+
+
+_ARRAYS = {
+    "num_available": _Array(np.int64),
+    "num_selected": _Array(np.int64),
+    "num_delivered": _Array(np.int64),
+    "num_dropped": _Array(np.int64),
+    "rejected": _Array(np.bool_),
+    "selected": _Array(np.int64, padding=-1),
+    "delivered": _Array(np.bool_, padding=False),
+    "weights": _Array(np.float64, padding=0),
+    "weight_sum": _Array(np.float64),
+    "round_seconds": _Array(np.float64),
+    "bytes_down": _Array(np.int64),
+    "bytes_up": _Array(np.int64),
+    "late_clients": _Array(np.int64, padding=-1, late=True),
+    "late_asked_in": _Array(np.int64, padding=-1, late=True),
+    "late_weights": _Array(np.float64, padding=0, late=True),
+    "late_lost": _Array(np.int64, late=True),
+    "in_flight": _Array(np.int64, late=True),
 }
-# Padding of the arrays with a row per round; all others have a number per round.
-PADDING = {
-    "selected": -1,
-    "delivered": False,
-    "weights": 0,
-    "late_clients": -1,
-    "late_asked_in": -1,
-    "late_weights": 0,
-}
-_LATE = ("late_clients", "late_asked_in", "late_weights")
+# Padding of the arrays with a row per round.
+PADDING = {name: each.padding for name, each in _ARRAYS.items() if each.padding is not None}
 
 
 class SelectionHistory:
@@ -71,7 +75,7 @@ class SelectionHistory:
 
     def __init__(self) -> None:
         """Starts empty."""
-        # Each round by the names of `_TYPES`, its rows not padded.
+        # Each round by the names of `_ARRAYS`, its rows not padded.
         self._rounds: list[dict[str, Any]] = []
         self.total = Totals(0, 0, 0.0)
 
@@ -79,11 +83,8 @@ class SelectionHistory:
         self, num_available: int, delivered_round: RoundDelivery, num_dropped: int, rejected: bool
     ) -> None:
         """Adds a round."""
-        asked, delivered, entering = (
-            delivered_round.asked,
-            delivered_round.delivered,
-            delivered_round.cohort,
-        )
+        asked, delivered = delivered_round.asked, delivered_round.delivered
+        entering = delivered_round.cohort
         # The clients selected in the round come first.
         now = int(np.count_nonzero(delivered))
         weights = np.zeros(len(asked))
@@ -97,7 +98,7 @@ class SelectionHistory:
             "selected": asked,
             "delivered": delivered,
             "weights": weights,
-            "weight_sum": weights[delivered].sum(),
+            "weight_sum": weights[delivered].sum() + entering.weights[now:].sum(),
             "round_seconds": delivered_round.seconds,
             "bytes_down": delivered_round.bytes_down,
             "bytes_up": delivered_round.bytes_up,
@@ -108,7 +109,6 @@ class SelectionHistory:
             record["late_weights"] = entering.weights[now:]
             record["late_lost"] = delivered_round.late.lost
             record["in_flight"] = delivered_round.late.in_flight
-            record["weight_sum"] += entering.weights[now:].sum()
         self._add(record)
 
     def _add(self, record: dict[str, Any]) -> None:
@@ -171,37 +171,31 @@ class SelectionHistory:
             the round, `int64 [T]`. The numbers count both.
         """
         is_late = bool(self._rounds) and "in_flight" in self._rounds[0]
-        left_out = () if is_late else (*_LATE, "late_lost", "in_flight")
-        found = {}
-        for name in (name for name in _TYPES if name not in left_out):
-            values = [record[name] for record in self._rounds]
-            if name in PADDING:
-                found[name] = _padded(values, PADDING[name], _TYPES[name])
-            else:
-                found[name] = np.array(values, _TYPES[name])
+        found: dict[str, np.ndarray] = {}
+        for name, (dtype, _, late) in _ARRAYS.items():
+            if not late or is_late:
+                rows = [record[name] for record in self._rounds]
+                found[name] = _padded(rows, name) if name in PADDING else np.array(rows, dtype)
         return found
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restores the arrays of `arrays` into an empty record."""
         for t, size in enumerate(arrays["num_selected"].tolist()):
             record: dict[str, Any] = {}
-            for name in _TYPES.keys() & arrays.keys():
+            for name in _ARRAYS.keys() & arrays.keys():
                 value = arrays[name][t]
                 record[name] = value if name in PADDING else value.item()
-            for name in ("selected", "delivered", "weights"):
-                record[name] = record[name][:size]
-            if "in_flight" in record:
-                late = record["num_delivered"] - np.count_nonzero(record["delivered"])
-                for name in _LATE:
-                    record[name] = record[name][:late]
+            late = record["num_delivered"] - np.count_nonzero(record["delivered"])
+            for name in PADDING.keys() & record.keys():
+                record[name] = record[name][: late if _ARRAYS[name].late else size]
             self._add(record)
 
 
-def _padded(rows: Sequence[np.ndarray], padding: int, dtype: np.dtype) -> np.ndarray:
+def _padded(rows: Sequence[np.ndarray], name: str) -> np.ndarray:
     """Rows of several lengths as one array `[T, longest]`."""
     sizes = np.array([len(row) for row in rows], np.int64)
     filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-    table = np.full(filled.shape, padding, dtype)
+    table: np.ndarray = np.full(filled.shape, PADDING[name], _ARRAYS[name].dtype)
     if len(rows):
         table[filled] = np.concatenate(rows)
     return table

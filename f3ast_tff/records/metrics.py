@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,31 +17,59 @@ from f3ast_tff.records.history import Totals
 
 # Scores of classes; see `ClientScores.sums`.
 SCORES = ("accuracy", "loss")
-COLUMNS = (
-    "round",
-    "train_loss",
-    "test_sample_accuracy",
-    "test_sample_loss",
-    "test_user_accuracy",
-    "test_user_loss",
-    "num_available",
-    "num_selected",
-    "num_delivered",
-    "bytes_down",
-    "bytes_up",
-    "simulated_seconds",
-    "update_norm",
-    "wall_seconds",
-)
-# Further columns of a run with late updates, before the last column.
-LATE_COLUMNS = ("mean_staleness", "max_staleness", "num_in_flight")
 # Members of a summary: clients that user scores are over, and that they should cover.
 USERS = ("clients_scored", "clients_to_score")
-# The round, and sums since round 1.
-_NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
-# Means over the clients of a round: NaN if no client trained, or no update entered.
-_OF_TRAINING = ("train_loss", "update_norm", "mean_staleness", "max_staleness")
 
+
+class Column(NamedTuple):
+    """A column of `metrics.csv`.
+
+    Attributes:
+        name: Its name there.
+        logged: Its name for loggers, grouped by the part before the slash; `""` for none.
+        over: `"rounds"` for a sum since round 1, which has no mean; `"clients"` for a mean over
+            the clients of a round, NaN if no client trained, or no update entered.
+        late: Whether it is there only if updates may be late.
+    """
+
+    name: str
+    logged: str
+    over: Literal["rounds", "clients", ""] = ""
+    late: bool = False
+
+
+# The scores follow the second.
+_SCHEMA = (
+    Column("round", "", over="rounds"),
+    Column("train_loss", "train/loss", over="clients"),
+    Column("num_available", "selection/num_available"),
+    Column("num_selected", "selection/num_selected"),
+    Column("num_delivered", "selection/num_delivered"),
+    Column("bytes_down", "communication/bytes_down", over="rounds"),
+    Column("bytes_up", "communication/bytes_up", over="rounds"),
+    Column("simulated_seconds", "time/simulated_seconds", over="rounds"),
+    Column("update_norm", "train/update_norm", over="clients"),
+    Column("mean_staleness", "delivery/mean_staleness", over="clients", late=True),
+    Column("max_staleness", "delivery/max_staleness", over="clients", late=True),
+    Column("num_in_flight", "delivery/num_in_flight", late=True),
+    Column("wall_seconds", "time/wall_seconds", over="rounds"),
+)
+_BY_NAME = {column.name: column for column in _SCHEMA}
+
+
+def column(name: str) -> Column:
+    """Returns a column by its name, such as that of a score."""
+    return _BY_NAME.get(name) or Column(name, name.replace("test_", "test/", 1))
+
+
+def columns_of(scores: Sequence[str] = SCORES, late: bool = False) -> tuple[str, ...]:
+    """Returns the columns of a run with these scores, and whether updates may be late."""
+    scored = [f"test_{kind}_{name}" for kind in ("sample", "user") for name in scores]
+    names = [each.name for each in _SCHEMA if late or not each.late]
+    return (*names[:2], *scored, *names[2:])
+
+
+COLUMNS = columns_of()
 Row = dict[str, float]
 
 
@@ -63,9 +91,11 @@ def metrics_row(
     late = {}
     if delivered_round.late is not None:
         staleness = delivered_round.late.staleness(round_number)
-        found = (staleness.mean(), staleness.max()) if len(staleness) else (math.nan, math.nan)
-        values = (float(found[0]), float(found[1]), delivered_round.late.in_flight)
-        late = dict(zip(LATE_COLUMNS, values))
+        late = {
+            "mean_staleness": float(staleness.mean()) if len(staleness) else math.nan,
+            "max_staleness": float(staleness.max()) if len(staleness) else math.nan,
+            "num_in_flight": delivered_round.late.in_flight,
+        }
     return {
         "round": round_number,
         "train_loss": outcome.train_loss,
@@ -81,13 +111,6 @@ def metrics_row(
         **late,
         "wall_seconds": round(wall_seconds, 3),
     }
-
-
-def columns_of(scores: Sequence[str] = SCORES, late: bool = False) -> tuple[str, ...]:
-    """Returns the columns of a run with these scores; `LATE_COLUMNS` if updates may be late."""
-    scored = [f"test_{kind}_{name}" for kind in ("sample", "user") for name in scores]
-    columns = (*COLUMNS[:2], *scored, *COLUMNS[2 + 2 * len(SCORES) :])
-    return (*columns[:-1], *LATE_COLUMNS, *columns[-1:]) if late else columns
 
 
 def write_csv(path: Path, rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> None:
@@ -148,8 +171,8 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
     NaN.
     """
     last = rows[-count_of_last_10_percent(len(rows)) :]
-    averaged = [column for column in rows[-1] if column not in _NOT_AVERAGED]
-    means = {column: _mean(column, [row[column] for row in last]) for column in averaged}
+    averaged = [column(name) for name in rows[-1] if column(name).over != "rounds"]
+    means = {each.name: _mean(each, [row[each.name] for row in last]) for each in averaged}
     return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
 
 
@@ -158,8 +181,8 @@ def count_of_last_10_percent(num_evaluations: int) -> int:
     return max(1, round(0.1 * num_evaluations))
 
 
-def _mean(column: str, values: list[float]) -> float:
-    if column in _OF_TRAINING:
+def _mean(column: Column, values: list[float]) -> float:
+    if column.over == "clients":
         values = [value for value in values if not np.isnan(value)]
     elif not np.isfinite(values).all():
         return float("nan")

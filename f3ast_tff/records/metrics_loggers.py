@@ -14,25 +14,10 @@ import numpy as np
 
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.records.metrics import Row
+from f3ast_tff.records.metrics import Row, column
 from f3ast_tff.settings.logger_names import logger_names
 
 _LOG = logging.getLogger(__name__)
-
-_GROUPS = {
-    "train_loss": "train/loss",
-    "update_norm": "train/update_norm",
-    "num_available": "selection/num_available",
-    "num_selected": "selection/num_selected",
-    "num_delivered": "selection/num_delivered",
-    "mean_staleness": "delivery/mean_staleness",
-    "max_staleness": "delivery/max_staleness",
-    "num_in_flight": "delivery/num_in_flight",
-    "bytes_down": "communication/bytes_down",
-    "bytes_up": "communication/bytes_up",
-    "simulated_seconds": "time/simulated_seconds",
-    "wall_seconds": "time/wall_seconds",
-}
 
 Scalars = Mapping[str, float]
 
@@ -95,12 +80,11 @@ def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
     """
     found = {}
     for name, value in row.items():
-        if name != "round" and math.isfinite(value):
-            found[_GROUPS.get(name, name.replace("test_", "test/", 1))] = float(value)
+        if (logged := column(name).logged) and math.isfinite(value):
+            found[logged] = float(value)
     if rates is not None:
-        found["rates/min"] = float(rates.min())
-        found["rates/mean"] = float(rates.mean())
-        found["rates/max"] = float(rates.max())
+        of_rates = {"min": rates.min(), "mean": rates.mean(), "max": rates.max()}
+        found |= {f"rates/{name}": float(value) for name, value in of_rates.items()}
     return found
 
 
