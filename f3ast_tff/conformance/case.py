@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from f3ast_tff.settings.resolve import resolve
 # N, K and T of the small problem; few enough that one sees a round through.
 CLIENTS, COHORT, ROUNDS = 12, 3, 8
 _PROBLEM: Mapping[str, Any] = {"rounds": ROUNDS, "eval_every": 1, "seed": 3, "logger": "csv"}
+_SMALLER = ((2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (6, 1), (6, 3), (8, 3))
+# Kinds that say who is there, is chosen or delivers.
+_SIZED = ("algorithm", "availability", "delivery")
 _SMALL: Mapping[str, Any] = {"num_clients": CLIENTS, "size_limit": 60}
 
 
@@ -66,6 +69,19 @@ class Case:
             return resolve({**settings, "engine": "host"}, self.registry)
         except ParameterError:
             return resolve({**settings, "engine": "fused"}, self.registry)
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients of the small problem."""
+        return int(self.given.get("num_clients", CLIENTS))
+
+    def smaller(self) -> Iterator[Case]:
+        """Yields smaller problems with the component, the smallest first; none if it has a size."""
+        if {"num_clients", "clients_per_round", "constraint", "task"} & {*self.given, self.kind}:
+            return
+        for n, k in _SMALLER if self.kind in _SIZED else ():
+            given = {**self.given, "num_clients": n, "clients_per_round": k}
+            yield replace(self, given=given)
 
     def experiment(self, **more: Any) -> Experiment:
         """Returns new parts of the small problem."""

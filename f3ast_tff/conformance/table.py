@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from f3ast_tff.conformance import aggregations, fixed_point, processes, runs, strategies, training
+from f3ast_tff.conformance import (
+    aggregations,
+    expected_weights,
+    fixed_point,
+    processes,
+    runs,
+    strategies,
+    training,
+)
 from f3ast_tff.conformance.case import Case, Finding, NotDecided, Property
 from f3ast_tff.core.errors import (
     ComponentError,
@@ -49,6 +58,13 @@ PROPERTIES = (
     Property(
         "weights at least 0", _ALGORITHM, "No weight is negative.",
         strategies.weights_are_not_negative,
+    ),
+    Property(
+        "unbiased if it says so",
+        _ALGORITHM,
+        "Over all sets of 5 independent clients a client's weights of round 1 are p_k on average, "
+        "if `unbiased` says so; else it is said what they are.",
+        expected_weights.weights_are_unbiased,
     ),
     Property(
         "settles where it says",
@@ -160,14 +176,25 @@ def findings(case: Case, quick: bool = False) -> Iterator[Finding]:
 
 
 def finding(each: Property, case: Case) -> Finding:
-    """Returns what a property says of a component."""
+    """Returns what a property says of a component; a fault on the smallest problem that has it."""
+    found, error = _found(each, case)
+    if found.holds is not False or not each.quick:
+        return found
+    for smaller in case.smaller():
+        small, other = _found(each, smaller)
+        if small.holds is False and type(other) is type(error):
+            n, k = smaller.given["num_clients"], smaller.given["clients_per_round"]
+            return replace(small, said=f"{small.said} ({n} clients and K = {k} show it)")
+    return found
+
+
+def _found(each: Property, case: Case) -> tuple[Finding, Exception | None]:
+    """What a property says, and the error that said it."""
     try:
         with plugins_named():
             fault = each.check(case)
-    except NotDecided as error:
-        return Finding(each.name, None, str(error))
+    except (NotDecided, ParameterError) as error:
+        return Finding(each.name, None, str(error)), error
     except (ComponentError, DataError, EngineError, PluginError) as error:
-        return Finding(each.name, False, str(error))
-    except ParameterError as error:
-        return Finding(each.name, None, str(error))
-    return Finding(each.name, fault is None, fault or "")
+        return Finding(each.name, False, str(error)), error
+    return Finding(each.name, fault is None, fault or ""), None

@@ -167,6 +167,8 @@ class Unbiased(FollowsAvailability):
         [0.5, 2.0]
     """
 
+    unbiased: ClassVar[bool | None] = True
+
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Weighs by p_k over the known pi_k.
 
@@ -209,6 +211,8 @@ class MoreAvailable(Unbiased):
         >>> cohort.ids.tolist(), cohort.weights.tolist()  # Never client 2, of pi = 0.1.
         ([0, 1], [0.5, 0.6])
     """
+
+    unbiased: ClassVar[bool | None] = False
 
     more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
 
@@ -253,6 +257,8 @@ class AdaFed(Unbiased):
         >>> cohort_of(strategy, now).weights.round(3).tolist()
         [0.2, 0.8]
     """
+
+    unbiased: ClassVar[bool | None] = False
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         cohort = super().weigh(now, ids, delivered)

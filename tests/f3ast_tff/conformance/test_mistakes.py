@@ -369,6 +369,65 @@ def test_where_the_model_settles(
     assert holds or "towards clients that are often there" in found.said
 
 
+def chosen(weight: str) -> str:
+    """Chooses one of those there by chance, and weighs it."""
+    return (
+        "def select(self, now):\n"
+        "    there = np.flatnonzero(now.available)\n"
+        "    return now.generator(self.seed).permutation(there)[: now.constraint.k]\n"
+        "def weigh(self, now, ids, delivered):\n"
+        "    there = now.available.sum()\n"
+        f"    return Cohort(ids[delivered], self.p[ids[delivered]] * {weight})\n"
+        "Mine.select, Mine.weigh = select, weigh\n"
+    )
+
+
+# A client of the pi below is there with probability pi; of n, min(K, n) are chosen.
+_RIGHT = "there / min(there, now.constraint.k) / PI[ids[delivered]]"
+
+
+@pytest.mark.parametrize(
+    ("weight", "declared", "holds"),
+    [
+        (_RIGHT, "True", True),
+        (_RIGHT, "None", None),
+        (f"1.2 * {_RIGHT}", "True", False),
+        ("1 / PI[ids[delivered]]", "True", False),
+        ("1 / PI[ids[delivered]]", "False", True),
+    ],
+)
+def test_unbiased(weight: str, declared: str, holds: bool | None, tmp_path: Path) -> None:
+    path = written(tmp_path, "algorithm")
+    pi = "PI = np.array([0.9, 0.5, 0.4, 0.7, 0.2])\n"
+    law = _AVAILABILITY.replace("REPLACED", "").replace("Mine", "Law").replace('"mine"', '"law"')
+    law = law.replace(
+        "return Law(len(p), seed)", "return IndependentAvailability(PI[:len(p)], seed)"
+    )
+    more = f"from f3ast_tff.availability import IndependentAvailability\n{pi}{law}"
+    path.write_text(f"{path.read_text()}{more}{chosen(weight)}MineConfig.unbiased = {declared}\n")
+    registry = registry_with([str(path)])
+    case = Case("algorithm", "mine", registry, tmp_path, {"availability": "law"})
+    (unbiased,) = (each for each in PROPERTIES if each.name == "unbiased if it says so")
+    found = finding(unbiased, case)
+    assert found.holds is holds, found.said
+    assert holds or "weight" in found.said
+
+
+def test_a_fault_is_said_of_the_smallest_problem(tmp_path: Path) -> None:
+    # Wrong from the third client on.
+    code = (
+        "def weigh(self, now, ids, delivered):\n"
+        "    return Cohort(ids[delivered], np.where(ids[delivered] > 1, -1.0, 1.0))\n"
+        "Mine.weigh = weigh\n"
+    )
+    path = written(tmp_path, "algorithm", code)
+    found = {each.name: each for each in found_in(path, "algorithm", True, tmp_path)}
+    assert "(3 clients and K = 1 show it)" in found["weights at least 0"].said
+    case = Case("algorithm", "mine", registry_with([str(path)]), tmp_path, {"num_clients": 5})
+    (least,) = (each for each in PROPERTIES if each.name == "weights at least 0")
+    assert "show it" not in finding(least, case).said
+
+
 def test_an_error_of_its_code_is_a_finding(tmp_path: Path) -> None:
     code = "\ndef select(self, now): return self.nothing\n\nMine.select = select\n"
     found = found_in(written(tmp_path, "algorithm", code), "algorithm", True, tmp_path)
