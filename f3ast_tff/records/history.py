@@ -113,11 +113,9 @@ class SelectionHistory:
 
     def _add(self, record: dict[str, Any]) -> None:
         self._rounds.append(record)
-        self.total = Totals(
-            self.total.bytes_down + record["bytes_down"],
-            self.total.bytes_up + record["bytes_up"],
-            self.total.seconds + record["round_seconds"],
-        )
+        down, up, seconds = self.total
+        seconds += record["round_seconds"]
+        self.total = Totals(down + record["bytes_down"], up + record["bytes_up"], seconds)
 
     @property
     def num_empty(self) -> int:
@@ -181,10 +179,9 @@ class SelectionHistory:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restores the arrays of `arrays` into an empty record."""
         for t, size in enumerate(arrays["num_selected"].tolist()):
-            record: dict[str, Any] = {}
-            for name in _ARRAYS.keys() & arrays.keys():
-                value = arrays[name][t]
-                record[name] = value if name in PADDING else value.item()
+            record: dict[str, Any] = {n: arrays[n][t] for n in _ARRAYS.keys() & arrays.keys()}
+            for name in record.keys() - PADDING.keys():
+                record[name] = record[name].item()
             late = record["num_delivered"] - np.count_nonzero(record["delivered"])
             for name in PADDING.keys() & record.keys():
                 record[name] = record[name][: late if _ARRAYS[name].late else size]

@@ -34,8 +34,7 @@ class AlgorithmConfig:
             empty for a baseline.
         reaches_optimum: Whether on quadratics with one local step the model settles at the optimum
             of F, however often each client is there; `None` if that is not known.
-        unbiased: Whether a client's weight in a round is p_k on average, if clients are there
-            independently of each other and everything arrives; `None` if that is not known.
+        unbiased: Whether a client's mean weight in a round is p_k; `None` if that is not known.
 
     Examples:
         >>> from dataclasses import dataclass
