@@ -74,8 +74,8 @@ test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
 test-long: $(STAMP)  ## Run the tests marked long, of the engines the slow ones too, optimised as runs are
-	$(PYTEST) -m "long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --ignore=tests/f3ast_tff/engines
-	$(PYTEST) -m "(long or slow) and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
+	$(PYTEST) --durations=25 -m "long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --ignore=tests/f3ast_tff/engines
+	$(PYTEST) --durations=25 -m "(long or slow) and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \

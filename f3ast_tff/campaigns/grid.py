@@ -383,7 +383,7 @@ def _distinct(
     """
     seen: dict[str, PlannedRun] = {}
     for name, run in runs.items():
-        key = json.dumps(run.configuration.identity, sort_keys=True)
+        key = json.dumps(run.identity, sort_keys=True)
         other = seen.setdefault(key, run)
         if other is not run and not overrides:
             raise CampaignError(f"{path}: {other.name} and {name} have the same settings")
