@@ -51,7 +51,7 @@ class FunctionWork:
         for part, does in (
             ("offset", "corrects gradients"),
             ("pull", "pulls to the start"),
-            ("trains", "freezes coordinates"),
+            ("trains", "scales gradients"),
         ):
             if getattr(start, part) is not None and not self.model.takes(part):
                 allowed = f"{does}, but {self.model.name} has no parameter {part}"

@@ -46,7 +46,7 @@ def check_aggregation(
         )
         raise ParameterError("delivery", settings.delivery, allowed)
     if start.trains is not None and settings.engine == "tff":
-        allowed = f"must be host or fused with aggregation {name}, which freezes coordinates"
+        allowed = f"must be host or fused with aggregation {name}, which scales gradients (trains)"
         raise ParameterError("engine", "tff", allowed)
     if memory.start_loss and settings.is_late:
         allowed = f"must not be late with aggregation {name}, which reads losses at the start"

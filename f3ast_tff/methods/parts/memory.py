@@ -110,8 +110,8 @@ class ClientInit(NamedTuple):
 
     It trains from `model` by steps along g + offset + pull (w - model), and sends scale * D_k +
     shift. `pull` is thus the penalty (pull / 2) |w - model|^2, which reported losses leave out.
-    `trains` is 1 for coordinates that the client trains, and 0 for others: a factor of the sum
-    above. `None` stands for the model w_t, offset 0, scale 1, shift 0, pull 0 and trains 1. Which
+    `trains` is a factor of the sum above: 1 for coordinates that the client trains, and 0 for
+    others. `None` stands for the model w_t, offset 0, scale 1, shift 0, pull 0 and trains 1. Which
     fields are `None` must not depend on values. `scale` and `pull` are numbers, the others
     `[num_weights]`.
     """

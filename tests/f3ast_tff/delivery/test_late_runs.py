@@ -49,14 +49,28 @@ GIVEN: dict[str, dict[str, Any]] = {
     "f3ast_fixed": {"policy_states": 200},
     "amplified_fedavg": {"amplified_period": 3},
 }
-REFUSED = (
-    *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn", "feddc"),
-    *("oort_loss", "sequential_sgd", "fedasync"),
-)
-ALGORITHMS = [name for name in builtin_registry().names("algorithm") if name not in REFUSED]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def refusal(algorithm: str) -> ParameterError | None:
+    """Why a method does not go with late updates, if it does not."""
+    try:
+        resolve({"algorithm": algorithm, **SMALL, **GIVEN.get(algorithm, {})})
+    except ParameterError as error:
+        return error
+    return None
+
+
+REFUSALS = {name: refusal(name) for name in builtin_registry().names("algorithm")}
+
+
+@pytest.mark.parametrize("algorithm", [name for name, error in REFUSALS.items() if error])
+def test_a_method_that_cannot_be_late_says_so(algorithm: str) -> None:
+    error = REFUSALS[algorithm]
+    assert error is not None and error.name in ("delivery", "availability")
+    assert "must " in error.allowed and algorithm in error.allowed
+
+
+@pytest.mark.parametrize("algorithm", [name for name, error in REFUSALS.items() if not error])
 def test_every_method_that_can_be_late_runs(algorithm: str) -> None:
     """Each selected client enters, is lost, or is in flight; no client is asked while in flight."""
     found = simulate(algorithm=algorithm, **{**SMALL, **GIVEN.get(algorithm, {})})

@@ -65,8 +65,9 @@ def test_a_default_run_imports_little(tmp_path: Path) -> None:
     mine = [ROOT / name for name in ("run_experiments.py", "f3ast_tff", "availability", "datasets")]
     files = {line for line in done.stdout.splitlines() if line.startswith(tuple(map(str, mine)))}
     assert len(files) > 80
-    assert len(files) <= MOST_FILES, sorted(files)
-    assert sum(len(Path(file).read_text().splitlines()) for file in files) <= MOST_LINES
+    lines = sum(len(Path(file).read_text().splitlines()) for file in files)
+    say = f"{len(files)} files, {lines} lines: import what one run in ten needs where it is used"
+    assert len(files) <= MOST_FILES and lines <= MOST_LINES, say
 
 
 def test_all_flags_are_known_by_name() -> None:

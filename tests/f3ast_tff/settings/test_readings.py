@@ -11,6 +11,7 @@ from f3ast_tff.models.pure_model import PureModel
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import Derived, Parameter, Reading, parameters_of
+from f3ast_tff.settings.component import parts_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.parameter import PRESETS
 from f3ast_tff.settings.registry import builtin_registry
@@ -49,23 +50,10 @@ OF_CA_FED = {
     "feature_spread": "variance",
     "markov_classes": "three",
 }
-# Processes whose clients are available together.
-TOGETHER = {
-    "smartphones",
-    "alternating",
-    "markov_clusters",
-    "trace",
-    "table",
-    "product",
-    "staircase",
-    "sine",
-    "interleaved_sine",
-    "dirichlet_cyclic",
-    "periodic_groups",
-    "arrival_departure",
-    "stays",
-    "sites",
-    "poisson_arrivals",
+# Whether clients of the paper's five models, and of two examples, are available together.
+KNOWN = {
+    **dict.fromkeys(("always", "scarce", "home_devices", "uneven", "mix"), False),
+    **dict.fromkeys(("smartphones", "product"), True),
 }
 PROCESSES = builtin_registry().names("availability")
 
@@ -133,8 +121,11 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     contains smartphones, and `mix` does not.
     """
     given = {"availability": availability, **CHOOSING.get(("availability", availability), {})}
-    expected = "p" if availability in TOGETHER else "p_squared"
-    assert resolve(given).settings["availability_objective"] == expected
+    found = resolve(given)
+    config = found.configs["availability"]
+    together = any(each.positively_correlated for each in (config, *parts_of(config)))
+    assert together == KNOWN.get(availability, together)
+    assert found.settings["availability_objective"] == ("p" if together else "p_squared")
     released = resolve({**given, "reading": "released", "client_share_of": "all"}).settings
     assert released["availability_objective"] == "p_squared"
 
