@@ -84,7 +84,6 @@ AT_FEWER = {
     "cafed_fig3": "the figure is of the last round; beta = 1 / T follows the number of rounds",
     "cafed_fig4b": "likewise",
     "cafed_fig4b_equal_rates": "likewise",
-    "why_synthetic": "rounds 500 and 1000",
 }
 
 
