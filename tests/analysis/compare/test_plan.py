@@ -81,8 +81,7 @@ def test_a_kept_page_shows_the_pairs_and_times_of_its_plan(page: Path) -> None:
 
 # Scores of planned leads that are kept at fewer than three rounds.
 AT_FEWER = {
-    "cafed_fig3": "the figure is of the last round; beta = 1 / T follows the number of rounds",
-    "cafed_fig4b": "likewise",
+    "cafed_fig4b": "the figure is of the last round; beta = 1 / T follows the number of rounds",
     "cafed_fig4b_equal_rates": "likewise",
 }
 
