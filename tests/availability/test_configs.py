@@ -87,9 +87,21 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+# Further processes may stand anywhere after the paper's five.
+ORDER = """
+always scarce home_devices uneven smartphones
+stationary staircase sine interleaved_sine smallest_label markov_transition
+dirichlet_bernoulli dirichlet_markov dirichlet_cyclic periodic_groups
+arrival_departure minimum_separation stays poisson_arrivals battery renewal sites
+"""
+
+
 def test_names_are_in_the_papers_order() -> None:
     displayed = [component.display for component in COMPONENTS.values()]
     assert displayed[:5] == ["Always", "Scarce", "Home devices", "Uneven", "Smartphones"]
+    others = {"alternating", "four_classes", "markov_clusters", "trace", "table"}
+    assert {*NAMES[5 : NAMES.index("stationary")]} >= others | COMBINATORS
+    assert [name for name in NAMES if name in ORDER.split()] == ORDER.split()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -49,6 +49,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "f3ast_fixed": {"policy_states": 200},
     "amplified_fedavg": {"amplified_period": 3},
 }
+REFUSED = (
+    *("scaffold", "amplified_scaffold", "focus", "fedawe", "fedprox", "feddyn", "feddc"),
+    *("oort_loss", "sequential_sgd", "fedasync"),
+)
 
 
 def refusal(algorithm: str) -> ParameterError | None:
@@ -68,6 +72,11 @@ def test_a_method_that_cannot_be_late_says_so(algorithm: str) -> None:
     error = REFUSALS[algorithm]
     assert error is not None and error.name in ("delivery", "availability")
     assert "must " in error.allowed and algorithm in error.allowed
+    assert algorithm in REFUSED or "clients start from" in error.allowed
+
+
+def test_these_cannot_be_late() -> None:
+    assert all(REFUSALS[algorithm] for algorithm in REFUSED)
 
 
 @pytest.mark.parametrize("algorithm", [name for name, error in REFUSALS.items() if not error])

@@ -50,10 +50,16 @@ OF_CA_FED = {
     "feature_spread": "variance",
     "markov_classes": "three",
 }
-# Whether clients of the paper's five models, and of two examples, are available together.
+# Whether the clients of a process are available together.
 KNOWN = {
-    **dict.fromkeys(("always", "scarce", "home_devices", "uneven", "mix"), False),
-    **dict.fromkeys(("smartphones", "product"), True),
+    **dict.fromkeys(("smartphones", "alternating", "markov_clusters", "trace", "table"), True),
+    **dict.fromkeys(("product", "staircase", "sine", "interleaved_sine"), True),
+    **dict.fromkeys(("dirichlet_cyclic", "periodic_groups", "arrival_departure"), True),
+    **dict.fromkeys(("stays", "sites", "poisson_arrivals"), True),
+    **dict.fromkeys(("always", "scarce", "home_devices", "uneven", "mix", "four_classes"), False),
+    **dict.fromkeys(("stationary", "smallest_label", "markov_transition", "battery"), False),
+    **dict.fromkeys(("dirichlet_bernoulli", "dirichlet_markov", "minimum_separation"), False),
+    "renewal": False,
 }
 PROCESSES = builtin_registry().names("availability")
 
