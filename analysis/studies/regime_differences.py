@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare import render
@@ -80,10 +79,11 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
     task = str(study.runs["task"].iloc[0])
     found = []
     for share, runs in study.runs.groupby(SHARE, sort=False):
-        keys = runs[list(study.method)].drop_duplicates().to_numpy()
-        methods: list[Method] = [dict(zip(study.method, map(str, key))) for key in keys]
-        for method in methods:
-            own, name = _of(runs, method), method_name(task, method)
+        of_method = dict(iter(runs.groupby(list(study.method), sort=False)))
+        methods: list[Method] = [dict(zip(study.method, map(str, key))) for key in of_method]
+        means = _means(study, runs, guess_loss(task))
+        for (key, own), method in zip(of_method.items(), methods):
+            name = method_name(task, method)
             rates = own[[rate for rate in RATES if rate in own]]
             if (rates.nunique() > 1).any():
                 raise RunsError(f"{name} has runs of several rates; give --rates or --where")
@@ -92,6 +92,10 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
                 find_method(task, wanted=each, methods=methods, beside=method) for each in wanted
             ]
             base, fedavg = (None if each == method else each for each in found_for)
+            of_base, of_fedavg = (
+                runs.iloc[:0] if each is None else of_method[tuple(each.values())]
+                for each in (base, fedavg)
+            )
             labels = {
                 "method": name,
                 SHARE: share,
@@ -99,11 +103,11 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
                 "corrects": method_name(task, base) if base else "",
                 **rates.iloc[0],
             }
-            rows = _means(study, own, guess_loss(task)).assign(**labels)
-            to_base = judge([Claim(each) for each in _paired(study, own, _of(runs, base))])
+            rows = means[key].assign(**labels)
+            to_base = judge([Claim(each) for each in _paired(study, own, of_base)])
             for column in ("difference", "low", "high", "verdict"):
                 rows[column] = [render.row(verdict)[column] for verdict in to_base]
-            to_fedavg = _paired(study, own, _of(runs, fedavg))
+            to_fedavg = _paired(study, own, of_fedavg)
             rows["to_fedavg"] = [each.mean if each.found else math.nan for each in to_fedavg]
             found.append(rows)
     return pd.concat(found, ignore_index=True)
@@ -141,31 +145,32 @@ def mean_of_all(scores: pd.Series[Any]) -> float:
     return float(scores.mean(skipna=False))
 
 
-def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
-    """The runs of a method, no runs for `None`."""
-    if method is None:
-        return runs.iloc[:0]
-    return runs[np.all([runs[name] == value for name, value in method.items()], axis=0)]
-
-
-def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
-    """A row per regime of the study, in order; scores of a regime without runs are NaN."""
+def _means(
+    study: StudyRuns, runs: pd.DataFrame, bound: float
+) -> dict[tuple[Any, ...], pd.DataFrame]:
+    """By method a row per regime of the study, in order; scores of one without runs are NaN."""
     # Kept losses have six decimals.
     counted = runs.assign(lost=~(runs["loss"] < round(bound, 6)), runs=1)
-    by_draw = counted.groupby([*study.regimes, "draw"]).agg(
+    names = list(study.method)
+    by_draw = counted.groupby([*names, *study.regimes, "draw"]).agg(
         score=("accuracy", "mean"),
         other_score=("other_accuracy", "mean"),
         lost=("lost", "sum"),
         runs=("runs", "sum"),
     )
     how = {"score": "mean", "other_score": "mean", "lost": "sum", "runs": "sum"}
-    found = by_draw.groupby(list(study.regimes)).agg(how)
+    by_regime = by_draw.groupby([*names, *study.regimes]).agg(how)
     regimes = study.regime_values()
-    every = pd.MultiIndex.from_tuples(regimes)
-    found = found.reindex(every if len(study.regimes) > 1 else [value for (value,) in regimes])
-    found[["lost", "runs"]] = found[["lost", "runs"]].fillna(0).astype(int)
-    found.insert(0, "regime", [label(study.regimes, regime) for regime in regimes])
-    return found.reset_index(drop=True)
+    every = pd.MultiIndex.from_tuples(regimes, names=list(study.regimes))
+    said = [label(study.regimes, regime) for regime in regimes]
+    means = {}
+    for key, part in by_regime.groupby(names):
+        part.index = pd.MultiIndex.from_frame(part.index.to_frame(index=False)[list(study.regimes)])
+        found = part.reindex(every)
+        found[["lost", "runs"]] = found[["lost", "runs"]].fillna(0).astype(int)
+        found.insert(0, "regime", said)
+        means[key] = found.reset_index(drop=True)
+    return means
 
 
 def _paired(study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame) -> list[Paired]:
