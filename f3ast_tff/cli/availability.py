@@ -20,7 +20,7 @@ from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.files.exit_codes import fail, written
 from f3ast_tff.files.messages import show
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.selecting import check_repeats
+from f3ast_tff.run.given_objects import check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.flags import (
@@ -127,8 +127,7 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
             labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
         process = build_process(config, shares / shares.sum(), seed, labels)
         constraint = configs["constraint"].build(n, seed, 0)
-        said = f"availability {type(process).__name__}: mask"
-        check_repeats(said, lambda t: available_clients(process, n, t))
+        check_repeats("availability", process, lambda t: available_clients(process, n, t))
     seen = preview(process, rounds, constraint if options.constraint else None)
     names = ",".join(component_of(part).name for part in parts_of(config))
     name = component_of(config).name + (f" of {names}" if names else "")

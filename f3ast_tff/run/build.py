@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +28,8 @@ from f3ast_tff.optimizers.optimizer import Optimizer, for_clients
 from f3ast_tff.records.metrics import SCORES
 from f3ast_tff.run.delivering import Payload, arrivals_of
 from f3ast_tff.run.experiment import Experiment
-from f3ast_tff.run.selecting import check_repeats, constraint_of
-from f3ast_tff.settings.component import component_of
+from f3ast_tff.run.selecting import constraint_of
+from f3ast_tff.settings.component import component_of, parts_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
@@ -64,6 +64,18 @@ class Builder:
         made = self._configs[kind].build(*arguments)
         KINDS[kind].check_object(made)
         return made
+
+    def _is_own(self, kind: str) -> bool:
+        """Whether a component, or a part of it, is a user's."""
+        config, known = self._configs[kind], builtin_registry()
+        return not all(known.has(component_of(part)) for part in (config, *parts_of(config)))
+
+    def _check_repeats(self, kind: str, made: Any, ask: Callable[[int], Any]) -> None:
+        """Checks a user's component; the tests check those of this library."""
+        if self._is_own(kind):
+            from f3ast_tff.run.given_objects import check_repeats
+
+            check_repeats(kind, made, ask)
 
     @cached_property
     def data(self) -> FederatedData:
@@ -263,12 +275,12 @@ class Builder:
         unit = "examples" if share == "equal" else share
         process = config.build(client_share(sizes, work, unit), self.availability_seed, *labels)
         KINDS["availability"].check_object(process)
-        name = type(process).__name__
-        check_repeats(f"availability {name}: mask", lambda t: available_clients(process, len(p), t))
+        self._check_repeats(
+            "availability", process, lambda t: available_clients(process, len(p), t)
+        )
         bytes_up = self.payload.bytes_up
         constraint = self._build("constraint", len(p), self.availability_seed, bytes_up)
-        name = type(constraint).__name__
-        check_repeats(f"constraint {name}: limit", lambda t: constraint_of(constraint, t))
+        self._check_repeats("constraint", constraint, lambda t: constraint_of(constraint, t))
         return StrategyContext(
             p=p,
             sizes=sizes,
@@ -311,7 +323,7 @@ class Builder:
         """
         limits, world = self._settings.selection, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
-        if not builtin_registry().has(component_of(self._configs["algorithm"])):
+        if self._is_own("algorithm"):
             from f3ast_tff.run.given_objects import check_strategy
 
             check_strategy(strategy, self._configuration)
@@ -347,9 +359,10 @@ class Builder:
         )
         delivery = self._build("delivery", of_delivery)
         ids = np.arange(min(world.constraint.largest_k, world.num_clients))
-        name = f"delivery {type(delivery).__name__}: arrivals"
         late = self._configs["delivery"].is_late
-        check_repeats(name, lambda t: arrivals_of(delivery, t, ids, late=late))
+        self._check_repeats(
+            "delivery", delivery, lambda t: arrivals_of(delivery, t, ids, late=late)
+        )
         return delivery
 
     @cached_property

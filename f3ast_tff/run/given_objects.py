@@ -8,7 +8,7 @@ import logging
 import numbers
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ from f3ast_tff.settings.kinds import KINDS
 _LOG = logging.getLogger(__name__)
 # Rounds to measure, if a process does not declare whether clients are available together.
 _MEASURED_ROUNDS = 500
+# What a component answers for each round.
+_ASKED = {"availability": "mask", "constraint": "limit", "delivery": "arrivals"}
 
 
 def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
@@ -124,6 +126,31 @@ def check_strategy(strategy: Any, configuration: Configuration) -> None:
     if asked not in (None, loss):
         allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
         raise ParameterError("algorithm", settings.algorithm, allowed)
+
+
+def check_repeats(kind: str, made: Any, ask: Callable[[int], Any]) -> None:
+    """Refuses a user's component that is no function of the round.
+
+    Args:
+        kind: Kind of the component.
+        made: The component, for the error.
+        ask: Returns the result of a round: an array, or a dataclass of arrays and numbers.
+
+    Raises:
+        ComponentError: If the result of round 1 differs when asked for again, or after round 2.
+    """
+    first, again, _, later = (list(map(np.array, _parts(ask(t)))) for t in (1, 1, 2, 1))
+    for a, b in (*zip(first, again), *zip(first, later)):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+            says = f"{_ASKED[kind]}(1) returned two results"
+            must = "it must be a function of seed and round alone"
+            raise ComponentError(f"{kind} {type(made).__name__}: {says}: {must}")
+
+
+def _parts(found: Any) -> list[Any]:
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [getattr(found, each.name) for each in fields(found)]
 
 
 def _table_of(value: Any) -> Any:

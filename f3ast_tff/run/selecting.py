@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,29 +39,6 @@ class Constraint(Protocol):
     def limit(self, round_number: int) -> RoundConstraint:
         """Returns the communication constraint of the round."""
         ...
-
-
-def check_repeats(name: str, ask: Callable[[int], Any]) -> None:
-    """Refuses a component that is no function of the round.
-
-    Args:
-        name: Component and method, for the error.
-        ask: Returns the result of a round: an array, or a dataclass of arrays and numbers.
-
-    Raises:
-        ComponentError: If the result of round 1 differs when asked for again, or after round 2.
-    """
-    first, again, _, later = (list(map(np.array, _parts(ask(t)))) for t in (1, 1, 2, 1))
-    for a, b in (*zip(first, again), *zip(first, later)):
-        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-            says = "(1) returned two results: it must be a function of seed and round alone"
-            raise ComponentError(f"{name}{says}")
-
-
-def _parts(found: Any) -> list[Any]:
-    if isinstance(found, np.ndarray):
-        return [found]
-    return [getattr(found, each.name) for each in fields(found)]
 
 
 def check_observes(strategy: Strategy) -> None:

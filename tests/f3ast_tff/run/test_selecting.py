@@ -20,7 +20,8 @@ from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.selecting import check_observes, check_repeats, select_clients, weigh_updates
+from f3ast_tff.run.given_objects import check_repeats
+from f3ast_tff.run.selecting import check_observes, select_clients, weigh_updates
 
 N = 12
 AVAILABLE = np.arange(N) < 8
@@ -88,7 +89,7 @@ def test_masks_without_a_seed_are_refused() -> None:
     with pytest.raises(
         ComponentError, match="two results: it must be a function of seed and round"
     ):
-        check_repeats("mask", lambda t: available_clients(process, 50, t))
+        check_repeats("availability", process, lambda t: available_clients(process, 50, t))
 
 
 def test_an_observe_that_nobody_would_call_is_refused() -> None:
