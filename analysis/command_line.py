@@ -14,7 +14,8 @@ from f3ast_tff.files.exit_codes import BAD_INPUT, FAILED, fail
 from f3ast_tff.files.messages import NO_READER, discard_output, print_any_character, show
 from f3ast_tff.files.progress import say
 from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.settings.flag_help import flag_lines
+from f3ast_tff.settings.flags import UsageError, parse_flags, wants_help
 
 _Flags = TypeVar("_Flags")
 # Flags whose names may be left out before the first value.

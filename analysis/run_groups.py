@@ -63,6 +63,12 @@ class RunGroup(Scored):
         return self.first.directions
 
     @property
+    def kinds(self) -> Sequence[str]:  # type: ignore[override]
+        """First words of the scores that all runs have."""
+        every = [run.kinds for run in self.runs.values()]
+        return [kind for kind in every[0] if all(kind in kinds for kinds in every)]
+
+    @property
     def generates_data(self) -> bool:  # type: ignore[override]
         """Whether the task generates its data."""
         return self.first.generates_data

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.compare.scored import Pair, RunsError, scores_named
+from f3ast_tff.analysis.compare.scored import KINDS_OF_SCORES, Pair, RunsError, scores_named
 from f3ast_tff.analysis.compare.times import PERIODS, Course
 from f3ast_tff.analysis.method_names import PLAIN_MEAN, is_plain_mean, own_aggregation
 from f3ast_tff.core.federated_data import DATA_OBJECT
@@ -120,9 +120,14 @@ class Run:
         return None if num_classes is None or self.own_loss else math.log(max(1, num_classes))
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """First words of the scores: `sample`, `user`, and that of further scores."""
+        return kinds_of(self.settings)
+
+    @property
     def scores(self) -> tuple[str, ...]:
-        """The scores, such as `SCORES`: samples and users of each name."""
-        return scores_named(self.directions)
+        """The scores, such as `SCORES`: samples and users of each name, and further ones."""
+        return scores_named(self.directions, self.kinds)
 
     @cached_property
     def course(self) -> Course:
@@ -150,6 +155,12 @@ class Run:
             return read_selection(self.path, self.summary)
         except DamagedResult as error:
             raise RunsError(f"damaged run: {one_line(error)}") from error
+
+
+def kinds_of(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the first words of the scores of a run with these settings."""
+    further = settings.get("score_of")
+    return (*KINDS_OF_SCORES, *([further] if further else []))
 
 
 def course_of(metrics: pd.DataFrame) -> Course:
@@ -245,7 +256,8 @@ def read_run(path: Path) -> Run:
         file = path / "config.json"
         facts = described(read_json(file))
         file = path / "summary.json"
-        summary, scores = read_summary(path), scores_named(facts["directions"])
+        summary = read_summary(path)
+        scores = scores_named(facts["directions"], kinds_of(facts["settings"]))
         if summary is not None:
             _check_scores(summary, scores)
         file = path / "metrics.csv"

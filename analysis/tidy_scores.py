@@ -19,7 +19,14 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.compare.pairs import ranked
-from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, scores_named, varying
+from f3ast_tff.analysis.compare.scored import (
+    KINDS_OF_SCORES,
+    Kept,
+    Pair,
+    RunsError,
+    scores_named,
+    varying,
+)
 from f3ast_tff.analysis.compare.times import FINAL, Course
 from f3ast_tff.analysis.method_names import (
     FORMS,
@@ -31,7 +38,7 @@ from f3ast_tff.analysis.method_names import (
 )
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
-from f3ast_tff.analysis.runs import DIRECTIONS, SCORES, Run
+from f3ast_tff.analysis.runs import DIRECTIONS, Run
 from f3ast_tff.analysis.score_directions import scores_in
 from f3ast_tff.analysis.texts import NOTHING, csv_text, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
@@ -126,9 +133,9 @@ def tidy_scores(
         comparable), `aggregation` where it is not an algorithm's own (its runs' name depends on
         it), `reading` where it is not the paper's, `availability_draws` where it is not the
         reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
-        `seed`, `round`, the scores, which have six decimals, the clock, and, if a model brings
-        scores, `better`, the direction of each score, for runs in the order of `comparable_groups`,
-        of their draws and their seeds.
+        `seed`, `round`, the scores, which have six decimals (further ones if all runs have them),
+        the clock, and, if a model brings scores, `better`, the direction of each score, for runs in
+        the order of `comparable_groups`, of their draws and their seeds.
 
     Raises:
         RunsError: If a run is there twice.
@@ -140,7 +147,8 @@ def tidy_scores(
     if _SEED in columns:
         given = columns[: columns.index(_SEED)]
         shown = [name for name in given if name not in ("task", "algorithm", _DRAW)]
-    scored = scores_in(groups)
+    # An empty cell of a further score would say that training diverged.
+    scored = [n for n in scores_in(groups) if all(n.partition("_")[0] in g.kinds for g in groups)]
     measured = ["round", *(f"test_{score}" for score in scored), *([CLOCK] if clock else [])]
     with_own = any(group.first.directions != DIRECTIONS for group in groups)
 
@@ -247,10 +255,19 @@ def read_scores(path: Path) -> pd.DataFrame:
 
 def scores_of(table: pd.DataFrame) -> tuple[str, ...]:
     """Returns the scores that are columns of a table of scores."""
-    if WAYS not in table:
-        return SCORES
-    texts = dict.fromkeys(table[WAYS])
-    return scores_named(dict.fromkeys(name for text in texts for name in _directions(text)))
+    names: Iterable[str] = DIRECTIONS
+    if WAYS in table:
+        texts = dict.fromkeys(table[WAYS])
+        names = dict.fromkeys(name for text in texts for name in _directions(text))
+    return scores_named(names, _kinds_of(table, names))
+
+
+def _kinds_of(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """First words of the scores, which stand behind the round; those of all runs come first."""
+    columns = [str(name) for name in table]
+    behind = columns[columns.index(_ROUND) + 1 :] if _ROUND in columns else []
+    words = [column.partition("_") for column in behind]
+    return list(dict.fromkeys([*KINDS_OF_SCORES, *(k for k, _, name in words if name in {*names})]))
 
 
 def _needed(table: pd.DataFrame) -> tuple[str, ...]:
@@ -274,6 +291,7 @@ def kept_groups(table: pd.DataFrame) -> list[Kept]:
     ways = table[WAYS].tolist() if WAYS in table else ["accuracy higher, loss lower"] * len(table)
     run_of = table.groupby([*names, "draw", _SEED], sort=False).ngroup().to_numpy()
     order = np.lexsort((rounds, run_of))
+    kinds = list(dict.fromkeys(score.partition("_")[0] for score in scores))
     found: dict[Key, Kept] = {}
     courses: dict[Key, dict[Pair, Course]] = {}
     for rows in np.split(order, np.flatnonzero(np.diff(run_of[order])) + 1):
@@ -285,7 +303,11 @@ def kept_groups(table: pd.DataFrame) -> list[Kept]:
         }
         if key not in found:
             found[key] = Kept(
-                settings, courses[key], _directions(ways[first]), generates_data(settings["task"])
+                settings,
+                courses[key],
+                directions=_directions(ways[first]),
+                generates_data=generates_data(settings["task"]),
+                kinds=kinds,
             )
     return list(found.values())
 
@@ -362,6 +384,17 @@ def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
     if kept.empty:
         raise RunsError(f"no run has {', '.join(str(where).split(','))}")
     return kept
+
+
+def require_score(name: str, table: pd.DataFrame) -> None:
+    """Refuses a score that a table of `read_scores` does not have.
+
+    Raises:
+        ParameterError: If it does not.
+    """
+    known = scores_of(table)
+    if name not in known:
+        raise ParameterError("score", name, f"must be of {', '.join(known)}")
 
 
 def require_setting(flag: str, name: str, table: pd.DataFrame) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.times import FINAL, KEPT_PERIODS, Time
-from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.runs import DIRECTIONS, SCORES
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.study_folders import name_of
 
@@ -42,7 +42,7 @@ class PlannedQuestion:
 
     Attributes:
         scores: Name of the scores, see `study_folders.name_of`.
-        score: Score, of `SCORES`.
+        score: Score, of `SCORES` or a further one, such as `worst_accuracy`.
         time: Time of the score.
         rows: Settings whose values are the rows.
         minus: Pairs of rows, as `A:B` for A minus B.
@@ -136,8 +136,8 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     for name in ("asked", "family", "rows", "minus", "score"):
         if not given.get(name):
             raise fault(name, "is needed")
-    if given["score"] not in SCORES:
-        raise fault("score", f"must be of {', '.join(SCORES)}")
+    if given["score"].partition("_")[2] not in DIRECTIONS:
+        raise fault("score", f"must be of {', '.join(SCORES)}, or as worst_accuracy")
     if given.get("quantity", SCORE) not in (SCORE, ROUNDS_SAVED):
         raise fault("quantity", f"must be {SCORE} or {ROUNDS_SAVED}")
     if type(given.get("round", 1)) is not int or ("round" in given and "period" in given):

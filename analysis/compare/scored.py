@@ -11,6 +11,9 @@ import numpy as np
 
 from f3ast_tff.analysis.compare.times import FINAL, Course, NotEvaluated, Time, measured
 
+# First words of the scores that every run has.
+KINDS_OF_SCORES = ("sample", "user")
+
 
 class Pair(NamedTuple):
     """Data draw and seed of a run; runs of one experiment differ only in these.
@@ -35,6 +38,7 @@ class Scored:
         settings: Settings of all the runs, by name.
         directions: Whether a higher score is better, by the score's name without `sample_` or
             `user_`, such as `accuracy`.
+        kinds: First words of the scores: `sample`, `user`, and that of further scores.
         courses: Evaluations by run, see `times`.
         generates_data: Whether the task generates its data, so that there are other draws.
         independent: Whether a run of another method with the same seed is no pair of this one's.
@@ -45,6 +49,7 @@ class Scored:
     courses: Mapping[Pair, Course]
     generates_data: bool
     independent: bool = False
+    kinds: Sequence[str] = KINDS_OF_SCORES
 
     def name_of(self, pair: Pair) -> str:
         """Returns a run's name in an error."""
@@ -62,8 +67,8 @@ class Scored:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """The scores: over samples and over users, by each name of `directions`."""
-        return scores_named(self.directions)
+        """The scores: over samples, over users and further ones, by each name of `directions`."""
+        return scores_named(self.directions, self.kinds)
 
     def higher_is_better(self, metric: str) -> bool:
         """Returns whether a higher value of a score, or of a metric of it, is better."""
@@ -107,11 +112,12 @@ class Kept(Scored):
     directions: Mapping[str, bool]
     generates_data: bool = False
     independent: bool = False
+    kinds: Sequence[str] = KINDS_OF_SCORES
 
 
-def scores_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns the scores of these names: over samples and over users."""
-    return tuple(f"{kind}_{name}" for name in names for kind in ("sample", "user"))
+def scores_named(names: Iterable[str], kinds: Sequence[str] = KINDS_OF_SCORES) -> tuple[str, ...]:
+    """Returns the scores of these names: over samples and over users, then further ones."""
+    return tuple(f"{kind}_{name}" for name in names for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,
     kept_groups,
     read_scores,
+    require_score,
     require_setting,
     runs_where,
 )
@@ -50,7 +50,7 @@ class Flags:
     """Flags of this command; lists are separated by commas."""
 
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
-    score: str = parameter("sample_accuracy", "score to show", choices=SCORES)
+    score: str = parameter("sample_accuracy", "score to show, of the file's")
     rows: str = parameter("algorithm", "settings whose values are the methods")
     panels: str | None = parameter(
         None, "parts with tables and a panel of their own, as TITLE:SETTING=VALUE,...;TITLE:..."
@@ -67,6 +67,7 @@ class Flags:
 def main(flags: Flags) -> None:
     """Prints the tables, or draws the picture."""
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
+    require_score(flags.score, table)
     rows = flags.rows.split(",")
     for name in rows:
         require_setting("rows", name, table)

@@ -113,8 +113,9 @@ def numbers_of(query: Query, runs: Sequence[Kept]) -> list[float]:
             number for each in rounds for number in numbers_of(replace(query, round=each), runs)
         ]
     of, scores = query.of.split(","), query.score.split(",")
-    if unknown := sorted({*scores} - {*SCORES}):
-        raise RunsError(f"score {unknown[0]!r} must be of {', '.join(SCORES)}")
+    known = dict.fromkeys(name for run in runs for name in run.score_names)
+    if unknown := sorted({*scores} - {*known}):
+        raise RunsError(f"score {unknown[0]!r} must be of {', '.join(known)}")
     over = set(of) <= {*OVER_CASES}
     if not over and not set(of) <= {*OF_A_CASE}:
         raise RunsError(f"of={query.of}: must be of {', '.join(OF_A_CASE)}, or lowest, highest")

@@ -23,9 +23,8 @@ from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of, order_of
 from f3ast_tff.analysis.run_groups import partition
-from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group
-from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
+from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, require_score, runs_where
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
@@ -42,7 +41,7 @@ class Flags:
     """Flags of this command; lists are separated by commas."""
 
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
-    score: str = parameter("sample_accuracy", "score to draw", choices=SCORES)
+    score: str = parameter("sample_accuracy", "score to draw, of the file's")
     where: str | None = parameter(None, "runs to keep, as SETTING=VALUE")
     gain: str | None = parameter(None, "gains to draw, as A:B for (A - B) / B")
     out: str = out_flag("PNG, SVG or PDF")
@@ -53,6 +52,7 @@ def main(flags: Flags) -> None:
     """Draws the picture."""
     require_ending("out", flags.out, ".png", ".svg", ".pdf")
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
+    require_score(flags.score, table)
     pairs = _pairs(flags.gain, table)
     save(score_curves(table, flags.score, pairs), Path(flags.out), _DPI)
     show(flags.out)
@@ -66,7 +66,7 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
 
     Args:
         table: Scores, of `tidy_scores.read_scores`.
-        score: Score to draw, of `SCORES`.
+        score: Score to draw, of the table.
         gains: Pairs (A, B) of algorithms, for the gain (A - B) / B of each common draw, in percent,
             drawn in separate panels.
 

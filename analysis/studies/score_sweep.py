@@ -24,9 +24,14 @@ from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.run_groups import partition
-from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
-from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, require_setting, runs_where
+from f3ast_tff.analysis.tidy_scores import (
+    kept_groups,
+    read_scores,
+    require_score,
+    require_setting,
+    runs_where,
+)
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
@@ -42,7 +47,7 @@ class Flags:
 
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
     x: str = parameter(REQUIRED, "setting of the horizontal axis, whose values are numbers")
-    score: str = parameter("sample_accuracy", "score to draw", choices=SCORES)
+    score: str = parameter("sample_accuracy", "score to draw, of the file's")
     where: str | None = parameter(None, "runs to keep, as SETTING=VALUE")
     period: str = parameter("final", "evaluations that count", choices=PERIODS)
     log: bool = parameter(False, "logarithmic horizontal axis")
@@ -54,6 +59,7 @@ def main(flags: Flags) -> None:
     """Draws the picture."""
     require_ending("out", flags.out, ".png", ".svg", ".pdf")
     table = runs_where(read_scores(Path(flags.scores)), flags.where)
+    require_score(flags.score, table)
     require_setting("x", flags.x, table)
     lines = sweep(kept_groups(table), flags.x, flags.score, flags.period)
     for name, line in lines.items():
@@ -75,7 +81,7 @@ def sweep(
     Args:
         groups: Kept runs, of `tidy_scores.kept_groups`.
         x: The setting.
-        score: Score to average, of `SCORES`.
+        score: Score to average, of the runs.
         period: Time of the score, of `PERIODS`.
 
     Returns:

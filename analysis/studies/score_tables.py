@@ -25,7 +25,6 @@ from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
-from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
 from f3ast_tff.analysis.studies.plan_picture import draw_differences
 from f3ast_tff.analysis.texts import (
@@ -42,6 +41,7 @@ from f3ast_tff.analysis.tidy_scores import (
     kept_groups,
     label,
     read_scores,
+    require_score,
     require_setting,
     runs_where,
 )
@@ -65,7 +65,7 @@ class Flags:
     """Flags of this command; lists are separated by commas."""
 
     scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
-    score: str = parameter("sample_accuracy", f"scores to show, of {', '.join(SCORES)}")
+    score: str = parameter("sample_accuracy", "scores to show, of the file's")
     rows: str = parameter("algorithm", "settings whose values are the rows")
     columns: str | None = parameter(
         None, "settings whose values are the columns; default: one table, a column a score"
@@ -148,8 +148,7 @@ def main(flags: Flags) -> None:
         ),
     )
     for score in layout.scores:
-        if score not in SCORES:
-            raise ParameterError("score", score, f"must be of {', '.join(SCORES)}")
+        require_score(score, runs)
     for flag in ("rows", "columns", "by"):
         for name in getattr(layout, flag):
             require_setting(flag, name, runs)

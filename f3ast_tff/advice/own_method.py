@@ -24,7 +24,7 @@ from f3ast_tff.analysis.compare.pairs import best_first, mean_score
 from f3ast_tff.analysis.compare.scored import scores_named
 from f3ast_tff.analysis.compare.times import FINAL
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
-from f3ast_tff.analysis.runs import directions, read_run
+from f3ast_tff.analysis.runs import directions, kinds_of, read_run
 from f3ast_tff.analysis.study_runs import SCORES_OF
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.planned import Campaign
@@ -104,8 +104,9 @@ class Comparison:
             self._scored(configuration.folder)
 
     def _scored(self, folder: Path) -> tuple[str, bool]:
-        known = directions(read_json(folder / "config.json"))
-        names = scores_named(known)
+        config = read_json(folder / "config.json")
+        known = directions(config)
+        names = scores_named(known, kinds_of(config["settings"]))
         own = f"{SCORES_OF[self.conditions['client_share']][0]}_"
         name = self.score or own + ("accuracy" if "accuracy" in known else "loss")
         if name not in names:

@@ -28,7 +28,8 @@ from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import progress, warnings_said
 from f3ast_tff.files.table_files import read_csv
 from f3ast_tff.settings import parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
+from f3ast_tff.settings.flag_help import help_of
+from f3ast_tff.settings.flags import UsageError, parse_flags, wants_help
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.text_values import integer_in, number_in
 

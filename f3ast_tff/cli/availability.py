@@ -23,14 +23,8 @@ from f3ast_tff.run.build import Builder
 from f3ast_tff.run.given_objects import check_repeats
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of, parts_of
-from f3ast_tff.settings.flags import (
-    PLUGIN,
-    PLUGIN_HELP,
-    UsageError,
-    flag_lines,
-    parse_flags,
-    wants_help,
-)
+from f3ast_tff.settings.flag_help import flag_lines
+from f3ast_tff.settings.flags import PLUGIN, PLUGIN_HELP, UsageError, parse_flags, wants_help
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 

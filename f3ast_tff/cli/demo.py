@@ -14,7 +14,8 @@ from f3ast_tff.files.messages import show
 from f3ast_tff.files.progress import say
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import builtin_registry, parameter, parameters_of
-from f3ast_tff.settings.flags import UsageError, help_of, parse_flags, wants_help
+from f3ast_tff.settings.flag_help import help_of
+from f3ast_tff.settings.flags import UsageError, parse_flags, wants_help
 
 if TYPE_CHECKING:
     from f3ast_tff.campaigns.planned import Campaign

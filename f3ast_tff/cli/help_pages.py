@@ -22,7 +22,8 @@ from f3ast_tff.settings import (
     parameters_of,
 )
 from f3ast_tff.settings.component import Component
-from f3ast_tff.settings.flags import PLUGIN, PLUGIN_HELP, flag_lines
+from f3ast_tff.settings.flag_help import flag_lines
+from f3ast_tff.settings.flags import PLUGIN, PLUGIN_HELP
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 

@@ -45,7 +45,7 @@ from f3ast_tff.files.progress import (
 )
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings import Registry
-from f3ast_tff.settings.flags import UsageError, help_topic, wants_help
+from f3ast_tff.settings.flags import UsageError, wants_help
 
 # What a run needs is imported later, so that a wrong flag is refused at once.
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def run_or_campaign(command: str, arguments: Sequence[str], signals: Signals) ->
     try:
         if wants_help(words):
             from f3ast_tff.cli.help_pages import help_page
+            from f3ast_tff.settings.flag_help import help_topic
 
             plugins = plugins_given(expand_flagfiles(words, Path()))
             registry = parse([f"--plugin={each}" for each in plugins]).registry

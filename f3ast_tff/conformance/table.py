@@ -11,6 +11,7 @@ from f3ast_tff.conformance import (
     fixed_point,
     processes,
     runs,
+    scores,
     strategies,
     training,
 )
@@ -27,7 +28,7 @@ from f3ast_tff.files.plugin_errors import plugins_named
 _ALGORITHM, _AGGREGATION = ("algorithm",), ("aggregation",)
 _PROCESSES = ("availability", "constraint", "delivery")
 _OF_ROUNDS = (*_ALGORITHM, *_AGGREGATION, *_PROCESSES, "attack")
-_ALL = (*_OF_ROUNDS, "task", "model", "client_optimizer", "server_optimizer")
+_ALL = (*_OF_ROUNDS, "score_of", "task", "model", "client_optimizer", "server_optimizer")
 
 PROPERTIES = (
     Property(
@@ -126,6 +127,12 @@ PROPERTIES = (
         "The same clients in another order give the same model, up to rounding.",
         aggregations.order_does_not_matter,
         quick=False,
+    ),
+    Property(
+        "score of the clients",
+        ("score_of",),
+        "The same clients in another order have the same score, and their own scores stay.",
+        scores.score_of_the_clients,
     ),
     Property(
         "a run repeats",

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -62,9 +63,12 @@ def column(name: str) -> Column:
     return _BY_NAME.get(name) or Column(name, name.replace("test_", "test/", 1))
 
 
-def columns_of(scores: Sequence[str] = SCORES, late: bool = False) -> tuple[str, ...]:
-    """Returns the columns of a run with these scores, and whether updates may be late."""
-    scored = [f"test_{kind}_{name}" for kind in ("sample", "user") for name in scores]
+def columns_of(
+    scores: Sequence[str] = SCORES, late: bool = False, further: str | None = None
+) -> tuple[str, ...]:
+    """Returns the columns of a run with these scores and, if any, further ones of this word."""
+    kinds = ("sample", "user", *([further] if further else []))
+    scored = [f"test_{kind}_{name}" for kind in kinds for name in scores]
     names = [each.name for each in _SCHEMA if late or not each.late]
     return (*names[:2], *scored, *names[2:])
 
@@ -81,8 +85,9 @@ def metrics_row(
     num_available: int,
     total: Totals,
     wall_seconds: float,
+    further: Mapping[str, float] = MappingProxyType({}),
 ) -> Row:
-    """Returns the row of an evaluated round.
+    """Returns the row of an evaluated round; `further` has further scores by column.
 
     Training columns and counts describe this round; bytes and seconds are sums over all rounds so
     far. If updates may be late, staleness is the staleness of the updates that enter in this round,
@@ -101,6 +106,7 @@ def metrics_row(
         "train_loss": outcome.train_loss,
         **{f"test_sample_{name}": scores.sample_mean(each) for name, each in scores.sums.items()},
         **{f"test_user_{name}": scores.user_mean(each) for name, each in scores.sums.items()},
+        **further,
         "num_available": num_available,
         "num_selected": len(delivered_round.asked),
         "num_delivered": len(delivered_round.cohort),
@@ -129,9 +135,9 @@ def append_csv(path: Path, row: Row) -> None:
 
 def shown_scores(row: Mapping[str, Any]) -> list[str]:
     """Returns the scores of a row, such as `sample_accuracy`: name by name, samples then users."""
-    prefix = "test_sample_"
-    names = [column.removeprefix(prefix) for column in row if column.startswith(prefix)]
-    return [f"{kind}_{name}" for name in names for kind in ("sample", "user")]
+    columns = [name.removeprefix("test_") for name in row if name.startswith("test_")]
+    names = dict.fromkeys(column.partition("_")[2] for column in columns)
+    return [each for name in names for each in columns if each.partition("_")[2] == name]
 
 
 def users_said(summaries: Iterable[Mapping[str, Any]]) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from f3ast_tff.attacks.attack import Attack
     from f3ast_tff.models.scores import Scoring
     from f3ast_tff.run.trained_model import TrainedModel
+    from f3ast_tff.scores.score_of import FurtherScore
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
@@ -157,6 +158,16 @@ class Builder:
     def score_names(self) -> tuple[str, ...]:
         """Names of the scores of an evaluation."""
         return SCORES if self.scoring is None else tuple(self.scoring.describe()["scores"])
+
+    @cached_property
+    def further_score(self) -> FurtherScore | None:
+        """The further scores, if the run has any; see `run.further_score` for errors."""
+        if "score_of" not in self._configs:
+            return None
+        from f3ast_tff.run.further_score import further_score
+
+        made = self._build("score_of", self.world)
+        return further_score(made, self._configs, data=self.data, scoring=self.scoring)
 
     @cached_property
     def work(self) -> LocalTraining:
@@ -476,6 +487,7 @@ class Builder:
             test_client_names=self.data.test.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             score_names=self.score_names,
+            further_score=self.further_score,
             scored_clients=self.data.scored_clients(),
             data=self.data,
             staleness_weight=self._settings.staleness_weight if config.is_late else None,

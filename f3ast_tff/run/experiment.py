@@ -23,6 +23,7 @@ from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 
 if TYPE_CHECKING:
     from f3ast_tff.run.trained_model import TrainedModel
+    from f3ast_tff.scores.score_of import FurtherScore
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Experiment:
         test_client_names: Name of each test client, for the files of `client_scores`.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         score_names: Names of the scores, see `ClientScores.sums`.
+        further_score: Further scores, if the run has any.
         scored_clients: Number of clients that user scores are over, and that they should cover, see
             `FederatedData.scored_clients`; `None` leaves both out of the run's files.
         data: The data, for what clients hold whose updates are left out; `None` leaves it out.
@@ -75,6 +77,7 @@ class Experiment:
     test_client_names: np.ndarray | None = None
     data_sha256: str | None = None
     score_names: tuple[str, ...] = SCORES
+    further_score: FurtherScore | None = None
     scored_clients: tuple[int, int] | None = None
     data: FederatedData | None = None
     staleness_weight: str | None = None

@@ -108,8 +108,10 @@ def check_strategy(strategy: Any, configuration: Configuration) -> None:
     Says how updates are weighed if the strategy leaves this to `BaseStrategy`.
 
     Raises:
+        ComponentError: See `check_observes`.
         ParameterError: Names what the strategy asks for.
     """
+    check_observes(strategy)
     name, configs, settings = type(strategy).__name__, configuration.configs, configuration.settings
     meant_for = getattr(strategy, "aggregation", None)
     if meant_for is not None:
@@ -126,6 +128,18 @@ def check_strategy(strategy: Any, configuration: Configuration) -> None:
     if asked not in (None, loss):
         allowed = f"{name} asks for client_loss {asked!r}, which its Config or function must name"
         raise ParameterError("algorithm", settings.algorithm, allowed)
+
+
+def check_observes(strategy: Any) -> None:
+    """Refuses a strategy whose `observe` would not be called.
+
+    Raises:
+        ComponentError: If it has an `observe` of its own, but no `needs_outcome`.
+    """
+    own = isinstance(strategy, BaseStrategy) and type(strategy).observe is not BaseStrategy.observe
+    if own and not strategy.needs_outcome:
+        says = "has an observe, which is only called with needs_outcome = True"
+        raise ComponentError(f"algorithm {type(strategy).__name__}: {says}")
 
 
 def check_repeats(kind: str, made: Any, ask: Callable[[int], Any]) -> None:

@@ -44,6 +44,13 @@ def around_private_leaves(
     return found
 
 
+def known_owners(task: TaskConfig, data: FederatedData) -> np.ndarray | None:
+    """Returns the training client of each test client, `int64 [C]`; `None` if not known."""
+    drawn = task.test_clients is not None or task.held_out_clients is not None
+    same = True if task.own_test is not None else task.tests_same_clients
+    return owners_of_tests(data, None if same and drawn else same)
+
+
 def test_owners(settings: Settings, task: TaskConfig, data: FederatedData) -> np.ndarray:
     """Returns the training client of each test client, `int64 [C]`.
 
@@ -55,9 +62,7 @@ def test_owners(settings: Settings, task: TaskConfig, data: FederatedData) -> np
     Raises:
         ParameterError: If a test client is no training client, or it is not known which.
     """
-    drawn = task.test_clients is not None or task.held_out_clients is not None
-    same = True if task.own_test is not None else task.tests_same_clients
-    owners = owners_of_tests(data, None if same and drawn else same)
+    owners = known_owners(task, data)
     if owners is None:
         private = settings.training.private
         name, value = ("private", private) if private else ("aggregation", settings.aggregation)

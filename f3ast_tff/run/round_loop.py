@@ -43,7 +43,7 @@ from f3ast_tff.records.results import CLIENT_SCORES, finished_summary
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.delivering import outcome_for_strategy, troubles
 from f3ast_tff.run.experiment import Experiment, InTime
-from f3ast_tff.run.selecting import check_observes, read_only, state_of
+from f3ast_tff.run.selecting import read_only, state_of
 from f3ast_tff.settings.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ class _Run:
         loggers: Sequence[MetricsLogger],
     ) -> None:
         KINDS["algorithm"].check_object(experiment.strategy)
-        check_observes(experiment.strategy)
         self.experiment = experiment
         self.rounds, self.settings = experiment.training.rounds, experiment.run
         self.folder = folder
@@ -163,7 +162,9 @@ class _Run:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return columns_of(self.experiment.score_names, self.updates.is_late)
+        further = self.experiment.further_score
+        word = None if further is None else further.name
+        return columns_of(self.experiment.score_names, self.updates.is_late, word)
 
     @property
     def wall_seconds(self) -> float:
@@ -225,7 +226,7 @@ class _Run:
         """Scores of the model after the last executed round, and its row."""
         assert self._last is not None
         num_available, delivered_round, outcome = self._last
-        scores = self.experiment.engine.evaluate()
+        scores, further = self.experiment.engine.evaluate(), self.experiment.further_score
         return scores, metrics_row(
             self.round_number,
             scores=scores,
@@ -234,6 +235,7 @@ class _Run:
             num_available=num_available,
             total=self.history.total,
             wall_seconds=self.wall_seconds,
+            further={} if further is None else further.columns(scores),
         )
 
     def _evaluate(self) -> Row:

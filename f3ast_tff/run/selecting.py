@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, facts_of
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy, facts_of
 
 _MAX_NAMED = 5
 _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
@@ -39,18 +39,6 @@ class Constraint(Protocol):
     def limit(self, round_number: int) -> RoundConstraint:
         """Returns the communication constraint of the round."""
         ...
-
-
-def check_observes(strategy: Strategy) -> None:
-    """Refuses a strategy whose `observe` would not be called.
-
-    Raises:
-        ComponentError: If it has an `observe` of its own, but no `needs_outcome`.
-    """
-    own = isinstance(strategy, BaseStrategy) and type(strategy).observe is not BaseStrategy.observe
-    if own and not strategy.needs_outcome:
-        says = "has an observe, which is only called with needs_outcome = True"
-        raise ComponentError(f"algorithm {_name(strategy)}: {says}")
 
 
 def state_of(strategy: Strategy) -> dict[str, np.ndarray]:

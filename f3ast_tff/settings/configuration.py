@@ -62,6 +62,7 @@ class Settings(Mapping[str, Any]):
     constraint: str | None = None
     delivery: str = ""
     attack: str | None = None
+    score_of: str | None = None
     client_optimizer: str = ""
     server_optimizer: str = ""
     engine: str = ""
@@ -241,7 +242,7 @@ class Configuration:
         return {
             "components": components,
             "method_settings": self.method_settings,
-            "not_compared": self._not_compared,
+            "not_compared": [*self._not_compared, *self._uncompared_kinds],
             "plugins": [
                 {"name": p.name, "source": p.source, "sha256": p.sha256, "kinds": self._kinds(p)}
                 for p in self.plugins
@@ -253,6 +254,12 @@ class Configuration:
     def _not_compared(self) -> list[str]:
         """Settings that do not affect results."""
         return [p.name for p in self._parameters() if not p.decides_result]
+
+    @property
+    def _uncompared_kinds(self) -> list[str]:
+        """Kinds in use that do not affect training, and their components' parameters."""
+        used = {kind: c for kind, c in self.configs.items() if not KINDS[kind].compared}
+        return [*used, *(p.name for config in used.values() for p in parameters_of(config))]
 
     def _kinds(self, plugin: Plugin) -> list[str]:
         """The kinds of a plug-in's components that are in use."""

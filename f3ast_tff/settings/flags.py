@@ -1,9 +1,8 @@
-"""Flags of declared parameters: `--rate_beta=0.1` becomes `{"rate_beta": 0.1}`; also their help."""
+"""Flags of declared parameters: `--rate_beta=0.1` becomes `{"rate_beta": 0.1}`."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -18,10 +17,8 @@ from f3ast_tff.settings.text_values import ValueRefused, integer_in, integer_ran
 PLUGIN = "plugin"
 PLUGIN_HELP = "FILE.py or package.module with components of your own; may be given several times"
 _HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
-_HELP_ON = ("--help=", "-help=")
+HELP_ON = ("--help=", "-help=")
 _RANGE = re.compile("[0-9]+-[0-9]+")
-_WIDTH = 92
-_INDENT = " " * 6
 
 
 class UsageError(ValueError):
@@ -165,25 +162,4 @@ def _integers(name: str, text: str) -> list[str]:
 
 def wants_help(words: Sequence[str]) -> bool:
     """Returns whether a command line asks for a help page."""
-    return any(word in _HELP or word.startswith(_HELP_ON) for word in words)
-
-
-def help_topic(words: Sequence[str]) -> str | None:
-    """Returns the topic of the help asked for: `"all"` or a name; `None` for the short page."""
-    named = [word.partition("=")[2] for word in words if word.startswith(_HELP_ON)]
-    return "all" if "--helpfull" in words else next(iter(named), None)
-
-
-def flag_lines(name: str, text: str) -> list[str]:
-    """Returns the lines of a flag in a help page."""
-    lines = textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    return [f"  --{name}", *lines]
-
-
-def help_of(usage: str, parameters: Sequence[Parameter]) -> str:
-    """Returns the help of a command: its usage, then a flag a parameter with its default."""
-    lines = [usage.strip(), ""]
-    for each in parameters:
-        default = f"; default: {each.default}" if each.default else ""
-        lines += flag_lines(each.name, f"{each.help}{default}")
-    return "\n".join(lines)
+    return any(word in _HELP or word.startswith(HELP_ON) for word in words)

@@ -32,6 +32,7 @@ class Kind:
         method_specific: Whether compared methods may differ in it.
         of_file: Flags to give for a file, if a user gives a file's name for a component.
         optional: Whether a run may have none; a run without it has no setting of this name.
+        compared: Whether runs that differ in it are runs of another experiment.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Kind:
     method_specific: bool = False
     of_file: str = ""
     optional: bool = False
+    compared: bool = True
 
     @property
     def base_class(self) -> Any:
@@ -187,6 +189,17 @@ _ALL = (
         members=("ids", "of_clients", "poisoned", "around"),
         values=("ids",),
         optional=True,
+    ),
+    Kind(
+        "score_of",
+        help="clients that a further score is a mean over; default: none",
+        package="scores",
+        base="scores.score_of:ScoreOfConfig",
+        default=None,
+        build_arguments=("world",),
+        members=("mean",),
+        optional=True,
+        compared=False,
     ),
     Kind(
         "client_optimizer",

@@ -16,7 +16,7 @@ FLOORS = (
     ("methods", "delivery"),
     ("attacks",),
     ("engines",),
-    ("records",),
+    ("records", "scores"),
     ("run",),
     ("campaigns", "analysis"),
     ("advice", "audit", "conformance", "leaderboard", "flower", "pfl", "simulation", "comparison"),

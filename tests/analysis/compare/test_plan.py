@@ -122,6 +122,14 @@ def test_the_status_follows_the_first_scores(tmp_path: Path) -> None:
     assert PlannedQuestion(**{**vars(early), "first_scores": None}).status == PLANNED
 
 
+def test_a_plan_asks_for_a_further_score(tmp_path: Path) -> None:
+    text = PLAN.replace("sample_accuracy", "worst_accuracy", 1)
+    assert [each.score for each in read_plan(written(tmp_path, text))] == [
+        "worst_accuracy",
+        "sample_accuracy",
+    ]
+
+
 def test_the_note_says_what_was_asked_when(tmp_path: Path) -> None:
     plan = read_plan(written(tmp_path, PLAN))
     common = dict(plan=plan, scores="study", of_scores=["sample_accuracy"], pairs=["f3ast:fedavg"])

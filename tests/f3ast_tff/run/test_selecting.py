@@ -20,8 +20,8 @@ from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.given_objects import check_repeats
-from f3ast_tff.run.selecting import check_observes, select_clients, weigh_updates
+from f3ast_tff.run.given_objects import check_observes, check_repeats
+from f3ast_tff.run.selecting import select_clients, weigh_updates
 
 N = 12
 AVAILABLE = np.arange(N) < 8

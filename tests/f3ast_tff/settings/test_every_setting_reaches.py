@@ -221,6 +221,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
         "attack": digest(
             [attackers, of_engine.aggregation] if (attackers := attackers_of(experiment)) else []
         ),
+        "score_of": digest(experiment.further_score),
         "client_loss": of_engine.client_loss,
         "engine": digest(engine),
         "loop": (
