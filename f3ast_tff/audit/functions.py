@@ -17,6 +17,9 @@ from f3ast_tff.files.messages import one_line_of
 _CLIENTS, _ROUND = ("clients", "ids", "client_ids"), ("round", "t", "server_round")
 NOT_FINITE = "returns a model that is not finite"
 _MODELS = ("models", "client_models", "local_models")
+_UPDATES = (*_MODELS, "updates", "deltas", "changes", "replies", "results", "client_updates")
+# Examples of the clients.
+_SIZES = ("weights", "sizes", "counts", "examples", "num_examples", "num_samples", "n", "ns")
 # Names of the share of the clients that train, without "_" in front and in any case.
 _FRACTIONS = (
     "fraction",
@@ -39,7 +42,8 @@ class FunctionServer:
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
-        self._models = names[1] in _MODELS
+        self._weights_first = names[1] in _SIZES and names[2] in _UPDATES
+        self._models = names[1 + self._weights_first] in _MODELS
         self._more = [name for name in names[3:] if name in (*_CLIENTS, *_ROUND)]
         self._by_client = _takes_mappings(self._aggregate)
 
@@ -56,7 +60,10 @@ class FunctionServer:
             try:
                 chosen = there if self._select is None else _selected(self._select, t, there)
                 replies = world.ask(chosen, {WEIGHTS: now.astype(np.float32)})
-                found = np.asarray(self._aggregated(now.copy(), replies, t), float)
+                returned = self._aggregated(now.copy(), replies, t)
+                if returned is None:
+                    raise TypeError("returns None: must return the model")
+                found = np.asarray(returned, float)
                 if found.shape != now.shape:
                     raise ValueError(f"returns shape {found.shape} for a model of {now.shape}")
                 if not replies and not np.isfinite(found).all():
@@ -76,7 +83,8 @@ class FunctionServer:
         if self._by_client:
             sent, weights = dict(zip(clients, sent)), dict(zip(clients, weights.tolist()))
         more = {name: clients if name in _CLIENTS else t for name in self._more}
-        return self._aggregate(now, sent, weights, **more)
+        replied = (weights, sent) if self._weights_first else (sent, weights)
+        return self._aggregate(now, *replied, **more)
 
 
 def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]:
@@ -87,7 +95,8 @@ def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]
 def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
     """Whether `updates` is by client, as its annotation or a use of `.items()` and such says."""
     said = inspect.signature(aggregate).parameters
-    name = list(said)[1]
+    _, first, second, *_ = said
+    name = second if first in _SIZES and second in _UPDATES else first
     if any(word in str(said[name].annotation).lower() for word in ("dict", "mapping")):
         return True
     try:

@@ -306,3 +306,24 @@ def clipped(model: Any, updates: Any, weights: Any) -> Any:
     """A mean of updates clipped to length 2."""
     short = [u / max(1, float(np.linalg.norm(u)) / 2) for u in updates]
     return aggregate(model, short, weights)
+
+
+def weights_first(model: Any, weights: Any, updates: Any) -> Any:
+    """The mean by examples, with its two lists in the other order."""
+    return model if not len(updates) else model + np.average(updates, axis=0, weights=weights)
+
+
+class RandomHalf:
+    """The mean of a random half of the replies; it keeps none of them."""
+
+    def __init__(self) -> None:
+        """Starts the draws."""
+        self._draws = np.random.default_rng(0)
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        """Returns the next model."""
+        if not len(updates):
+            return model
+        some = self._draws.choice(len(updates), max(1, len(updates) // 2), replace=False)
+        chosen = [np.asarray(each)[some] for each in (updates, weights)]
+        return model + np.average(chosen[0], axis=0, weights=chosen[1])

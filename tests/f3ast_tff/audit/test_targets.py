@@ -60,6 +60,20 @@ def test_a_file_is_executed_anew_for_each_server() -> None:
 
 
 @pytest.mark.long
+def test_the_two_lists_are_told_by_their_names() -> None:
+    found = audit(f"{FILE}:weights_first", rounds=100)
+    assert not found.wrong(["weights", "scale", "returning"])
+    assert "the mean of clients whose replies arrive" in found.findings[0].found
+
+
+def test_a_function_that_returns_nothing_is_named() -> None:
+    def in_place(model: Any, updates: Any, weights: Any) -> None:
+        model += np.mean(updates, axis=0)
+
+    found = audit(in_place, rounds=100)
+    assert "returns None: must return the model" in "; ".join(e.found for e in found.findings)
+
+
 def test_a_function_may_take_models_in_place_of_updates() -> None:
     def aggregate(model: Any, models: Any, weights: Any) -> Any:
         return np.average(models, axis=0, weights=weights) if sum(weights) else model

@@ -80,6 +80,14 @@ def test_a_fault_is_told_from_others() -> None:
 
 
 @pytest.mark.long
+def test_a_rule_that_leaves_replies_out_at_random_keeps_none_of_them() -> None:
+    """A client that is away has no weight, and its return is as any other of its rounds."""
+    found = audit_of("RandomHalf")
+    assert not found.wrong(["returning", "scale"])
+    (stale, back) = (each for each in found.findings if each.check == "returning")
+    assert stale.value == pytest.approx(0, abs=0.01) and back.verdict != WRONG
+
+
 def test_another_objective_may_be_meant() -> None:
     equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
     latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
