@@ -27,7 +27,7 @@ from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.line_styles import Look, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, describe, group_runs, partition, score
 from f3ast_tff.analysis.runs import SCORES, Run, load_runs
-from f3ast_tff.analysis.score_directions import check_score, score_of_objective, scores_in
+from f3ast_tff.analysis.score_directions import check_score, score_of_objective, shared_scores
 from f3ast_tff.analysis.texts import spread_text, users_scored
 from f3ast_tff.analysis.tidy_scores import labelled
 from f3ast_tff.core.errors import ParameterError
@@ -57,7 +57,7 @@ def final_table(
         draw's mean over its seeds; over seeds with one draw. A score that is not finite in one run
         makes both NaN.
     """
-    scores = scores_in(groups)
+    scores = shared_scores(groups)
     table = pd.DataFrame([_row(group, names, scores) for group in groups])
     if labels is not None:
         table["display"] = [labels[group] for group in groups]

@@ -19,6 +19,15 @@ def scores_in(groups: Iterable[RunGroup]) -> list[str]:
     return list(dict.fromkeys(name for group in groups for name in group.score_names))
 
 
+def shared_scores(groups: Sequence[RunGroup]) -> list[str]:
+    """Returns `scores_in` without further scores that a group lacks.
+
+    In a table of numbers its missing score would be that of training that diverged.
+    """
+    found = scores_in(groups)
+    return [name for name in found if all(name.partition("_")[0] in g.kinds for g in groups)]
+
+
 def check_score(groups: Sequence[RunGroup], score: str) -> bool:
     """Returns whether a higher score is better.
 

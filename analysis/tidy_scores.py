@@ -39,7 +39,7 @@ from f3ast_tff.analysis.method_names import (
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
 from f3ast_tff.analysis.runs import DIRECTIONS, Run
-from f3ast_tff.analysis.score_directions import scores_in
+from f3ast_tff.analysis.score_directions import shared_scores
 from f3ast_tff.analysis.texts import NOTHING, csv_text, read_csv, write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write
@@ -147,8 +147,7 @@ def tidy_scores(
     if _SEED in columns:
         given = columns[: columns.index(_SEED)]
         shown = [name for name in given if name not in ("task", "algorithm", _DRAW)]
-    # An empty cell of a further score would say that training diverged.
-    scored = [n for n in scores_in(groups) if all(n.partition("_")[0] in g.kinds for g in groups)]
+    scored = shared_scores(groups)
     measured = ["round", *(f"test_{score}" for score in scored), *([CLOCK] if clock else [])]
     with_own = any(group.first.directions != DIRECTIONS for group in groups)
 

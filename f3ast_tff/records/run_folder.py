@@ -34,6 +34,7 @@ from f3ast_tff.records.results import (
     seal,
     sound_summary,
 )
+from f3ast_tff.settings.kinds import KINDS
 
 _LOG = logging.getLogger(__name__)
 
@@ -261,8 +262,9 @@ def _differences(
 ) -> list[str]:
     """A phrase for each setting in which two identities differ."""
     changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
-    # Settings that another component adds or removes are left out.
-    names = changed or sorted(before.keys() ^ identity.keys())
+    apart = sorted(before.keys() ^ identity.keys())
+    # Settings that another component adds or removes are left out, but not an optional component.
+    names = [*changed, *(name for name in apart if name in KINDS)] or apart
     found = []
     for name in names:
         then, now = before.get(name), identity.get(name)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from f3ast_tff import load_run, simulate
-from f3ast_tff.analysis.results_frame import read_results
+from f3ast_tff.analysis.results_frame import final_table, read_results
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, tidy_scores
 from f3ast_tff.availability.process import AvailabilityProcess
-from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.scores import ScoreOfConfig, Worst
@@ -77,6 +77,15 @@ def test_a_resumed_run_has_it_too(tmp_path: Path) -> None:
     assert one.drop(columns="wall_seconds").equals(two.drop(columns="wall_seconds"))
 
 
+def test_a_folder_of_a_run_with_another_one_is_refused(tmp_path: Path) -> None:
+    given = {**SMALL, "output_dir": str(tmp_path), "run_name": "a"}
+    first = resolve({**given, "score_of": "worst"})
+    run_experiment(first, first.folder)
+    other = resolve({**given, "rounds": 6})
+    with pytest.raises(RunFolderError, match="rounds 4, now 6; score_of 'worst', now None"):
+        run_experiment(other, other.folder)
+
+
 def test_comparisons_take_it_and_it_makes_no_other_experiment(tmp_path: Path) -> None:
     for name in ("fedavg", "f3ast"):
         for seed in range(2):
@@ -90,6 +99,8 @@ def test_comparisons_take_it_and_it_makes_no_other_experiment(tmp_path: Path) ->
     with pytest.raises(ParameterError, match="score = worst_accuracy: must be one of"):
         read_results(tmp_path).differences(score="worst_accuracy")
     assert not any("worst" in name for name in tidy_scores(runs))
+    columns = list(final_table(read_results(tmp_path).methods.groups, []))
+    assert "final_user_loss" in columns and not any("worst" in name for name in columns)
     of_fedavg = [run for run in runs if run.settings["algorithm"] == "fedavg"]
     table = tidy_scores(of_fedavg)
     table.to_csv(tmp_path / "scores.csv", index=False)
