@@ -27,7 +27,7 @@ DIST_PYTHONS ?=
 CASES ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
-  $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run) \
+  $(addprefix tests/f3ast_tff/,core files settings delivery optimizers methods records run scores) \
   tests/f3ast_tff/cli/test_comma_lists.py \
   $(addprefix tests/analysis/compare/test_,judge.py paired_difference.py)
 # These meet NumPy, pandas and JAX; the others run with the locks of the oldest and newest Python.

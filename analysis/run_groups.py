@@ -69,6 +69,11 @@ class RunGroup(Scored):
         return [kind for kind in every[0] if all(kind in kinds for kinds in every)]
 
     @property
+    def ways(self) -> Mapping[str, bool]:  # type: ignore[override]
+        """Whether a higher further score is better, see `Scored.ways`."""
+        return self.first.ways
+
+    @property
     def generates_data(self) -> bool:  # type: ignore[override]
         """Whether the task generates its data."""
         return self.first.generates_data

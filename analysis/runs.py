@@ -125,6 +125,11 @@ class Run:
         return kinds_of(self.settings)
 
     @property
+    def ways(self) -> Mapping[str, bool]:
+        """Whether a higher further score is better, see `Scored.ways`."""
+        return ways_of_kinds(self.settings, self.components)
+
+    @property
     def scores(self) -> tuple[str, ...]:
         """The scores, such as `SCORES`: samples and users of each name, and further ones."""
         return scores_named(self.directions, self.kinds)
@@ -161,6 +166,12 @@ def kinds_of(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the first words of the scores of a run with these settings."""
     further = settings.get("score_of")
     return (*KINDS_OF_SCORES, *([further] if further else []))
+
+
+def ways_of_kinds(settings: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, bool]:
+    """Returns whether a higher further score is better, by its first word, if it says so."""
+    way = components.get("score_of", {}).get("higher_is_better")
+    return {} if way is None else {settings["score_of"]: way}
 
 
 def course_of(metrics: pd.DataFrame) -> Course:

@@ -47,8 +47,9 @@ def check_score(groups: Sequence[RunGroup], score: str) -> bool:
 
 
 def own_scores_said(groups: Sequence[RunGroup]) -> str:
-    """Describes which of the models' own scores are better lower or higher; `""` without any."""
-    own = {n: up for g in groups for n, up in g.first.directions.items() if n not in DIRECTIONS}
+    """Describes which models' own and further scores are better lower or higher; `""` without."""
+    found = [item for g in groups for item in (*g.first.directions.items(), *g.ways.items())]
+    own = {name: up for name, up in found if name not in DIRECTIONS}
     parts = [
         f"{words} is better: {', '.join(names)}"
         for words, way in (("lower", False), ("higher", True))

@@ -58,6 +58,8 @@ _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 CLOCK = "simulated_seconds"
 # Which direction of each score is better, of runs whose model brings scores.
 WAYS = "better"
+# Behind the first word of a further score that is better in one direction, whatever its name.
+_KIND = "_*"
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def tidy_scores(
         shown = [name for name in given if name not in ("task", "algorithm", _DRAW)]
     scored = shared_scores(groups)
     measured = ["round", *(f"test_{score}" for score in scored), *([CLOCK] if clock else [])]
-    with_own = any(group.first.directions != DIRECTIONS for group in groups)
+    with_own = any(group.first.directions != DIRECTIONS or group.ways for group in groups)
 
     def scores_of_run(run: Run) -> pd.DataFrame:
         rounds = run.metrics["round"]
@@ -163,8 +165,11 @@ def tidy_scores(
 
 
 def ways_of(run: Run) -> str:
-    """Returns which direction of each score is better, as in `accuracy higher, loss lower`."""
-    found = run.directions.items()
+    """Returns which direction of each score is better, as in `accuracy higher, loss lower`.
+
+    A further score with a direction of its own comes last, as in `spread_* lower`.
+    """
+    found = [*run.directions.items(), *((f"{kind}{_KIND}", up) for kind, up in run.ways.items())]
     return ", ".join(f"{name} {'higher' if up else 'lower'}" for name, up in found)
 
 
@@ -256,8 +261,8 @@ def scores_of(table: pd.DataFrame) -> tuple[str, ...]:
     """Returns the scores that are columns of a table of scores."""
     names: Iterable[str] = DIRECTIONS
     if WAYS in table:
-        texts = dict.fromkeys(table[WAYS])
-        names = dict.fromkeys(name for text in texts for name in _directions(text))
+        found = [name for text in dict.fromkeys(table[WAYS]) for name in _directions(text)]
+        names = dict.fromkeys(name for name in found if not name.endswith(_KIND))
     return scores_named(names, _kinds_of(table, names))
 
 
@@ -301,10 +306,12 @@ def kept_groups(table: pd.DataFrame) -> list[Kept]:
             name: values[rows] for name, values in metrics.items()
         }
         if key not in found:
+            known = _directions(ways[first])
             found[key] = Kept(
                 settings,
                 courses[key],
-                directions=_directions(ways[first]),
+                directions={n: up for n, up in known.items() if not n.endswith(_KIND)},
+                ways={n.removesuffix(_KIND): up for n, up in known.items() if n.endswith(_KIND)},
                 generates_data=generates_data(settings["task"]),
                 kinds=kinds,
             )

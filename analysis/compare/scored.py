@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ class Scored:
         directions: Whether a higher score is better, by the score's name without `sample_` or
             `user_`, such as `accuracy`.
         kinds: First words of the scores: `sample`, `user`, and that of further scores.
+        ways: Whether a higher further score is better, by its first word, where that is the same
+            for all names.
         courses: Evaluations by run, see `times`.
         generates_data: Whether the task generates its data, so that there are other draws.
         independent: Whether a run of another method with the same seed is no pair of this one's.
@@ -50,6 +53,7 @@ class Scored:
     generates_data: bool
     independent: bool = False
     kinds: Sequence[str] = KINDS_OF_SCORES
+    ways: Mapping[str, bool] = MappingProxyType({})
 
     def name_of(self, pair: Pair) -> str:
         """Returns a run's name in an error."""
@@ -73,7 +77,8 @@ class Scored:
     def higher_is_better(self, metric: str) -> bool:
         """Returns whether a higher value of a score, or of a metric of it, is better."""
         score, _ = measured(metric, FINAL)
-        return self.directions[score.partition("_")[2]]
+        kind, _, name = score.partition("_")
+        return self.ways.get(kind, self.directions[name])
 
     def at(self, metric: str, time: str | int | Time) -> dict[Pair, float]:
         """Returns a score by run at a time, or the time until a score; see `times`.
@@ -113,6 +118,7 @@ class Kept(Scored):
     generates_data: bool = False
     independent: bool = False
     kinds: Sequence[str] = KINDS_OF_SCORES
+    ways: Mapping[str, bool] = field(default_factory=dict)
 
 
 def scores_named(names: Iterable[str], kinds: Sequence[str] = KINDS_OF_SCORES) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from f3ast_tff.analysis.compare.pairs import best_first, mean_score
 from f3ast_tff.analysis.compare.scored import scores_named
 from f3ast_tff.analysis.compare.times import FINAL
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
-from f3ast_tff.analysis.runs import directions, kinds_of, read_run
+from f3ast_tff.analysis.runs import directions, kinds_of, read_run, ways_of_kinds
 from f3ast_tff.analysis.study_runs import SCORES_OF
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.planned import Campaign
@@ -111,7 +111,9 @@ class Comparison:
         name = self.score or own + ("accuracy" if "accuracy" in known else "loss")
         if name not in names:
             raise ParameterError("score", name, f"must be one of {', '.join(names)}")
-        return name, known[name.partition("_")[2]]
+        kind, _, score = name.partition("_")
+        ways = ways_of_kinds(config["settings"], config["components"])
+        return name, ways.get(kind, known[score])
 
     def choices(self, method: Candidate) -> list[Choice]:
         """Returns all combinations of a method's tuned parameters."""

@@ -69,7 +69,7 @@ def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
     names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
     parts: list[pd.DataFrame] = []
     own: dict[str, None] = {}
-    with_own = any(run.directions != DIRECTIONS for run in runs.values())
+    with_own = any(run.directions != DIRECTIONS or run.ways for run in runs.values())
     for name, run in runs.items():
         given = {"run": name, "finished": run.summary is not None, **run.settings}
         metrics = run.metrics.reset_index(drop=True)

@@ -162,8 +162,7 @@ class _Run:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        further = self.experiment.further_score
-        word = None if further is None else further.name
+        word = getattr(self.experiment.further_score, "name", None)
         return columns_of(self.experiment.score_names, self.updates.is_late, word)
 
     @property

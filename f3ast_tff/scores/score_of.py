@@ -24,10 +24,12 @@ class ScoreOfConfig:
 
     With `--score_of=NAME`, `metrics.csv` has a column `test_NAME_accuracy` beside
     `test_user_accuracy`, likewise for the loss and each score of a model. Training is not affected,
-    so that runs with and without a further score are compared. A component needs `mean`, and
+    so that runs with and without a further score are compared. A component needs `score`, and
     `build` if its score depends on the clients' availability or data.
 
     Attributes:
+        higher_is_better: Whether a higher value is better, of the accuracy as of the loss; `None`
+            if that is as for the clients' own scores. A spread has `False`.
         needs_training_clients: Whether it is refused where test clients are other clients.
 
     Examples:
@@ -39,13 +41,14 @@ class ScoreOfConfig:
         >>> @register("score_of", "median", about="the median client")
         ... @dataclass(frozen=True)
         ... class Median(ScoreOfConfig):
-        ...     def mean(self, means, ids, higher_is_better):
+        ...     def score(self, means, ids, higher_is_better):
         ...         return float(np.median(means))
         >>> result = simulate(score_of=Median(), rounds=2, num_clients=20)
         >>> "test_median_accuracy" in result.metrics
         True
     """
 
+    higher_is_better: ClassVar[bool | None] = None
     needs_training_clients: ClassVar[bool] = False
 
     def check(self, settings: Settings) -> None:
@@ -60,24 +63,24 @@ class ScoreOfConfig:
             raise ComponentError(f"score_of {name!r}: its name {must}")
 
     def build(self, world: StrategyContext) -> Any:
-        """Returns an object with `mean`; by default this one.
+        """Returns an object with `score`; by default this one.
 
         Args:
             world: Clients, data and availability of the run.
         """
         return self
 
-    def mean(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
+    def score(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
         """Returns the score.
 
         Args:
             means: A score of each client that has a test example, the mean over its labels,
-                `float64 [m]`, m >= 1.
+                `float64 [m]`, m >= 1; a loss may be infinite or NaN.
             ids: Numbers of these clients, `int64 [m]`: of training clients, if test clients are
                 training clients, else of test clients.
-            higher_is_better: Whether a higher score is better.
+            higher_is_better: Whether a higher score of a client is better.
         """
-        raise ComponentError(f"{type(self).__name__} does not say which mean it is")
+        raise ComponentError(f"{type(self).__name__} does not say which score it is")
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,18 @@ class FurtherScore:
     Attributes:
         name: Its name, the first word of its columns.
         component: The built object.
-        ids: Number of each test client, `int64 [C]`, see `ScoreOfConfig.mean`.
-        directions: Whether a higher score is better, by the score's name.
+        ids: Number of each test client, `int64 [C]`, see `ScoreOfConfig.score`.
+        directions: Whether a higher score of a client is better, by the score's name.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.engines import ClientScores
+        >>> from f3ast_tff.scores import FurtherScore, Worst
+        >>> ways = {"accuracy": True, "loss": False}
+        >>> further = FurtherScore("worst", Worst(0.5), np.arange(2), ways)
+        >>> loss, correct, count = np.array([[3.0, 4.0], [9.0, 1.0], [10.0, 2.0]])
+        >>> further.columns(ClientScores(loss, correct, count))
+        {'test_worst_accuracy': 0.5, 'test_worst_loss': 2.0}
     """
 
     name: str
@@ -106,9 +119,9 @@ class FurtherScore:
         found = {}
         for name, sums in scores.sums.items():
             means = sums[has] / scores.count[has]
-            value = self.component.mean(means, self.ids[has], self.directions[name])
+            value = self.component.score(means, self.ids[has], self.directions[name])
             if not isinstance(value, (int, float, np.number)):
-                where = f"score_of {self.name}: mean returned {type(value).__name__}"
+                where = f"score_of {self.name}: score returned {type(value).__name__}"
                 raise ComponentError(f"{where}: must be a number")
             found[f"test_{self.name}_{name}"] = float(value)
         return found

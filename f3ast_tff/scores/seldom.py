@@ -40,7 +40,7 @@ class Seldom(ScoreOfConfig):
         0.2, "share of the clients with a test example that count as seldom", above=0, maximum=1
     )
 
-    def build(self, world: StrategyContext) -> SeldomMean:
+    def build(self, world: StrategyContext) -> SeldomScore:
         """See `ScoreOfConfig`.
 
         Raises:
@@ -51,17 +51,17 @@ class Seldom(ScoreOfConfig):
             name = type(world.availability).__name__
             allowed = f"must be another: the long-run availability of {name} is not known"
             raise ParameterError("score_of", "seldom", allowed)
-        return SeldomMean(pi, self.seldom_share)
+        return SeldomScore(pi, self.seldom_share)
 
 
 @dataclass(frozen=True, eq=False)
-class SeldomMean:
+class SeldomScore:
     """`Seldom` of clients whose long-run availability is `stationary`, `[N]`."""
 
     stationary: np.ndarray
     share: float
 
-    def mean(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
+    def score(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
         """See `ScoreOfConfig`."""
         there = self.stationary[ids]
         last = np.sort(there)[max(1, round(self.share * len(ids))) - 1]

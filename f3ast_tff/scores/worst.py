@@ -28,7 +28,7 @@ class Worst(ScoreOfConfig):
         >>> import numpy as np
         >>> from f3ast_tff.scores import Worst
         >>> means = np.array([0.5, 0.1, 0.9, 0.3])
-        >>> Worst(worst_share=0.5).mean(means, np.arange(4), higher_is_better=True)
+        >>> Worst(worst_share=0.5).score(means, np.arange(4), higher_is_better=True)
         0.2
     """
 
@@ -36,7 +36,7 @@ class Worst(ScoreOfConfig):
         0.1, "share of the clients with a test example that count as the worst", above=0, maximum=1
     )
 
-    def mean(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
+    def score(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
         if np.isnan(means).any():
             return float("nan")
         ordered = np.sort(means if higher_is_better else -means)

@@ -239,6 +239,8 @@ class Configuration:
         for name in ("generates_data", "num_classes"):
             components["task"][name] = getattr(self.components["task"].config, name)
         components["algorithm"]["pooled"] = self.components["algorithm"].config.pooled
+        if further := self.components.get("score_of"):
+            components["score_of"]["higher_is_better"] = further.config.higher_is_better
         return {
             "components": components,
             "method_settings": self.method_settings,

@@ -19,9 +19,9 @@ from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import run_experiment
-from f3ast_tff.scores import ScoreOfConfig, Worst
-from f3ast_tff.scores.seldom import SeldomMean
-from f3ast_tff.settings import register
+from f3ast_tff.scores import ScoreOfConfig, Spread, Worst
+from f3ast_tff.scores.seldom import SeldomScore
+from f3ast_tff.settings import builtin_registry, register
 from f3ast_tff.settings.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
@@ -31,16 +31,16 @@ SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 4,
 def test_the_worst_clients_by_hand() -> None:
     """Two of four: (.1 + .3) / 2 of accuracies, (.9 + .5) / 2 of losses; .1 of four is one."""
     means, ids = np.array([0.5, 0.1, 0.9, 0.3]), np.arange(4)
-    assert Worst(worst_share=0.5).mean(means, ids, True) == pytest.approx(0.2)
-    assert Worst(worst_share=0.5).mean(means, ids, False) == pytest.approx(0.7)
-    assert Worst().mean(means, ids, True) == 0.1
-    assert math.isnan(Worst().mean(np.array([0.5, np.nan]), ids[:2], True))
+    assert Worst(worst_share=0.5).score(means, ids, True) == pytest.approx(0.2)
+    assert Worst(worst_share=0.5).score(means, ids, False) == pytest.approx(0.7)
+    assert Worst().score(means, ids, True) == 0.1
+    assert math.isnan(Worst().score(np.array([0.5, np.nan]), ids[:2], True))
 
 
 def test_the_seldom_clients_by_hand() -> None:
     """Of clients 4, 1, 3 with pi = .9, .2, .2 a third is one; 1 and 3 are there equally seldom."""
-    component = SeldomMean(np.array([0.1, 0.2, 0.5, 0.2, 0.9]), share=1 / 3)
-    assert component.mean(np.array([0.8, 0.4, 0.6]), np.array([4, 1, 3]), True) == 0.5
+    component = SeldomScore(np.array([0.1, 0.2, 0.5, 0.2, 0.9]), share=1 / 3)
+    assert component.score(np.array([0.8, 0.4, 0.6]), np.array([4, 1, 3]), True) == 0.5
 
 
 @pytest.mark.parametrize("further", ["worst", "seldom"])
@@ -64,6 +64,38 @@ def test_a_run_has_it_beside_its_other_scores(further: str, tmp_path: Path) -> N
             expected = scores["accuracy"][who].mean(), scores["loss"][who].mean()
         found = row[f"test_{further}_accuracy"], row[f"test_{further}_loss"]
         assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_spread_is_better_if_lower_wherever_it_is_read(tmp_path: Path) -> None:
+    """Of 0.2, 0.4, 0.4, 0.4, 0.5, 0.5, 0.7, 0.9 it is .2: the squares sum to .32 = 8 x .2^2."""
+    means = np.array([0.2, 0.4, 0.4, 0.4, 0.5, 0.5, 0.7, 0.9])
+    assert Spread().score(means, np.arange(8), True) == pytest.approx(0.2)
+    given = {**SMALL, "score_of": "spread", "output_dir": str(tmp_path / "runs")}
+    for algorithm in ("fedavg", "f3ast"):
+        for seed in range(2):
+            one = {"algorithm": algorithm, "data_seed": seed, "seed": seed}
+            configuration = resolve({**given, **one, "run_name": f"{algorithm}{seed}"})
+            run_experiment(configuration, configuration.folder)
+    results = read_results(tmp_path / "runs")
+    tidy_scores(load_runs(tmp_path / "runs")).to_csv(tmp_path / "scores.csv", index=False)
+    for group in (*results.methods.groups, *kept_groups(read_scores(tmp_path / "scores.csv"))):
+        assert not group.higher_is_better("spread_accuracy")
+        assert not group.higher_is_better("spread_loss")
+        assert group.higher_is_better("user_accuracy") and group.kinds[-1] == "spread"
+    (found,) = results.differences(score="spread_accuracy").to_dict("records")
+    groups = {group.algorithm: group for group in results.methods.groups}
+    lower = min(
+        groups, key=lambda name: np.mean([*groups[name].at("spread_accuracy", "final").values()])
+    )
+    assert found["a"] == groups[lower].display or found["difference"] > 0
+
+
+@pytest.mark.parametrize("further", builtin_registry().names("score_of"))
+def test_every_one_of_the_registry_has_its_columns(further: str) -> None:
+    result = simulate(**SMALL, score_of=further)
+    assert np.isfinite(result.metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(
+        None
+    )
 
 
 def test_a_resumed_run_has_it_too(tmp_path: Path) -> None:
@@ -145,16 +177,16 @@ def test_a_component_of_ones_own_is_checked() -> None:
     @register("score_of", "text", about="no number")
     @dataclass(frozen=True)
     class Text(ScoreOfConfig):
-        def mean(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> Any:
+        def score(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> Any:
             return "high"
 
-    with pytest.raises(ComponentError, match="score_of text: mean returned str: must be a number"):
+    with pytest.raises(ComponentError, match="score_of text: score returned str: must be a number"):
         simulate(**SMALL, score_of=Text())
 
     @register("score_of", "two_words", about="a name with _")
     @dataclass(frozen=True)
     class TwoWords(ScoreOfConfig):
-        def mean(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
+        def score(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
             return 0.0
 
     with pytest.raises(ComponentError, match="'two_words': its name must be one word without _"):
