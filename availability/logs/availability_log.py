@@ -36,6 +36,7 @@ from f3ast_tff.availability.logs.log_masks import (
     in_longer_rounds,
     masks_of_frame,
     refuse_words_of_masks,
+    yes_is_offline,
 )
 from f3ast_tff.availability.logs.log_reading import Options
 from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
@@ -279,10 +280,12 @@ def _log_of_masks(
             refuse_columns(table, found, given, options)
         raise
     names = clients if table.named else ()
+    turned = "yes is offline, " if yes_is_offline(clients, given) else ""
     if clock is None:
-        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times", names))
+        said = _of_masks_text(masks, f"{turned}no times", names)
+        return AvailabilityLog(masks, clients, read_as=said)
     last = clock.first + masks.shape[0] * clock.round_seconds
-    said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
+    said = f"{turned}{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
     before = masks, clock.round_seconds
     if given.round_seconds is not None:
         masks, clock = in_longer_rounds(masks, clock, given.round_seconds)

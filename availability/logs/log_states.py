@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,18 @@ def is_of_offline(column: Any) -> bool:
     """Returns whether a column's name says that yes is offline, as of `offline` and `is_down`."""
     spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(column)).lower()
     return not _OFF_NAMES.isdisjoint(re.findall("[a-z]+", spaced))
+
+
+def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:
+    """Returns what words mean where yes is offline; as they are if the user says that yes is on.
+
+    Args:
+        words: What words mean, in lower case.
+        own: Words whose meaning the user gives.
+    """
+    if any(words[word] == STATES[word] for word in ANY_ANSWER.intersection(own)):
+        return words
+    return {**words, **{word: not STATES[word] for word in ANY_ANSWER.difference(own)}}
 
 
 def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
