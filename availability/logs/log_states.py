@@ -14,9 +14,10 @@ from f3ast_tff.core.errors import DataError
 
 _YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
 _NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable", "unknown")
+_GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
-    **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
+    **dict.fromkeys((*_NO, *_GONE), False),
     # Of Kubernetes, of pings, of people at their computers, of log-ins.
     **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
     **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
@@ -30,15 +31,20 @@ NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", 
 # Parts of the names of columns that say whether a device is offline.
 _OFF_NAMES = frozenset(
     {word for word, is_on in STATES.items() if not is_on} - ANY_ANSWER - {"unknown", "logout"}
-    | {"outage", "failed", "failure"}
+    | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
 )
 _SHOWN = 4
 
 
+def name_words(name: Any) -> frozenset[str]:
+    """Returns the words of a name in lower case, such as `is` and `down` of `isDown`."""
+    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower()
+    return frozenset(re.findall("[a-z]+", spaced))
+
+
 def is_of_offline(column: Any) -> bool:
     """Returns whether a column's name says that yes is offline, as of `offline` and `is_down`."""
-    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(column)).lower()
-    return not _OFF_NAMES.isdisjoint(re.findall("[a-z]+", spaced))
+    return not _OFF_NAMES.isdisjoint(name_words(column))
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:
