@@ -211,6 +211,7 @@ def plain_name(column: Any) -> str:
 _PLAIN = {part: [plain_name(name) for name in names] for part, names in KNOWN.items()}
 
 
+FAILURE_TRACES = "the Failure Trace Archive's event_trace"
 # Forms of known systems: the columns that tell them, by part.
 _FORMS = {
     "AWS IoT's life-cycle events": {
@@ -218,7 +219,7 @@ _FORMS = {
         "session": "sessionidentifier",
     },
     "Home Assistant's history": {**{"device": "entityid", "time": "lastchanged", "state": "state"}},
-    "the Failure Trace Archive's event_trace": {
+    FAILURE_TRACES: {
         **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
         "state": "eventtype",
     },
