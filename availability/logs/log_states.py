@@ -33,6 +33,7 @@ _OFF_NAMES = frozenset(
     {word for word, is_on in STATES.items() if not is_on} - ANY_ANSWER - {"unknown", "logout"}
     | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
 )
+_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER)
 _SHOWN = 4
 
 
@@ -43,8 +44,9 @@ def name_words(name: Any) -> frozenset[str]:
 
 
 def is_of_offline(column: Any) -> bool:
-    """Returns whether a column's name says that yes is offline, as of `offline` and `is_down`."""
-    return not _OFF_NAMES.isdisjoint(name_words(column))
+    """Returns whether a column's name says that yes is offline: `is_down`, `not_available`."""
+    words = name_words(column)
+    return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:

@@ -185,6 +185,21 @@ def test_yes_is_offline_in_masks_whose_columns_say_so(
         assert "yes is" not in as_said.read_as
 
 
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        ("{}_not_available", [0.75, 0.25]),
+        ("{}NotOnline", [0.75, 0.25]),
+        ("{}_not_down", [0.25, 0.75]),
+        ("{}_available", [0.25, 0.75]),
+        ("{} downtown", [0.25, 0.75]),
+    ],
+)
+def test_not_in_a_name_turns_what_it_says(name: str, shares: list[float]) -> None:
+    frame = pd.DataFrame({name.format("a"): [0, 0, 1, 0], name.format("b"): [1, 1, 1, 0]})
+    assert log_of_frame(frame).masks.mean().tolist() == shares
+
+
 def test_masks_of_which_some_columns_say_offline_are_refused() -> None:
     frame = pd.DataFrame({"ann": [1, 0, 1], "bob_offline": [0, 1, 0], "eve": [1, 1, 0]})
     with pytest.raises(DataError, match="column bob_offline says by its name that yes is offline"):
