@@ -26,6 +26,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
 from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
+from f3ast_tff.availability.logs.failure_traces import with_nodes
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS
 from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, with_form
@@ -36,6 +37,7 @@ from f3ast_tff.availability.logs.log_masks import (
     in_longer_rounds,
     masks_of_frame,
     refuse_words_of_masks,
+    yes_is_offline,
 )
 from f3ast_tff.availability.logs.log_reading import Options
 from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
@@ -238,7 +240,7 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     frame = _with_index(table.frame, given)
     if not given.columns:
         frame = with_joined_times(frame)
-    table = with_form(replace(table, frame=frame, _coded={}))
+    table = with_nodes(with_form(replace(table, frame=frame, _coded={})), given)
     found = reading_of(table, given)
     if found.device is None and not given.names_log:
         return _log_of_masks(table, found, given, options)
@@ -279,10 +281,12 @@ def _log_of_masks(
             refuse_columns(table, found, given, options)
         raise
     names = clients if table.named else ()
+    turned = "yes is offline, " if yes_is_offline(clients, given) else ""
     if clock is None:
-        return AvailabilityLog(masks, clients, read_as=_of_masks_text(masks, "no times", names))
+        said = _of_masks_text(masks, f"{turned}no times", names)
+        return AvailabilityLog(masks, clients, read_as=said)
     last = clock.first + masks.shape[0] * clock.round_seconds
-    said = f"{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
+    said = f"{turned}{clock.times.form}, {span_text(clock.times, clock.first, last - 1)}"
     before = masks, clock.round_seconds
     if given.round_seconds is not None:
         masks, clock = in_longer_rounds(masks, clock, given.round_seconds)

@@ -10,7 +10,7 @@ from f3ast_tff.availability.logs.local_times import check_no_fall_back, in_utc
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
 from f3ast_tff.availability.logs.log_states import states_of
-from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_table import LogTable, repeats_of
 from f3ast_tff.availability.logs.log_times import Times, read_times
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.client_names import listed
@@ -70,7 +70,9 @@ def visits_of_events(
     elif read.local:
         check_no_fall_back(times, place, table, reading.time)
     key = place if reading.session is None else _sessions(table, reading.session, place)
-    changes, ties = _by_time(key, place, times, online, table, reading.time)
+    rows, more = _once(table, times, reading.zone)
+    notes += more
+    changes, ties = _by_time(rows, key, place, times, online, table, reading.time)
     twice = f"{ties} times a device has two states at one time; the rows before and after say "
     found = Visits(
         names,
@@ -100,7 +102,7 @@ def visits_of_events(
             notes=tuple(notes),
             said=f"sessions that overlap {many} times, and are counted",
         )
-    if not table.form and len(times) > len(names) and online.all() == online.any():
+    if not table.form and len(rows) > len(names) and online.all() == online.any():
         return replace(found, lacks=_lacks(reading, is_on=bool(online[0])))
     return _said(found, changes)
 
@@ -151,7 +153,22 @@ def _sessions(table: LogTable, column: str, place: np.ndarray) -> np.ndarray:
     return np.asarray(place * (len(found.values) + 1) + session + 1)
 
 
+def _once(table: LogTable, times: np.ndarray, zone: str) -> tuple[np.ndarray, list[str]]:
+    """Places of the rows that are not the same as one before, and how many are, in words.
+
+    Two exports that overlap, or an event delivered again, are no second session.
+    """
+    again = table.repeats
+    if zone and again.any():
+        # In the hour that comes twice, rows alike in local time are of two times.
+        again = repeats_of(table.frame.assign(**{f"{table.frame.columns[0]} in UTC": times}))
+    many = int(again.sum())
+    said = f"{many} of {len(times)} rows are the same as one before in all columns, and count once"
+    return np.flatnonzero(~again), [said] if many else []
+
+
 def _by_time(
+    kept: np.ndarray,
     key: np.ndarray,
     place: np.ndarray,
     times: np.ndarray,
@@ -159,7 +176,8 @@ def _by_time(
     table: LogTable,
     column: str,
 ) -> tuple[_Changes, int]:
-    """The rows in order, one per time, and how many have two states at one time."""
+    """The rows that are kept in order, one per time, and how many have two states at one time."""
+    key, place, times, online = key[kept], place[kept], times[kept], online[kept]
     rows = np.arange(len(times))
     by_key = np.argsort(key, kind="stable")
     steps = np.diff(times[by_key])[key[by_key][1:] == key[by_key][:-1]]
@@ -186,7 +204,7 @@ def _by_time(
         if before == after:
             changes.online[each] = before
         elif not (rises or falls):
-            row = int(order[np.flatnonzero(last)[each]])
+            row = int(kept[order[np.flatnonzero(last)[each]]])
             raise DataError(
                 f"{table.entry(column, row)}: its device has two states at that time, and rows are "
                 "not in the order of time"

@@ -176,7 +176,7 @@ def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried)
     many = len(traits.values_of(table, column))
     if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
         return False
-    if not 1 < many * _SESSION[1] <= len(table):
+    if not 1 < many * _SESSION[1] <= (~table.repeats).sum():
         return False
     other = tried(table, replace(reading, device=column), found.options)
     return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
@@ -240,16 +240,17 @@ def _tells_apart(
     if ((states > 0) & (states < count)).sum() < _FEWEST_TWICE:
         return False
     kinds = np.vstack([rows, table.coded(column).codes])
-    return np.unique(kinds, axis=1).shape[1] == len(place)
+    return np.unique(kinds, axis=1).shape[1] == int((~table.repeats).sum())
 
 
 def _is_session(table: LogTable, column: Any, place: np.ndarray) -> bool:
     found = table.coded(column)
-    rows = int(found.filled.sum())
+    filled = found.filled & ~table.repeats
+    rows = int(filled.sum())
     many = len(traits.values_of(table, column))
     if not rows or not _SESSION[0] <= rows / many <= _SESSION[1]:
         return False
-    codes, devices = found.codes[found.filled].astype(np.int64), place[found.filled]
+    codes, devices = found.codes[filled].astype(np.int64), place[filled]
     return len(np.unique(codes * (int(place.max()) + 1) + devices)) == many
 
 

@@ -26,6 +26,7 @@ from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_w
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
+from f3ast_tff.availability.logs.outages import length_of_outages, named_so, outages_said
 from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
@@ -56,7 +57,7 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     if all(map(is_number, frame.columns)):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
     likely, failed = _likeliest(table, found, options)
-    likely = completed(table, given, options, likely)
+    likely = _without_outages(table, given, completed(table, given, options, likely), found)
     of_spans = likely[0].reading.of_spans if likely else bool(found.start or found.end)
     parts = ("device", "start", "end") if of_spans else ("device", "time", "state")
     lacks = [part for part in parts if getattr(found, part) is None]
@@ -77,6 +78,18 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     flag = given.flag(dict.fromkeys(lacks, "NAME"))
     known = ", ".join(each for part in lacks for each in KNOWN[part])
     raise DataError(f"{has}which they are by {flag} {OF_RUN}. Names that are known: {known}")
+
+
+def _without_outages(
+    table: LogTable, given: Given, likely: list[Tried], found: Reading
+) -> list[Tried]:
+    """The readings whose rows do not look like outages; `DataError` if all do, or only a length."""
+    said = [outages_said(table, each, given) for each in likely]
+    if likely and all(said):
+        raise DataError(said[0])
+    if not likely and (column := length_of_outages(table, found)) is not None:
+        raise DataError(named_so(table, column))
+    return [each for each, outages in zip(likely, said) if not outages]
 
 
 def is_likely_log(table: LogTable) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, is_of_offline, words_of
+from f3ast_tff.availability.logs.log_states import STATES, is_of_offline, turned, words_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import are_numbers, client_names, listed
@@ -88,10 +88,7 @@ class Reading:
     @property
     def meant(self) -> Mapping[str, bool]:
         """What words mean in the column of states: yes is offline in one named `offline`."""
-        if not is_of_offline(self.state):
-            return self.words
-        turned = {word: not STATES[word] for word in ANY_ANSWER - self.own}
-        return {**self.words, **turned}
+        return turned(self.words, self.own) if is_of_offline(self.state) else self.words
 
     @property
     def of_spans(self) -> bool:
@@ -214,6 +211,7 @@ def plain_name(column: Any) -> str:
 _PLAIN = {part: [plain_name(name) for name in names] for part, names in KNOWN.items()}
 
 
+FAILURE_TRACES = "the Failure Trace Archive's event_trace"
 # Forms of known systems: the columns that tell them, by part.
 _FORMS = {
     "AWS IoT's life-cycle events": {
@@ -221,7 +219,7 @@ _FORMS = {
         "session": "sessionidentifier",
     },
     "Home Assistant's history": {**{"device": "entityid", "time": "lastchanged", "state": "state"}},
-    "the Failure Trace Archive's event_trace": {
+    FAILURE_TRACES: {
         **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
         "state": "eventtype",
     },

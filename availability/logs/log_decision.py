@@ -29,6 +29,7 @@ from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
+from f3ast_tff.availability.logs.outages import all_off_said, refuse_outages
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 
@@ -60,13 +61,9 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
     found = Tried({}, reading, carried_out(table, reading, options), options)
     if reading.of_spans and not len(found.visits.place):
         word = traits.values_of(table, reading.state)[0]
-        allowed = (
-            "a list of outages does not say when a device is online: give the spans online too"
-        )
-        raise DataError(
-            f"{table.name}: all spans are {word!r} in column {reading.state!r}: {allowed}"
-        )
+        raise DataError(f"{table.name}: {all_off_said(word, reading.state)}")
     if not table.form:
+        found = refuse_outages(table, found, given)
         refuse_left_over(table, given, options, found)
     if found.visits.lacks:
         raise DataError(f"{table.name}: {found.visits.lacks}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,13 @@ import numpy as np
 from f3ast_tff.availability.logs.device_traces import DAY
 from f3ast_tff.availability.logs.local_times import ask_for_zone, in_utc, zones_of
 from f3ast_tff.availability.logs.log_columns import KNOWN, Given
-from f3ast_tff.availability.logs.log_states import STATES, known_states
+from f3ast_tff.availability.logs.log_states import (
+    ANY_ANSWER,
+    STATES,
+    is_of_offline,
+    known_states,
+    turned,
+)
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable, coded, row_of
 from f3ast_tff.availability.logs.log_times import Times, looks_like_dates, read_times
 from f3ast_tff.availability.logs.mask_files import PackedMasks
@@ -75,7 +81,10 @@ def masks_of_frame(
     if dated > 1 and dated == len(clients[:10]):
         allowed = "must have a row per round and a column per client"
         raise DataError(f"{name}: its columns are times, such as {clients[0]}: {allowed}")
-    states = _states(frame, name, given.words)
+    turns = yes_is_offline(clients, given)
+    states = _states(frame, name, turned(given.words, given.own) if turns else given.words)
+    if not turns and turned(given.words, given.own) is not given.words:
+        _refuse_some_of_offline(frame, name)
     _say_odd(states, clients, name)
     if clock is not None and clock.round_seconds > DAY:
         _LOGGER.warning(
@@ -85,6 +94,29 @@ def masks_of_frame(
         )
     packed = PackedMasks(np.packbits(states, axis=1), (states.shape[0], states.shape[1]))
     return packed, tuple(clients), clock
+
+
+def yes_is_offline(columns: Sequence[Any], given: Given) -> bool:
+    """Returns whether the names of all columns say that yes is offline, and the user does not."""
+    turns = turned(given.words, given.own) is not given.words
+    return turns and bool(columns) and all(map(is_of_offline, columns))
+
+
+def _refuse_some_of_offline(frame: Any, name: str) -> None:
+    """Raises `DataError` if yes is offline by the names of some columns, not of the others."""
+    columns = [column for column in frame.columns if is_of_offline(column)]
+    if columns and any(_has_answers(frame[column]) for column in columns):
+        has = "column {} says by its name" if len(columns) == 1 else "columns {} say by their names"
+        raise DataError(
+            f"{name}: {has.format(listed(columns))} that yes is offline, and the others do not: "
+            "name all alike, or say that yes is online in all of them by --columns=on=1,off=0 (of "
+            "a run --table_columns)"
+        )
+
+
+def _has_answers(column: Any) -> bool:
+    """Whether a column of masks has yes or no, and not only words such as `up`."""
+    return not ANY_ANSWER.isdisjoint(coded(column, str(column.name)).words)
 
 
 def refuse_words_of_masks(table: LogTable, given: Given, unit: str = "") -> None:
@@ -289,7 +321,9 @@ def _states(frame: Any, name: str, states: Mapping[str, bool]) -> np.ndarray:
     if 0 in frame.shape:
         raise DataError(f"{name}: has shape {frame.shape}, must be [rounds, clients], neither 0")
     if all(dtype.kind == "b" and isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        return np.asarray(frame.to_numpy(bool))
+        answers = frame.to_numpy(bool)
+        as_is = states["true"] and not states["false"]
+        return np.asarray(answers if as_is else np.where(answers, states["true"], states["false"]))
     cells = frame.to_numpy(object)
     found = coded(cells.ravel(), name)
     known = known_states(found, {**dict.fromkeys(GAPS, False), **states})

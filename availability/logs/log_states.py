@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from f3ast_tff.core.errors import DataError
 
 _YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
 _NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable", "unknown")
+_GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
-    **dict.fromkeys((*_NO, "disconnected", "disconnect", "leave", "inactive", "un_avl"), False),
+    **dict.fromkeys((*_NO, *_GONE), False),
     # Of Kubernetes, of pings, of people at their computers, of log-ins.
     **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
     **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
@@ -30,15 +31,34 @@ NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", 
 # Parts of the names of columns that say whether a device is offline.
 _OFF_NAMES = frozenset(
     {word for word, is_on in STATES.items() if not is_on} - ANY_ANSWER - {"unknown", "logout"}
-    | {"outage", "failed", "failure"}
+    | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
 )
+_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER)
 _SHOWN = 4
 
 
+def name_words(name: Any) -> frozenset[str]:
+    """Returns the words of a name in lower case, such as `is` and `down` of `isDown`."""
+    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower()
+    return frozenset(re.findall("[a-z]+", spaced))
+
+
 def is_of_offline(column: Any) -> bool:
-    """Returns whether a column's name says that yes is offline, as of `offline` and `is_down`."""
-    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(column)).lower()
-    return not _OFF_NAMES.isdisjoint(re.findall("[a-z]+", spaced))
+    """Returns whether a column's name says that yes is offline: `is_down`, `not_available`."""
+    words = name_words(column)
+    return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
+
+
+def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:
+    """Returns what words mean where yes is offline; as they are if the user says that yes is on.
+
+    Args:
+        words: What words mean, in lower case.
+        own: Words whose meaning the user gives.
+    """
+    if any(words[word] == STATES[word] for word in ANY_ANSWER.intersection(own)):
+        return words
+    return {**words, **{word: not STATES[word] for word in ANY_ANSWER.difference(own)}}
 
 
 def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:

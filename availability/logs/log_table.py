@@ -82,6 +82,11 @@ class LogTable:
     def __len__(self) -> int:
         return len(self.frame)
 
+    @cached_property
+    def repeats(self) -> np.ndarray:
+        """Whether each row is the same in all columns as one before, `bool [n]`."""
+        return repeats_of(self.frame)
+
     def coded(self, column: Any) -> Coded:
         """Returns a column as codes, made once.
 
@@ -105,6 +110,15 @@ class LogTable:
 def row_of(table: Any, place: int) -> str:
     """Names a row of a frame or Series: `line 7` of a file, `row 5` of a frame."""
     return f"{table.index.name or 'row'} {table.index[place]}"
+
+
+def repeats_of(frame: Any) -> np.ndarray:
+    """Returns whether each row of a frame is the same in all columns as one before, `bool [n]`."""
+    try:
+        return np.asarray(frame.duplicated())
+    except TypeError:
+        # Lists and objects, as of JSON, are compared as texts.
+        return np.asarray(frame.astype(str).duplicated())
 
 
 def coded(values: Any, what: str) -> Coded:

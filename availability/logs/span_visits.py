@@ -9,15 +9,18 @@ from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
-from f3ast_tff.availability.logs.log_states import states_of
+from f3ast_tff.availability.logs.log_states import name_words, states_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import looks_like_dates, read_times
+from f3ast_tff.availability.logs.log_words import GIVE_ONLINE
 from f3ast_tff.availability.logs.time_units import duration_text
 from f3ast_tff.core.errors import DataError
 
 _HOUR = 3600
 # Share of the time online that is offline by other spans, above which a column is missing.
 _CONTRADICTED = 0.01
+# Rows that end before they begin, if most do, by names of an end, are the times between visits.
+_MOSTLY, _LEAVING = 0.95, frozenset({"disconnected", "logout", "offline", "down", "lost"})
 
 
 def visits_of_spans(
@@ -113,6 +116,10 @@ def _refuse_early(
     if not len(early):
         return
     column = reading.duration if reading.end is None else reading.end
+    if len(early) >= _MOSTLY * len(began) and name_words(reading.end) & _LEAVING:
+        bounds = f"from {reading.end!r} to {reading.begins!r}"
+        said = f"{bounds} the rows look like outages, times offline, and {GIVE_ONLINE}"
+        raise DataError(f"{table.name}: {said}")
     said = f"{table.name}: column {column!r}, {table.row(int(early[0]))}: is before its "
     said += str(reading.begins)
     if local and not reading.zone and (began - ended)[early].max() <= _HOUR:

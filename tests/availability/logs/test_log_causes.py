@@ -73,6 +73,53 @@ def test_sessions_that_overlap_are_counted_or_said(caplog: pytest.LogCaptureFixt
     assert "max_visit" not in caplog.text
 
 
+def test_rows_that_are_there_twice_count_once(caplog: pytest.LogCaptureFixture) -> None:
+    """An export of days 0 to 4 and a's begin of day 5 comes again: no second session begins.
+
+    Each device is online for 8 rounds of each of ten days, 80 of the 225 rounds.
+    """
+    events = daily()
+    again = [each for each in events if each[1] < 5 * DAY] + [("a", 5 * DAY, 1)]
+    log = log_of_frame(frame_of(events + again))
+    assert log.masks.mean().tolist() == [80 / 225] * 4
+    assert log.masks.table().tolist() == log_of_frame(frame_of(events)).masks.table().tolist()
+    said = f"{len(again)} of {len(events + again)} rows are the same as one before in all columns"
+    assert said in caplog.text
+    assert "overlap" not in log.read_as
+    # A row that differs in any column is another session.
+    frame = frame_of(events + again).assign(note=[f"n{k}" for k in range(len(events + again))])
+    assert "sessions that overlap 25 times, and are counted" in log_of_frame(frame).read_as
+    lists = frame_of(events + again).assign(tags=[[]] * len(events + again))
+    assert log_of_frame(lists).masks.table().tolist() == log.masks.table().tolist()
+
+
+def test_rows_that_are_there_twice_hide_no_session() -> None:
+    """Each row of a session, `link`, is there twice: four per session, of which two count."""
+    events = [("a", 0, 1, "x"), ("a", 4000, 1, "y"), ("a", 4100, 0, "x"), ("a", 4 * HOUR, 0, "y")]
+    events += [("b", time, on, {"x": "p", "y": "q"}[link]) for _, time, on, link in events]
+    frame = pd.DataFrame(events, columns=["device", "time", "online", "link"])
+    for each in (frame, pd.concat([frame, frame], ignore_index=True)):
+        with pytest.raises(DataError, match="'link' looks like a session"):
+            log_of_frame(each)
+
+
+def test_rows_alike_in_the_hour_that_comes_twice_are_no_repeats(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A poll every 30 min, on throughout: 2:00 and 2:30 come twice on 27 October in Berlin."""
+    utc = pd.date_range("2024-10-26T22:00Z", periods=16, freq="30min")
+    times = utc.tz_convert("Europe/Berlin").tz_localize(None)
+    on = [1] * 15 + [0]
+    frame = pd.DataFrame({"device": "a", "time": times, "online": on})
+    right = log_of_frame(frame.assign(time=utc)).masks.table().tolist()
+    log = log_of_frame(frame, columns="zone=Europe/Berlin")
+    assert log.masks.table().tolist() == right
+    assert "in all columns" not in caplog.text
+    log = log_of_frame(frame.loc[[0, *range(16)]], columns="zone=Europe/Berlin")
+    assert log.masks.table().tolist() == right
+    assert "1 of 17 rows are the same as one before in all columns" in caplog.text
+
+
 def test_an_old_sessions_late_end_does_not_switch_a_reconnected_device_off(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

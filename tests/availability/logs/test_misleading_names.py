@@ -161,3 +161,51 @@ def test_gaps_of_masks_are_offline_if_said() -> None:
     with pytest.raises(DataError, match="say that they are offline by --columns=off=null"):
         log_of_frame(frame)
     assert log_of_frame(frame, columns="off=null").masks.mean().tolist() == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("names", [("a_offline", "b_offline"), ("dev-0_down", "dev-1_down")])
+@pytest.mark.parametrize("words", [(0, 1), (False, True), ("no", "yes"), ("up", "down")])
+def test_yes_is_offline_in_masks_whose_columns_say_so(
+    names: tuple[str, str], words: tuple[object, object]
+) -> None:
+    """One of four rounds offline, and three: online are 3/4 and 1/4, whichever words say so."""
+    down = ([0, 0, 1, 0], [1, 1, 1, 0])
+    frame = pd.DataFrame({name: [words[n] for n in each] for name, each in zip(names, down)})
+    log = log_of_frame(frame)
+    assert log.masks.mean().tolist() == [0.75, 0.25]
+    assert log.clients == names
+    assert "yes is offline, no times" in log.read_as
+    timed = log_of_frame(frame.assign(time=days([0, 1, 2, 3])))
+    assert timed.masks.mean().tolist() == [0.75, 0.25]
+    assert "yes is offline, times in UTC, 2024-06-01" in timed.read_as
+    if words != ("up", "down"):
+        # What the user says of yes goes before what names say.
+        as_said = log_of_frame(frame, columns=f"on={words[1]},off={words[0]}".lower())
+        assert as_said.masks.mean().tolist() == [0.25, 0.75]
+        assert "yes is" not in as_said.read_as
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        ("{}_not_available", [0.75, 0.25]),
+        ("{}NotOnline", [0.75, 0.25]),
+        ("{}_not_down", [0.25, 0.75]),
+        ("{}_available", [0.25, 0.75]),
+        ("{} downtown", [0.25, 0.75]),
+    ],
+)
+def test_not_in_a_name_turns_what_it_says(name: str, shares: list[float]) -> None:
+    frame = pd.DataFrame({name.format("a"): [0, 0, 1, 0], name.format("b"): [1, 1, 1, 0]})
+    assert log_of_frame(frame).masks.mean().tolist() == shares
+
+
+def test_masks_of_which_some_columns_say_offline_are_refused() -> None:
+    frame = pd.DataFrame({"ann": [1, 0, 1], "bob_offline": [0, 1, 0], "eve": [1, 1, 0]})
+    with pytest.raises(DataError, match="column bob_offline says by its name that yes is offline"):
+        log_of_frame(frame)
+    log = log_of_frame(frame, columns="on=1,off=0")
+    assert log.masks.mean().tolist() == pytest.approx([2 / 3, 1 / 3, 2 / 3])
+    # Words of states need no name.
+    frame["bob_offline"] = ["up", "down", "up"]
+    assert log_of_frame(frame).masks.mean().tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])

@@ -1,0 +1,111 @@
+"""Lists of outages are refused, whether a word or a name says so; visits with such ends are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs.availability_log import log_of_frame
+from f3ast_tff.core.errors import DataError
+
+HOUR = 3600
+# Device a from 0 to 2 h, b from 1 to 4 h, on each of four days; the log ends at 76 h.
+ROWS = [
+    (k, 24 * day + a, 24 * day + b) for day in range(4) for k, a, b in (("a", 0, 2), ("b", 1, 4))
+]
+LENGTHS = [b - a for _, a, b in ROWS]
+SHARES = [8 / 76, 12 / 76]
+
+
+def days(hours: object) -> pd.Series:
+    return pd.Series(pd.to_datetime(hours, unit="h", origin="2024-06-01", utc=True))
+
+
+def spans(start: str = "start", end: str = "end", **more: Any) -> pd.DataFrame:
+    """The rows with names for their bounds; without an end only their begin."""
+    found = pd.DataFrame(ROWS, columns=["device", "a", "b"])
+    bounds = {start: days(found["a"]), **({end: days(found["b"])} if end else {})}
+    return pd.DataFrame({"device": found["device"], **bounds}).assign(**more)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (spans("outage_start", "outage_end"), "name of column 'outage_start'"),
+        (spans("start", "outage_end"), "name of column 'outage_end'"),
+        (spans("down_at", "up_at"), "name of column 'down_at'"),
+        (spans("downAt", "upAt"), "name of column 'downAt'"),
+        (spans("offline_since", "online_since"), "name of column 'offline_since'"),
+        (spans("lost_at", "restored_at"), "name of column 'lost_at'"),
+        (spans("last_seen", "reconnected"), "name of column 'reconnected'"),
+        (spans("disconnected_at", "connected_at"), "from 'disconnected_at' to 'connected_at'"),
+        (spans("logout", "login"), "from 'logout' to 'login'"),
+        (spans("start", "", downtime_s=[n * HOUR for n in LENGTHS]), "column 'downtime_s'"),
+        (spans("time", "", outage_minutes=[n * 60 for n in LENGTHS]), "column 'outage_minutes'"),
+        (spans(Downtime=[f"0{n}:00:00" for n in LENGTHS]), "name of column 'Downtime'"),
+        (spans(offline_minutes=[n * 60 for n in LENGTHS]), "name of column 'offline_minutes'"),
+        (spans(down_hours=LENGTHS), "name of column 'down_hours'"),
+        (spans(outage_id=[f"INC{n}" for n in range(8)]), "name of column 'outage_id'"),
+        (spans(state="outage"), "all spans are 'outage' in column 'state'"),
+        (spans(state="down"), "all spans are 'down' in column 'state'"),
+        (spans(alert="HostDown"), "all spans are 'HostDown' in column 'alert'"),
+        (spans(event=["link down", "power outage"] * 4), "all spans are 'link down' in column"),
+        (spans(is_down=1), "all spans are '1' in column 'is_down'"),
+        (
+            spans("time", "", event="connection lost", duration=[n * HOUR for n in LENGTHS]),
+            "all spans are 'connection lost' in column 'event'",
+        ),
+    ],
+)
+def test_a_list_of_outages_is_refused(frame: pd.DataFrame, said: str) -> None:
+    with pytest.raises(DataError) as error:
+        log_of_frame(frame)
+    text = str(error.value)
+    assert said in text and "\n" not in text
+    assert "look like outages, times offline, and a list of outages does not say when a " in text
+    assert "give the spans online too" in text and "% online" not in text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        spans("connected_at", "disconnected_at"),
+        spans("online_from", "online_until"),
+        spans("login", "logout"),
+        # Lengths of the times before, no lengths, and what says that no row is an outage.
+        spans(downtime_s=[22 * HOUR + n for n in range(8)]),
+        spans(outage_count=range(8)),
+        spans(is_down=0),
+        spans(note="all well"),
+        spans(last_outage=days([0] * 8)),
+    ],
+)
+def test_visits_are_read(frame: pd.DataFrame) -> None:
+    assert log_of_frame(frame).masks.mean().tolist() == pytest.approx(SHARES)
+
+
+def test_names_of_visits_are_taken_if_given(caplog: pytest.LogCaptureFixture) -> None:
+    log = log_of_frame(spans("down_at", "up_at"), columns="start=down_at,end=up_at")
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    assert "column 'down_at' says by its name that the rows are outages" in caplog.text
+    with pytest.raises(DataError, match="--columns=ignore=Downtime"):
+        log_of_frame(spans(Downtime=LENGTHS))
+    log = log_of_frame(spans(Downtime=LENGTHS), columns="ignore=Downtime")
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    log = log_of_frame(spans(mode="offline"), columns="on=offline,state=mode")
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+
+
+def test_outages_beside_spans_online_are_times_offline() -> None:
+    """With the spans between the outages, a is offline for 2 of 24 hours, b for 3."""
+    between = [(k, 24 * day + b, 24 * day + 24 + a) for day in range(3) for k, a, b in ROWS[:2]]
+    rows = [(*row, "outage") for row in ROWS] + [(*row, "ok") for row in between]
+    frame = pd.DataFrame(rows, columns=["device", "start", "end", "state"])
+    frame = frame.assign(start=days(frame["start"]), end=days(frame["end"]))
+    with pytest.raises(DataError, match="say what they mean, as by --columns=on=ok"):
+        log_of_frame(frame)
+    log = log_of_frame(frame, columns="on=ok")
+    # Of three gaps of 22 and of 21 hours.
+    assert log.masks.mean().tolist() == pytest.approx([66 / 76, 63 / 76])
