@@ -82,20 +82,12 @@ def test_a_spread_is_better_if_lower_wherever_it_is_read(tmp_path: Path) -> None
         assert not group.higher_is_better("spread_accuracy")
         assert not group.higher_is_better("spread_loss")
         assert group.higher_is_better("user_accuracy") and group.kinds[-1] == "spread"
-    (found,) = results.differences(score="spread_accuracy").to_dict("records")
-    groups = {group.algorithm: group for group in results.methods.groups}
-    lower = min(
-        groups, key=lambda name: np.mean([*groups[name].at("spread_accuracy", "final").values()])
-    )
-    assert found["a"] == groups[lower].display or found["difference"] > 0
 
 
 @pytest.mark.parametrize("further", builtin_registry().names("score_of"))
 def test_every_one_of_the_registry_has_its_columns(further: str) -> None:
-    result = simulate(**SMALL, score_of=further)
-    assert np.isfinite(result.metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(
-        None
-    )
+    metrics = simulate(**SMALL, score_of=further).metrics
+    assert np.isfinite(metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(None)
 
 
 def test_a_resumed_run_has_it_too(tmp_path: Path) -> None:
