@@ -21,8 +21,10 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_cells import labelled
 from f3ast_tff.analysis.compare.table_claims import Judged, claims_in, every_pair, heading, judged
-from f3ast_tff.analysis.compare.table_columns import Columns, recognised
+from f3ast_tff.analysis.compare.table_columns import recognised
+from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
 from f3ast_tff.core.frame_columns import pandas_of
 
@@ -90,6 +92,7 @@ def judge_table(
     table = _plain(table)
     given = {role: name for role, name in (columns or {}).items() if name}
     asked = claims_in(claim)
+    require_columns(table, given)
     shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
 
     def of_score(name: str) -> Columns:
@@ -109,7 +112,8 @@ def judge_table(
         for each in asked
     ]
     results, notes = judged(table, scores, asked, may_differ)
-    return Verdicts(results, heading(list(scores.values()), results), notes)
+    said = heading(list(scores.values()), results)
+    return Verdicts(results, said, notes)
 
 
 def _plain(table: Any) -> pd.DataFrame:
@@ -118,9 +122,7 @@ def _plain(table: Any) -> pd.DataFrame:
         table = pandas_of(table)
     except ValueError as error:
         raise RunsError(f"the table {error}") from error
-    if table.index.nlevels > 1 or not table.index.is_unique:
-        table = table.reset_index(drop=table.index.nlevels == 1)
-    table = table.rename(columns=str)
+    table = labelled(table).rename(columns=str)
     if not table.columns.is_unique:
         raise RunsError("two columns have the same name")
     categories = table.select_dtypes("category").columns

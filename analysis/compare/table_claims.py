@@ -31,7 +31,7 @@ from f3ast_tff.analysis.compare.pairs import best_first, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.compare.seeds import MOST_SEEDS, seeds_for
 from f3ast_tff.analysis.compare.single_runs import why_not_judged
-from f3ast_tff.analysis.compare.table_columns import Columns
+from f3ast_tff.analysis.compare.table_roles import Columns
 from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
 from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.core.client_names import listed

@@ -10,7 +10,10 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
 from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, rows_said
-from f3ast_tff.analysis.compare.table_columns import Columns, differing, measured
+from f3ast_tff.analysis.compare.table_columns import measured
+from f3ast_tff.analysis.compare.table_conditions import differing
+from f3ast_tff.analysis.compare.table_hints import is_round, may_be_seed
+from f3ast_tff.analysis.compare.table_roles import Columns
 from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.core.client_names import listed
 
@@ -109,9 +112,14 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
     others = table.loc[list(same)].astype(str).nunique()
     apart = [str(name) for name, number in others.items() if number > 1 and name not in roles]
     if columns.unit is None:
-        cure = f"--seed= names the column of the seed, of {listed(apart)}" if apart else "no seed"
+        seeds = [name for name in apart if may_be_seed(name)]
+        cure = f"--seed= names the column of the seed, of {listed(seeds)}" if seeds else "no seed"
+        if apart and not seeds:
+            cure = f"they differ in {apart[0]}: a row per run, such as their mean, and a seed"
         raise RunsError(f"{row[columns.method]} has several scores{place}: {rows}; {cure}")
     cure = f"; they differ in {apart[0]}: --within={apart[0]} if it is a condition" if apart else ""
+    if apart and is_round(apart[0]):
+        cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
     what = f"{columns.unit} {row[columns.unit]}"
     raise RunsError(f"{what} is there twice for {row[columns.method]}{place}: {rows}{cure}")
 
