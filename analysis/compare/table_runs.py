@@ -12,6 +12,7 @@ from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
 from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, rows_said
 from f3ast_tff.analysis.compare.table_columns import measured
 from f3ast_tff.analysis.compare.table_conditions import differing
+from f3ast_tff.analysis.compare.table_directions import is_share
 from f3ast_tff.analysis.compare.table_hints import is_round, may_be_seed
 from f3ast_tff.analysis.compare.table_roles import Columns
 from f3ast_tff.analysis.compare.times import Course
@@ -40,6 +41,33 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
     ]
     cure = f"--may_differ={','.join(unequal)} if the methods may differ in that"
     raise RunsError(f"unequal conditions: {', '.join(said)}; {cure}")
+
+
+def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
+    """Refuses an accuracy that is a share for one method and a percentage for another.
+
+    Raises:
+        RunsError: Names the column, and a value of each with its row.
+    """
+    if not is_share(columns.score):
+        return
+    table = measured(table, columns.score, columns.step)
+    scores = table[columns.score].map(as_number).astype(float)
+    scores = scores[np.isfinite(scores)]
+    keys = [table.loc[scores.index, name].astype(str) for name in columns.conditions]
+    for _, part in scores.groupby(keys) if keys else [((), scores)]:
+        rows = part.groupby(table.loc[part.index, columns.method]).idxmax()
+        places = sorted(rows, key=lambda row: float(part.loc[row]))
+        low, high = places[0], places[-1]
+        if 0 <= part.loc[low] <= 1 < part.loc[high]:
+            said = " and ".join(
+                f"{table.loc[row, columns.score]} for {table.loc[row, columns.method]} (row {row})"
+                for row in (low, high)
+            )
+            raise RunsError(
+                f"column {columns.score} holds at most {said}: shares of 1 and percentages are "
+                "not compared, divide percentages by 100"
+            )
 
 
 def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
