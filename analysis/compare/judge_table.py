@@ -22,8 +22,16 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_cells import labelled
-from f3ast_tff.analysis.compare.table_claims import Judged, claims_in, every_pair, heading, judged
-from f3ast_tff.analysis.compare.table_columns import recognised
+from f3ast_tff.analysis.compare.table_claims import (
+    Asked,
+    Judged,
+    claims_in,
+    every_pair,
+    heading,
+    judged,
+)
+from f3ast_tff.analysis.compare.table_columns import recognised, score_in
+from f3ast_tff.analysis.compare.table_left_out import without_summaries, without_unfinished
 from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
 from f3ast_tff.core.frame_columns import pandas_of
@@ -93,6 +101,9 @@ def judge_table(
     given = {role: name for role, name in (columns or {}).items() if name}
     asked = claims_in(claim)
     require_columns(table, given)
+    table, left_out = without_summaries(table, given)
+    names = [each.score or score_in(table, given) or "" for each in asked or [Asked("", "")]]
+    table, unfinished = without_unfinished(table, given, names, may_differ)
     shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
 
     def of_score(name: str) -> Columns:
@@ -113,7 +124,7 @@ def judge_table(
     ]
     results, notes = judged(table, scores, asked, may_differ)
     said = heading(list(scores.values()), results)
-    return Verdicts(results, said, notes)
+    return Verdicts(results, said, [*left_out, *unfinished, *notes])
 
 
 def _plain(table: Any) -> pd.DataFrame:
