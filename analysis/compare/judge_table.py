@@ -89,7 +89,8 @@ def judge_table(
         higher: Whether a higher score is better; `None` to tell by its name.
         baseline: Method that all others are compared with.
         within: Further columns that methods must share to be compared.
-        may_differ: Columns in which methods may differ, also if they hold text.
+        may_differ: Columns in which methods may differ, also if they hold text; runs that did
+            not finish by a state that is named here count.
         at: Round of claims that name none; `None` for the last one.
         reach: Score until which rounds count, for claims that name none.
 

@@ -91,6 +91,10 @@ def number_conditions(
     no = {*_roles(found), *may_differ, INDEX}
     # Rounds of a name that is not known are no conditions: it is asked.
     names = [name for name in map(str, table) if name not in no and not is_round(name)]
+    numbers = [name for name in names if not is_text(table[name])]
+    # No value is a value, as of a noise that some runs lack.
+    gaps = [name for name in names if table[name].isna().any()]
+    table = table.astype(dict.fromkeys(gaps, str))
     apart: list[str] = []
     for name in names:
         twice = table.duplicated(keys, keep=False)
@@ -105,7 +109,7 @@ def number_conditions(
         return ()
     run_keys = [key for key in keys if key != found.step]
     runs = table.drop_duplicates(run_keys)
-    for name in names:
+    for name in numbers:
         if name not in keys and _may_be_setting(table, runs, run_keys, found, name):
             apart += [name] if _is_condition(runs, found, (*found.conditions, *apart), name) else []
     return tuple(apart)
@@ -115,7 +119,7 @@ def _may_be_setting(
     table: pd.DataFrame, runs: pd.DataFrame, run_keys: Sequence[str], found: Columns, name: str
 ) -> bool:
     """Whether a column is a number, one per run, of which a method has several."""
-    if is_result(plain_name(name)) or KEPT_BY.fullmatch(name.lower()) or is_text(table[name]):
+    if is_result(plain_name(name)) or KEPT_BY.fullmatch(name.lower()):
         return False
     several = runs.groupby(found.method)[name].nunique().max() > 1
     return bool(several and table.groupby(list(run_keys))[name].nunique().max() == 1)

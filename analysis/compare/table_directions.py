@@ -39,6 +39,8 @@ _RESULTS = frozenset(
     | {"elapsed", "latency", "memory", "energy", "bytes", "mb", "gb", "flops", "seed"}
     | {"id", "pid", "port", "gpu", "host", "node"}
 )
+# A score of these is one that was asked for: a setting.
+_SETTINGS = frozenset({"target", "goal", "threshold", "budget", "limit"})
 _SPLITS = ("test", "eval", "evaluation", "val", "valid", "validation", "", "train", "training")
 # Scores that are shares, at most 1 or at most 100 %.
 _SHARES = frozenset(
@@ -105,7 +107,7 @@ def is_derived(name: str) -> bool:
     """Returns whether a name is that of something made from a score, such as its spread."""
     words = words_of(name)
     told = any(_SPREADS.fullmatch(w) or _ASKED.fullmatch(w) or w in _FALLS for w in words)
-    return told or bool({"to", "until", "target"} & set(words)) or _one_minus(name) is not None
+    return told or bool({"to", "until"} & set(words)) or _one_minus(name) is not None
 
 
 def is_measure(name: str) -> bool:
@@ -116,6 +118,8 @@ def is_measure(name: str) -> bool:
 def is_result(name: str) -> bool:
     """Returns whether a name is that of what a run gave: a score, a time, its best round."""
     words = words_of(name)
+    if _SETTINGS & set(words) and "to" not in words:
+        return False
     # As in epochs_run.
     return is_measure(name) or bool({*_TIMES, *_RESULTS} & set(words)) or words[-1:] == ["run"]
 
@@ -145,6 +149,8 @@ def likeliest_score(names: Sequence[str], may_be: Callable[[str], bool]) -> str 
     """Returns the likeliest score of some columns: accuracies first, of tests, as measured."""
     found = []
     for place, name in enumerate(names):
+        if _SETTINGS & set(words_of(name)):
+            continue
         words = [word for word in words_of(name) if word in _ORDER]
         if words and may_be(name):
             rank = _ORDER.index(words[-1])

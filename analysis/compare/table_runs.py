@@ -110,9 +110,9 @@ def without_score(table: pd.DataFrame, columns: Columns) -> list[str]:
         what = f"left out: {rows_said(lost)}, without {columns.score}"
         return [what] if len(lost) and columns.step is None else []
     keys = [columns.method, *columns.conditions, *filter(None, [columns.draw]), columns.unit]
-    scored = set(map(tuple, there[keys].to_numpy().tolist()))
+    scored = set(map(tuple, there[keys].astype(str).to_numpy().tolist()))
     lost_runs: dict[str, list[str]] = {}
-    for key in map(tuple, table[keys].drop_duplicates().to_numpy().tolist()):
+    for key in map(tuple, table[keys].astype(str).drop_duplicates().to_numpy().tolist()):
         if key not in scored:
             lost_runs.setdefault(str(key[0]), []).append(str(key[-1]))
     return [

@@ -65,6 +65,25 @@ def test_a_number_is_a_condition_if_runs_differ_in_it(
         assert rows.loc[EASY, "p"] == pytest.approx(2 * float(theirs.pvalue))
 
 
+def test_no_value_is_a_value_of_a_condition() -> None:
+    """Half of the runs have no noise; the others are worse."""
+    table = with_ids(uneven())
+    lacking = table.assign(alpha=table["alpha"].mask(table["alpha"] == 1))
+    found = judge_table(lacking.rename(columns={"alpha": "noise"}))
+    rows = found.frame()
+    assert not found.notes
+    assert rows["where"].tolist() == ["noise nan", "noise 0.1"]
+    assert (np.where(rows["a"] == "mine", 1, -1) * rows["difference"] > 0).all()
+
+
+def test_a_target_is_a_setting() -> None:
+    table = with_ids(uneven()).rename(columns={"alpha": "target_accuracy", "accuracy": "needed"})
+    with pytest.raises(RunsError, match="no column is known as the score"):
+        judge_table(table)
+    found = judge_table(table, columns={"score": "needed"}, higher=False)
+    assert "conditions target_accuracy" in found.heading
+
+
 def test_pairs_of_a_seed_need_no_condition() -> None:
     """The number follows from the seed, as the place of a split does: each pair has the same."""
     table = pd.DataFrame(
