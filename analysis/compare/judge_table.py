@@ -21,8 +21,18 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_claims import Judged, claims_in, every_pair, heading, judged
-from f3ast_tff.analysis.compare.table_columns import Columns, recognised
+from f3ast_tff.analysis.compare.table_cells import labelled
+from f3ast_tff.analysis.compare.table_claims import (
+    Asked,
+    Judged,
+    claims_in,
+    every_pair,
+    heading,
+    judged,
+)
+from f3ast_tff.analysis.compare.table_columns import recognised, score_in
+from f3ast_tff.analysis.compare.table_left_out import without_summaries, without_unfinished
+from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
 from f3ast_tff.core.frame_columns import pandas_of
 
@@ -79,7 +89,8 @@ def judge_table(
         higher: Whether a higher score is better; `None` to tell by its name.
         baseline: Method that all others are compared with.
         within: Further columns that methods must share to be compared.
-        may_differ: Columns in which methods may differ, also if they hold text.
+        may_differ: Columns in which methods may differ, also if they hold text; runs that did
+            not finish by a state that is named here count.
         at: Round of claims that name none; `None` for the last one.
         reach: Score until which rounds count, for claims that name none.
 
@@ -90,6 +101,10 @@ def judge_table(
     table = _plain(table)
     given = {role: name for role, name in (columns or {}).items() if name}
     asked = claims_in(claim)
+    require_columns(table, given)
+    table, left_out = without_summaries(table, given)
+    names = [each.score or score_in(table, given) or "" for each in asked or [Asked("", "")]]
+    table, unfinished = without_unfinished(table, given, names, may_differ)
     shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
 
     def of_score(name: str) -> Columns:
@@ -109,7 +124,8 @@ def judge_table(
         for each in asked
     ]
     results, notes = judged(table, scores, asked, may_differ)
-    return Verdicts(results, heading(list(scores.values()), results), notes)
+    said = heading(list(scores.values()), results)
+    return Verdicts(results, said, [*left_out, *unfinished, *notes])
 
 
 def _plain(table: Any) -> pd.DataFrame:
@@ -118,9 +134,7 @@ def _plain(table: Any) -> pd.DataFrame:
         table = pandas_of(table)
     except ValueError as error:
         raise RunsError(f"the table {error}") from error
-    if table.index.nlevels > 1 or not table.index.is_unique:
-        table = table.reset_index(drop=table.index.nlevels == 1)
-    table = table.rename(columns=str)
+    table = labelled(table).rename(columns=str)
     if not table.columns.is_unique:
         raise RunsError("two columns have the same name")
     categories = table.select_dtypes("category").columns

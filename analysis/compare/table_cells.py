@@ -13,6 +13,8 @@ from f3ast_tff.settings.text_values import number_in
 # Texts that stand for a value that was not measured.
 _GAPS = frozenset({"", "NA", "null", "None"})
 _SHOWN = 5
+# The name that row labels get where they may be a seed or a round.
+INDEX = "index"
 
 
 def is_measured(value: Any) -> bool:
@@ -47,3 +49,17 @@ def rows_said(labels: Sequence[Any] | pd.Index[Any]) -> str:
     more = len(labels) - len(shown)
     words = "row" if len(labels) == 1 else "rows"
     return f"{words} {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Returns a table whose index tells rows apart; other labels become columns.
+
+    They may be the seeds, or the rounds of one run per method: without a name they are called
+    `index`.
+    """
+    if table.index.nlevels == 1 and table.index.is_unique:
+        return table
+    if table.index.nlevels > 1:
+        return table.reset_index()
+    name = INDEX if table.index.name is None else str(table.index.name)
+    return table.rename_axis(index=name).reset_index(drop=name in table)

@@ -31,8 +31,13 @@ from f3ast_tff.analysis.compare.pairs import best_first, mean_over, paired
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.compare.seeds import MOST_SEEDS, seeds_for
 from f3ast_tff.analysis.compare.single_runs import why_not_judged
-from f3ast_tff.analysis.compare.table_columns import Columns
-from f3ast_tff.analysis.compare.table_runs import refuse_unequal, runs_in, without_score
+from f3ast_tff.analysis.compare.table_roles import Columns
+from f3ast_tff.analysis.compare.table_runs import (
+    refuse_two_units,
+    refuse_unequal,
+    runs_in,
+    without_score,
+)
 from f3ast_tff.analysis.compare.times import Time
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
@@ -197,6 +202,7 @@ def judged(
     groups_of = {}
     for name, columns in scores.items():
         refuse_unequal(table, columns, may_differ)
+        refuse_two_units(table, columns)
         groups_of[name] = runs_in(table, columns)
         notes.update(dict.fromkeys(without_score(table, columns)))
     for each in asked:

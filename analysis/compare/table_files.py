@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_cells import INDEX, labelled
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
 from f3ast_tff.files.csv_rows import after_lines
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
@@ -43,7 +44,7 @@ def read_table(path: Path) -> pd.DataFrame:
         if kind in _SHEETS:
             raise ValueError("save it as CSV")
         if kind == ".parquet":
-            return _numbered(read_parquet(path), 1)
+            return _numbered(labelled(read_parquet(path)), 1)
         if kind in _JSON:
             return _of_json(read_text(path))
         return _of_csv(read_packed(path, MAX_TEXT_BYTES))
@@ -73,8 +74,21 @@ def _of_csv(content: bytes) -> pd.DataFrame:
     # The first line holds the names.
     table = _numbered(table.rename(columns=str.strip), 2 + skipped)
     table = table.fillna("").apply(lambda column: column.str.strip())
-    table = table[(table != "").any(axis=1)].drop(columns="Unnamed: 0", errors="ignore")
+    table = _with_labels(table[(table != "").any(axis=1)])
     return table.apply(_plain_numbers, decimal_comma=separator != ",")
+
+
+def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
+    """The row labels, as pandas writes them, as a column if they do not number the rows.
+
+    Labels that begin anew for each method may be its seeds or its rounds.
+    """
+    unnamed = "Unnamed: 0"
+    if unnamed not in table:
+        return table
+    if table[unnamed].is_unique or INDEX in table:
+        return table.drop(columns=unnamed)
+    return table.rename(columns={unnamed: INDEX})
 
 
 def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:

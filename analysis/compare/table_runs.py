@@ -10,7 +10,11 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
 from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, rows_said
-from f3ast_tff.analysis.compare.table_columns import Columns, differing, measured
+from f3ast_tff.analysis.compare.table_columns import measured
+from f3ast_tff.analysis.compare.table_conditions import differing
+from f3ast_tff.analysis.compare.table_directions import is_share
+from f3ast_tff.analysis.compare.table_hints import is_round, may_be_seed
+from f3ast_tff.analysis.compare.table_roles import Columns
 from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.core.client_names import listed
 
@@ -37,6 +41,33 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
     ]
     cure = f"--may_differ={','.join(unequal)} if the methods may differ in that"
     raise RunsError(f"unequal conditions: {', '.join(said)}; {cure}")
+
+
+def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
+    """Refuses an accuracy that is a share for one method and a percentage for another.
+
+    Raises:
+        RunsError: Names the column, and a value of each with its row.
+    """
+    if not is_share(columns.score):
+        return
+    table = measured(table, columns.score, columns.step)
+    scores = table[columns.score].map(as_number).astype(float)
+    scores = scores[np.isfinite(scores)]
+    keys = [table.loc[scores.index, name].astype(str) for name in columns.conditions]
+    for _, part in scores.groupby(keys) if keys else [((), scores)]:
+        rows = part.groupby(table.loc[part.index, columns.method]).idxmax()
+        places = sorted(rows, key=lambda row: float(part.loc[row]))
+        low, high = places[0], places[-1]
+        if 0 <= part.loc[low] <= 1 < part.loc[high]:
+            said = " and ".join(
+                f"{table.loc[row, columns.score]} for {table.loc[row, columns.method]} (row {row})"
+                for row in (low, high)
+            )
+            raise RunsError(
+                f"column {columns.score} holds at most {said}: shares of 1 and percentages are "
+                "not compared, divide percentages by 100"
+            )
 
 
 def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
@@ -79,9 +110,9 @@ def without_score(table: pd.DataFrame, columns: Columns) -> list[str]:
         what = f"left out: {rows_said(lost)}, without {columns.score}"
         return [what] if len(lost) and columns.step is None else []
     keys = [columns.method, *columns.conditions, *filter(None, [columns.draw]), columns.unit]
-    scored = set(map(tuple, there[keys].to_numpy().tolist()))
+    scored = set(map(tuple, there[keys].astype(str).to_numpy().tolist()))
     lost_runs: dict[str, list[str]] = {}
-    for key in map(tuple, table[keys].drop_duplicates().to_numpy().tolist()):
+    for key in map(tuple, table[keys].astype(str).drop_duplicates().to_numpy().tolist()):
         if key not in scored:
             lost_runs.setdefault(str(key[0]), []).append(str(key[-1]))
     return [
@@ -109,9 +140,14 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
     others = table.loc[list(same)].astype(str).nunique()
     apart = [str(name) for name, number in others.items() if number > 1 and name not in roles]
     if columns.unit is None:
-        cure = f"--seed= names the column of the seed, of {listed(apart)}" if apart else "no seed"
+        seeds = [name for name in apart if may_be_seed(name)]
+        cure = f"--seed= names the column of the seed, of {listed(seeds)}" if seeds else "no seed"
+        if apart and not seeds:
+            cure = f"they differ in {apart[0]}: a row per run, such as their mean, and a seed"
         raise RunsError(f"{row[columns.method]} has several scores{place}: {rows}; {cure}")
     cure = f"; they differ in {apart[0]}: --within={apart[0]} if it is a condition" if apart else ""
+    if apart and is_round(apart[0]):
+        cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
     what = f"{columns.unit} {row[columns.unit]}"
     raise RunsError(f"{what} is there twice for {row[columns.method]}{place}: {rows}{cure}")
 

@@ -119,7 +119,7 @@ def test_columns_are_recognised(
         (
             "seed,alpha,mine,fedavg\n0,1,.8,.7\n1,1,.81,.72\n",
             "",
-            "table.melt(['seed', 'alpha'], var_name='method', value_name='score')",
+            "table.melt(['seed', 'alpha'], var_name='method', value_name='value')",
         ),
         (
             "method,seed_0,seed_1\na,.8,.7\nb,.81,.72\n",

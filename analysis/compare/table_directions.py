@@ -1,0 +1,158 @@
+"""Words in the name of a score: what it measures, and which direction is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+_HIGHER = (
+    "accuracy acc top1 top5 f1 auc auroc precision recall dice iou bleu rouge map r2 reward return "
+    "score psnr ssim"
+)
+_LOWER = "loss error err mae mse rmse perplexity ppl nll wer cer bpc fid brier"
+_UP, _DOWN = _HIGHER.split(" "), _LOWER.split(" ")
+_ORDER = (*_UP, *_DOWN)
+_TIMES = frozenset({"time", "seconds", "rounds"})
+# What is counted until a score is reached, as in rounds_to_80_acc.
+_UNTIL = frozenset({*_TIMES, "epochs", "steps", "iterations", "hours", "minutes", "bytes"})
+_LOSSES = frozenset({"loss", "error", "err"})
+# A measure that is lower if better also where the word score follows, as in Brier score.
+_NAMED_LOWER = re.compile(
+    r"(fid|brier|mae|mape|mse|rmse|nll|ece|wer|cer|bpc|ppl|perplexity)(\d+k?)?(score)?"
+)
+# What is better lower whatever it is of: a spread, a distance, what was forgotten.
+_SPREADS = re.compile(
+    r"gaps?|forgetting|std|stdev|stddev|stderr|sd|sem|var|variance|disparity|unfairness"
+)
+# A fall of an accuracy is bad, one of a loss is good.
+_FALLS = frozenset({"drop", "drops", "decrease", "decline", "degradation", "reduction"})
+# An accuracy of these may be that of an opponent, or a difference from something unnamed.
+_ASKED = re.compile(
+    r"attack\w*|asr|backdoor\w*|poison\w*|forget|explained|diff|difference|delta|minus|negative"
+)
+_ONE_MINUS = re.compile(
+    r"^([\w\s]*[/.])?((test|val|valid|eval|train)[\s_]*)?(1|one)[\s_]*([-−]|minus)[\s_]*"
+)
+# Words of what else a run gives, and of what it ran on.
+_RESULTS = frozenset(
+    {"best", "final", "last", "stopped", "trained", "ran", "converged", "duration", "runtime"}
+    | {"elapsed", "latency", "memory", "energy", "bytes", "mb", "gb", "flops", "seed"}
+    | {"id", "pid", "port", "gpu", "host", "node"}
+)
+# A score of these is one that was asked for: a setting.
+_SETTINGS = frozenset({"target", "goal", "threshold", "budget", "limit"})
+_SPLITS = ("test", "eval", "evaluation", "val", "valid", "validation", "", "train", "training")
+# Scores that are shares, at most 1 or at most 100 %.
+_SHARES = frozenset(
+    {"accuracy", "acc", "top1", "top5", "f1", "auc", "auroc", "precision", "recall", "dice", "iou"}
+)
+
+
+def words_of(name: str) -> list[str]:
+    """Returns the words of a name in lower case; `testAcc` has two."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower().replace("top-", "top")) if word]
+
+
+def higher_is_better(name: str) -> bool | None:
+    """Returns the direction that the name of a score tells; `None` if it tells none, or both.
+
+    Examples:
+        >>> from f3ast_tff.analysis.compare.table_directions import higher_is_better
+        >>> names = ("test_acc", "neg_log_loss", "rounds_to_80_acc", "1-acc", "attack_acc")
+        >>> [higher_is_better(name) for name in names]
+        [True, True, False, False, None]
+    """
+    if (rest := _one_minus(name)) is not None:
+        direction = higher_is_better(rest)
+        return None if direction is None else not direction
+    words = words_of(name)
+    if any(_ASKED.fullmatch(word) for word in words):
+        return None
+    if "neg" in words:
+        # scikit-learn's neg_log_loss; what neg_accuracy means is not known.
+        direction = higher_is_better("_".join(word for word in words if word != "neg"))
+        return True if direction is False else None
+    if any(one in _UNTIL and two in ("to", "until") for one, two in zip(words, words[1:])):
+        return False
+    if any(_SPREADS.fullmatch(word) for word in words):
+        return False
+    return _of_measures(words)
+
+
+def _one_minus(name: str) -> str | None:
+    """The score in 1 - score; `None` for another name, such as 1-shot accuracy."""
+    one = _ONE_MINUS.match(name.lower())
+    rest = "" if one is None else name[one.end() :]
+    first = [word for word in words_of(rest) if word not in _SPLITS][:1]
+    return rest if first and is_measure(first[0]) else None
+
+
+def _of_measures(words: Sequence[str]) -> bool | None:
+    """The direction of a name that only measures and times tell."""
+    named = any(_NAMED_LOWER.fullmatch(word) for word in words)
+    up = [word for word in words if word in _UP and not (named and word == "score")]
+    down = [w for w in words if w in _DOWN or w in _TIMES or _NAMED_LOWER.fullmatch(w)]
+    if _FALLS & set(words):
+        return None if down or not up else False
+    if up and down:
+        # The loss of accuracy, and the top-5 error; of other pairs neither word decides.
+        return (
+            False if down[-1] in _LOSSES and words.index(down[-1]) > words.index(up[-1]) else None
+        )
+    return bool(up) if up or down else None
+
+
+def is_derived(name: str) -> bool:
+    """Returns whether a name is that of something made from a score, such as its spread."""
+    words = words_of(name)
+    told = any(_SPREADS.fullmatch(w) or _ASKED.fullmatch(w) or w in _FALLS for w in words)
+    return told or bool({"to", "until"} & set(words)) or _one_minus(name) is not None
+
+
+def is_measure(name: str) -> bool:
+    """Returns whether a name has a word of a score."""
+    return any(word in _ORDER or _NAMED_LOWER.fullmatch(word) for word in words_of(name))
+
+
+def is_result(name: str) -> bool:
+    """Returns whether a name is that of what a run gave: a score, a time, its best round."""
+    words = words_of(name)
+    if _SETTINGS & set(words) and "to" not in words:
+        return False
+    # As in epochs_run.
+    return is_measure(name) or bool({*_TIMES, *_RESULTS} & set(words)) or words[-1:] == ["run"]
+
+
+def is_share(name: str) -> bool:
+    """Returns whether a score is a share, as accuracies are."""
+    return bool(_SHARES & set(words_of(name))) and not is_derived(name)
+
+
+def is_generic(name: str) -> bool:
+    """Returns whether no word of a name but `score` tells what is measured."""
+    return set(words_of(name)) & {*_ORDER, *_TIMES} <= {"score"} and not is_derived(name)
+
+
+def split_of(name: str) -> int:
+    """Returns the rank of the part of the data that a score is of, tests first."""
+    words = words_of(name)
+    return next((n for n, word in enumerate(_SPLITS) if word in words), _SPLITS.index(""))
+
+
+def is_loss_beside(name: str, score: str) -> bool:
+    """Returns whether a column is a loss on the same part of the data as a score."""
+    return words_of(name)[-1:] == ["loss"] and split_of(name) == split_of(score)
+
+
+def likeliest_score(names: Sequence[str], may_be: Callable[[str], bool]) -> str | None:
+    """Returns the likeliest score of some columns: accuracies first, of tests, as measured."""
+    found = []
+    for place, name in enumerate(names):
+        if _SETTINGS & set(words_of(name)):
+            continue
+        words = [word for word in words_of(name) if word in _ORDER]
+        if words and may_be(name):
+            rank = _ORDER.index(words[-1])
+            found.append((is_derived(name), rank > 1, split_of(name), rank, place))
+    return names[min(found)[-1]] if found else None

@@ -1,0 +1,112 @@
+"""What a table of scores lacks, and how to give it: a seed, a round, a row per run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pandas as pd
+
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_text
+from f3ast_tff.analysis.compare.table_directions import is_measure, words_of
+from f3ast_tff.analysis.compare.table_roles import Columns, plain_name
+
+_MEANS = re.compile(r"(^|_)(mean|avg|average|std|sd|stdev|stderr|ci)($|_)")
+# The range that W&B exports beside each curve.
+RANGES = ("__MIN", "__MAX")
+# Columns of services that are neither methods nor seeds.
+_OTHERS = frozenset(
+    {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
+)
+_OF_CLIENTS = re.compile(r"(client|user|device|node|participant|worker|partition)(s|id)?")
+_COUNTS = frozenset({"samples", "examples", "size", "count"})
+_ROUNDS = re.compile(r"\w*(round|epoch|step|iter(ation)?|rnd)s?")
+# Rows of a method of which a rising number is a clock; of fewer each order is likely.
+_FEWEST_RISING = 3
+
+
+def melt_hint(table: pd.DataFrame, roles: set[str], role: str) -> str:
+    """Returns how to read a table with a column per method or seed; `""` for another table."""
+    numbers = [str(n) for n in table if str(n) not in roles and not is_text(table[n])]
+    if any(_MEANS.search(plain_name(name)) for name in numbers):
+        return "; means of runs are not judged, a row per run is needed"
+    numbers = [name for name in numbers if plain_name(name) not in _OTHERS]
+    ranges = [name for name in numbers if name.endswith(RANGES)]
+    # A number with repeated values, such as alpha, tells rows apart.
+    values = [n for n in numbers if n not in ranges and 2 * table[n].nunique() > len(table)]
+    if len(values) < 2:
+        return ""
+    ids = [str(name) for name in table if str(name) not in (*values, *ranges)]
+    # A name that tells no direction: what the columns hold may be a loss.
+    melted = f"melt({ids}, var_name={role!r}, value_name='value')"
+    kept = f"table[[n for n in table if not n.endswith({RANGES})]]" if ranges else "table"
+    return f"; if there is one per {role}, in pandas: {kept}.{melted}, then --score=value"
+
+
+def may_be_seed(name: str) -> bool:
+    """Returns whether a column may be a seed by its name: it is no client, count or round."""
+    words = words_of(name)
+    return not any(_OF_CLIENTS.fullmatch(w) or w in _COUNTS or _ROUNDS.fullmatch(w) for w in words)
+
+
+def is_round(name: str) -> bool:
+    """Returns whether a number is a round by its name; an epoch may be a setting."""
+    return any(re.fullmatch(r"\w*rounds?|rnd", word) for word in words_of(name))
+
+
+def refuse_unknown(table: pd.DataFrame, found: Columns, may_differ: Sequence[str]) -> None:
+    """Refuses rows that a column tells apart which may be a seed, a round or a condition.
+
+    Raises:
+        RunsError: Names the column, and the flags that say what it is.
+    """
+    roles = (found.method, found.score, found.loss, found.step, found.draw, *found.conditions)
+    if found.step is not None:
+        # Rows of several runs at one round are refused as such.
+        return
+    for name in (str(n) for n in table if str(n) not in (*roles, *may_differ)):
+        if _is_shared(table, name, found.method):
+            raise RunsError(f"no column is known as the seed: {_cures(table, name)}")
+        if _rises(table, name, found.method):
+            raise RunsError(
+                f"no column is known as the seed, and {name} rises from row to row of a method as "
+                f"in one run: --seed= names the seed, --may_differ={name} if a row is a run"
+            )
+
+
+def _cures(table: pd.DataFrame, name: str) -> str:
+    flags = ["within"] if is_text(table[name]) else ["step", "within"]
+    if not may_be_seed(name):
+        # Taken as seeds, rounds or clients of one run would pass for runs.
+        flags = ["step"] if any(_ROUNDS.fullmatch(word) for word in words_of(name)) else ["within"]
+    else:
+        flags = ["seed", *flags]
+    said = [f"--{flag}={name}" for flag in flags]
+    cures = ", ".join(said[:-1]) + (" or " if said[1:] else "") + said[-1]
+    return f"{cures} says what {name} is; --may_differ={name} if it is none"
+
+
+def _is_shared(table: pd.DataFrame, name: str, method: str) -> bool:
+    """Whether methods share the values of a column, or half of those of one method."""
+    shared = table.groupby(name)[method].nunique() > 1
+    if len(shared) < 2 or shared.sum() < 2:
+        return False
+    if shared.all():
+        return True
+    fewest = int(table.groupby(method)[name].nunique().min())
+    # Two accuracies are alike at times; a method that ran longer has more rounds.
+    return not is_measure(name) and 2 * int(shared.sum()) >= fewest
+
+
+def _rises(table: pd.DataFrame, name: str, method: str) -> bool:
+    """Whether a number rises from row to row of each method, as a clock; a row number is none."""
+    if is_measure(name) or is_text(table[name]) or plain_name(name) == "number":
+        return False
+    values = pd.Series([as_number(value) for value in table[name]], table.index, dtype=float)
+    if values.isna().any() or (values.diff().dropna() == 1).all():
+        return False
+    groups = values.groupby(table[method])
+    if groups.size().min() < _FEWEST_RISING:
+        return False
+    return all((each.diff().dropna() > 0).all() for _, each in groups)

@@ -1,0 +1,154 @@
+"""What a table of scores lacks: rows that a round, a clock or a label tells apart."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.compare.judge_table import judge_table
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.table_files import read_table
+from f3ast_tff.core.errors import ParameterError
+
+
+def one_curve_each(mine: int, column: str, places: int = 0, pace: float = 1.0) -> str:
+    """A curve of 8 rounds and one of `mine`; the longer one has the higher mean."""
+    rows = [f"{column},method,accuracy"]
+    for method, last, width in (("fedavg", 8, 1.0), ("mine", mine, pace)):
+        rows += [f"{t * width:.{places}f},{method},{0.3 + t / 50}" for t in range(1, last + 1)]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (one_curve_each(8, "comm_rounds"), "--step=comm_rounds says what comm_rounds is; --may_"),
+        (one_curve_each(16, "comm_rounds"), "--step=comm_rounds says what comm_rounds is; --may_"),
+        (one_curve_each(16, "t"), "no column is known as the seed: --seed=t, --step=t or --within"),
+        (one_curve_each(16, "time_s", 1, 0.37), "and time_s rises from row to row of a method as"),
+        (one_curve_each(16, ""), "--seed=index, --step=index or --within=index says what index"),
+        (one_curve_each(8, "client_id"), "known as the seed: --within=client_id says what"),
+        # Subjects, or data sets: the pairs of both methods.
+        (
+            "method,subject,f1\n" + "".join(f"{m},S{n},.{n}\n" for m in "ab" for n in range(1, 9)),
+            "--seed=subject or --within=subject says what subject is; --may_differ=subject if",
+        ),
+    ],
+)
+def test_rows_that_may_be_one_run_are_asked(text: str, said: str, tmp_path: Path) -> None:
+    """A longer run, or another clock, makes no independent runs of the rounds."""
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(RunsError) as refused:
+        judge_table(read_table(tmp_path / "a.csv"))
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_rounds_that_are_named_are_one_run_each(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(one_curve_each(16, ""))
+    with pytest.raises(RunsError, match="mine and fedavg have 1 run each: a verdict needs 3"):
+        judge_table(read_table(tmp_path / "a.csv"), columns={"step": "index"})
+
+
+def seeds() -> pd.DataFrame:
+    """Seeds differ by .1, methods by .02, .021, .022, ...: paired, the lead is certain."""
+    rows = [(m, 0.5 + s / 10 + lead * (0.02 + s / 1000)) for m, lead in (("a", 1), ("b", 0))
+            for s in range(5)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["method", "f1"], index=[*range(5)] * 2)
+
+
+def test_labels_that_are_seeds_pair_the_runs(tmp_path: Path) -> None:
+    """They are not dropped: unpaired, .022 is lost in the spread of the seeds."""
+    table = seeds()
+    table.to_csv(tmp_path / "a.csv")
+    table.to_parquet(tmp_path / "a.parquet")
+    for each in (read_table(tmp_path / "a.csv"), read_table(tmp_path / "a.parquet"), table):
+        with pytest.raises(RunsError, match="--seed=index, --step=index or --within=index"):
+            judge_table(each)
+        found = judge_table(each, columns={"seed": "index"}).frame().iloc[0]
+        assert found["verdict"] == "better" and found["difference"] == pytest.approx(0.022)
+        said = judge_table(each, may_differ=["index"]).results[0].sentence
+        assert "too close to call" in said and "5 and 5 runs, not paired" in said
+    # A name is kept, and recognised.
+    named = judge_table(table.rename_axis(index="seed")).results[0]
+    assert named.sentence.endswith("over 5 seeds.")
+
+
+def test_labels_that_number_the_rows_say_nothing(tmp_path: Path) -> None:
+    table = seeds().reset_index(drop=True)
+    for each in (table, table[::-1], table.set_axis(range(3, 33, 3))):
+        each.to_csv(tmp_path / "a.csv")
+        found = judge_table(read_table(tmp_path / "a.csv")).results[0]
+        assert "5 and 5 runs, not paired" in found.sentence
+
+
+def test_labels_beside_a_seed_are_no_condition(tmp_path: Path) -> None:
+    """Frames of runs one after the other, each with labels of its own: one for each round."""
+    rows = [(m, s, t, 0.4 + lead + s / 100 + t / 10) for m, lead in (("a", 0.1), ("b", 0.0))
+            for s in range(3) for t in (1, 2)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", "round", "f1"], index=[0, 1] * 6)
+    table.to_csv(tmp_path / "a.csv")
+    found = judge_table(read_table(tmp_path / "a.csv"))
+    assert "conditions" not in found.heading and len(found.results) == 1
+
+
+def test_a_result_that_rises_by_chance_is_a_run(tmp_path: Path) -> None:
+    """Two runs each are in order every other time; scores are no clock."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"method": ["a"] * 6 + ["b"] * 6, "f1": rng.random(12)})
+    table["train_loss"] = np.sort(rng.random(12))
+    assert len(judge_table(table).results) == 1
+    with pytest.raises(RunsError, match="duration rises"):
+        judge_table(table.assign(duration=np.sort(rng.random(12))))
+
+
+WIDE = "Step,a - loss,a - loss__MIN,a - loss__MAX,b - loss,b - loss__MIN,b - loss__MAX\n"
+
+
+def test_the_hint_for_a_column_per_method_names_no_direction() -> None:
+    """What it makes is asked for its direction, and has no ranges of W&B."""
+    rows = [
+        f"{t},{v},{v - 0.1},{v + 0.1},{v / 2},{v / 3},{v}" for t, v in enumerate((0.9, 0.8, 0.7))
+    ]
+    table = pd.read_csv(io.StringIO(WIDE + "\n".join(rows)))
+    with pytest.raises(RunsError) as refused:
+        judge_table(table)
+    call = str(refused.value).partition("in pandas: ")[2].partition(", then --score=value")[0]
+    long = eval(call, {"table": table})
+    assert sorted(set(long["method"])) == ["a - loss", "b - loss"]
+    with pytest.raises(ParameterError, match="give --higher or --lower, which is better"):
+        judge_table(long, columns={"score": "value"})
+
+
+def test_rounds_of_an_unknown_name_are_no_conditions() -> None:
+    rows = [(m, s, t, 0.5 + t / 100) for m in "ab" for s in range(3) for t in range(1, 5)]
+    with pytest.raises(RunsError, match="they differ in fl_round: --step=fl_round if it is the"):
+        judge_table(pd.DataFrame(rows, columns=["method", "seed", "fl_round", "accuracy"]))
+
+
+@pytest.mark.parametrize("beside", [("Wall time", "Value"), ("number", "value")])
+def test_columns_of_services_are_no_methods(beside: tuple[str, str]) -> None:
+    table = pd.DataFrame({"run": ["a", "b"], beside[0]: [1.5, 2.5], beside[1]: [0.1, 0.2]})
+    with pytest.raises(RunsError, match="no column is known as the method") as refused:
+        judge_table(table)
+    assert "melt" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("client", "they differ in client: a row per run, such as their mean, and a seed"),
+        ("num_samples", "they differ in num_samples: a row per run"),
+        ("local_round", "they differ in local_round: a row per run"),
+        ("rng", "--seed= names the column of the seed, of rng"),
+    ],
+)
+def test_clients_are_not_offered_as_seeds(column: str, said: str) -> None:
+    """Clients of one run, taken as seeds, would be as many runs."""
+    rows = [(m, t, n, 0.5 + n / 100) for m in "ab" for t in (10, 20) for n in range(6)]
+    with pytest.raises(RunsError) as refused:
+        judge_table(pd.DataFrame(rows, columns=["method", "round", column, "accuracy"]))
+    assert said in str(refused.value)

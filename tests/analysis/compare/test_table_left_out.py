@@ -1,0 +1,105 @@
+"""Rows that are left out with a line: means of others, and runs that did not finish."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.compare.judge_table import judge_table
+from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.core.errors import ParameterError
+from tests.analysis.compare.test_judge_table import HEAD, LEAD, MINE, THEIRS
+
+ROWS = HEAD + MINE + THEIRS
+
+
+def table(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("mean", "std"), ("Average", "SD"), ("median", "count"), ("min", "max"), ("sem", "50%"),
+     ("0__MIN", "0__MAX")],
+)  # fmt: skip
+def test_means_of_seeds_are_no_seeds(words: tuple[str, str]) -> None:
+    more = "".join(f"{m},{word},.{n}\n" for m in ("mine", "fedavg") for n, word in enumerate(words))
+    found = judge_table(table(ROWS + more))
+    assert found.results[0].sentence == LEAD
+    said = f"left out: rows 8, 9, 10, 11, computed from others: seed {words[0]}, {words[1]}"
+    assert found.notes == [said]
+
+
+def test_means_of_folds_and_ranges_of_methods_are_none() -> None:
+    more = "".join(f"{m},all,.1\n" for m in ("mine", "fedavg")) + "mine__MIN,0,.1\nmine__MIN,1,.1\n"
+    found = judge_table(table((ROWS + more).replace("seed", "fold")))
+    assert [each.sentence for each in found.results] == [LEAD]
+    assert [note.partition("others: ")[2] for note in found.notes] == [
+        "method mine__MIN",
+        "fold all",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [("State", "finished", "crashed"), ("state", "COMPLETE", "PRUNED"), ("status", "FINISHED",
+     "KILLED"), ("state", "TrialState.COMPLETE", "TrialState.FAIL")],
+)  # fmt: skip
+def test_runs_that_did_not_finish_are_left_out(name: str, good: str, bad: str) -> None:
+    """Seeds 4 and 5 of fedavg had .1 when they ended; seed 4 ran again later."""
+    text = ROWS.replace("\n", f",{good}\n").replace(f"accuracy,{good}", f"accuracy,{name}")
+    text += f"fedavg,4,.1,{bad}\nfedavg,5,.1,{bad}\nmine,4,.81,{good}\nfedavg,4,.71,{good}\n"
+    found = judge_table(table(text))
+    # .1, .09, .10, .11, .10.
+    assert found.results[0].sentence.startswith("mine is better than fedavg by .100 [.091, .109]")
+    assert found.notes == [f"left out: runs not finished by {name}: 2 of 6 of fedavg (seed 4, 5)"]
+    assert list(found.frame()["difference"]) == pytest.approx([0.1])
+
+
+def test_a_state_of_each_round_is_that_of_the_last() -> None:
+    rows = [
+        (m, s, t, 0.4 + lead + s / 100 + t / 10, "running" if t < 3 else "finished")
+        for m, lead in (("a", 0.1), ("b", 0.0))
+        for s in range(4)
+        for t in (1, 2, 3)
+    ]
+    frame = pd.DataFrame(rows, columns=["method", "seed", "round", "accuracy", "status"])
+    found = judge_table(frame)
+    assert not found.notes and found.results[0].sentence.endswith("at round 3 over 4 seeds.")
+    cut = judge_table(frame.drop(index=frame.index[-1]))
+    assert cut.notes == ["left out: runs not finished by status: 1 of 4 of b (seed 3)"]
+
+
+def test_a_run_that_diverged_counts_if_it_crashed() -> None:
+    """To leave it out would flatter the method."""
+    text = ROWS.replace("\n", ",finished\n").replace("accuracy,finished", "accuracy,State")
+    found = judge_table(table(text.replace("mine,0,.81,finished", "mine,0,nan,crashed")))
+    assert not found.notes and "mine diverged in 1 of 4 runs" in found.results[0].sentence
+    rounds = HEAD.replace("accuracy", "round,accuracy,State")
+    for m, v in (("a", 0.5), ("b", 0.4)):
+        rounds += "".join(f"{m},{s},{t},{v},ok\n" for s in range(3) for t in (1, 2))
+    lost = rounds.replace("a,0,2,0.5,ok", "a,0,2,inf,failed").replace(
+        "b,1,2,0.4,ok", "b,1,2,0,failed"
+    )
+    found = judge_table(table(lost))
+    assert found.notes == ["left out: runs not finished by State: 1 of 3 of b (seed 1)"]
+    assert "a diverged in 1 of 2 runs" in found.results[0].sentence
+
+
+def test_a_method_of_which_no_run_finished() -> None:
+    text = ROWS.replace("\n", ",failed\n").replace("accuracy,failed", "accuracy,status")
+    said = "no run of mine has finished by status: failed; --may_differ=status counts them"
+    with pytest.raises(RunsError, match=said):
+        judge_table(table(text))
+    found = judge_table(table(text), may_differ=["status"])
+    assert found.results[0].sentence == LEAD and not found.notes
+    with pytest.raises(ParameterError, match="must be a column"):
+        judge_table(table(text), columns={"seed": "none"})
+
+
+def test_other_states_are_none() -> None:
+    """A state of the USA, say."""
+    text = ROWS.replace("\n", ",CA\n").replace("accuracy,CA", "accuracy,state")
+    assert not judge_table(table(text)).notes

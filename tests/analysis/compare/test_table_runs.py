@@ -1,0 +1,32 @@
+"""Scores of two units in one column."""
+
+from __future__ import annotations
+
+import pytest
+
+from f3ast_tff.analysis.compare.judge_table import judge_table
+from f3ast_tff.analysis.compare.scored import RunsError
+from tests.analysis.compare.test_judge_table import HEAD, MINE, THEIRS, table
+
+
+def test_shares_and_percentages_are_not_compared() -> None:
+    text = HEAD + MINE + THEIRS.replace(",.", ",")
+    with pytest.raises(RunsError) as refused:
+        judge_table(table(text))
+    said = "column accuracy holds at most 0.83 for mine (row 1) and 74.0 for fedavg (row 5): "
+    assert said in str(refused.value)
+    # Percentages of both, of which one is small; a loss may be any number.
+    small = HEAD + "".join(
+        f"{m},{s},{v + s}\n" for m, v in (("a", 50), ("b", 0.5)) for s in range(3)
+    )
+    assert judge_table(table(small)).results
+    assert judge_table(table(text.replace("accuracy", "loss"))).results
+
+
+def test_shares_of_one_condition_and_percentages_of_another_are() -> None:
+    """Each verdict is within a condition."""
+    text = "method,data,seed,accuracy\n"
+    for data, width in (("x", 1.0), ("y", 100.0)):
+        for method, value in (("a", 0.6), ("b", 0.5)):
+            text += "".join(f"{method},{data},{s},{width * (value + s / 100)}\n" for s in range(3))
+    assert list(judge_table(table(text)).frame()["difference"]) == pytest.approx([0.1, 10.0])
