@@ -43,6 +43,16 @@ def is_text(values: pd.Series[Any]) -> bool:
     return any(as_number(value) is None or isinstance(value, bool) for value in there)
 
 
+def as_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Returns a table's values as text; a missing one is `nan`, which pandas 3 keeps missing."""
+    return table.assign(**{str(name): as_text(table[name]) for name in table})
+
+
+def as_text(values: pd.Series[Any]) -> pd.Series[str]:
+    """Returns a column's values as text; see `as_texts`."""
+    return values.map(str)
+
+
 def rows_said(labels: Sequence[Any] | pd.Index[Any]) -> str:
     """Returns rows in words, such as `rows 2, 3 and 7 more`."""
     shown = [str(label) for label in list(labels)[:_SHOWN]]

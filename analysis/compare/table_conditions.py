@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, is_text
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
 from f3ast_tff.analysis.compare.table_directions import higher_is_better, is_generic, is_result
 from f3ast_tff.analysis.compare.table_hints import is_round
 from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns, plain_name
@@ -41,7 +41,7 @@ def text_conditions(
     runs = table.groupby([method, unit] if unit else [method], sort=False).ngroup()
     several = []
     for name in map(str, table):
-        values = table[name].astype(str)
+        values = as_text(table[name])
         # A name or a date of each run is no condition.
         of_a_run = values.nunique() > runs.nunique() / 2 and values.nunique() > _MANY
         of_a_run |= KEPT_BY.fullmatch(name.lower()) is not None
@@ -61,7 +61,7 @@ def _changes_in_a_run(
 ) -> bool:
     """Whether a text, such as `done`, has several values in the rounds of one run."""
     keys = [n for n in (found.method, found.unit, found.draw) if n] + list(others)
-    values = table[name].astype(str)
+    values = as_text(table[name])
     groups = values.groupby([table[key] for key in keys])
     # Two conditions of one seed have the same rounds.
     if groups.nunique().max() < 2 or table.duplicated([*keys, str(found.step)]).any():
@@ -94,7 +94,7 @@ def number_conditions(
     numbers = [name for name in names if not is_text(table[name])]
     # No value is a value, as of a noise that some runs lack.
     gaps = [name for name in names if table[name].isna().any()]
-    table = table.astype(dict.fromkeys(gaps, str))
+    table = table.assign(**{name: as_text(table[name]) for name in gaps})
     apart: list[str] = []
     for name in names:
         twice = table.duplicated(keys, keep=False)
@@ -141,7 +141,7 @@ def _is_condition(runs: pd.DataFrame, found: Columns, conditions: Sequence[str],
             # Pairs by seed have the same value.
             return False
     most = runs.groupby(found.method)[name].nunique().idxmax()
-    values = listed(runs.loc[runs[found.method] == most, name].drop_duplicates().astype(str))
+    values = listed(as_text(runs.loc[runs[found.method] == most, name].drop_duplicates()))
     cures = f"--within={name} if it is a condition, --may_differ={name} if not"
     if found.seed is None and not repeated:
         cures = f"--seed={name} if it is the seed, {cures}"
@@ -158,7 +158,7 @@ def refuse_mixed(table: pd.DataFrame, found: Columns, higher: bool | None) -> No
     for name in map(str, table) if is_generic(found.score) else ():
         if name not in found.conditions and plain_name(name) not in _METRICS:
             continue
-        values = table[name].astype(str).drop_duplicates()
+        values = as_text(table[name]).drop_duplicates()
         directions = {value: higher_is_better(str(value)) for value in values}
         if {True, False} <= set(directions.values()):
             said = f"in column {name} are {listed(values)}, of which higher or lower is better"
@@ -181,7 +181,7 @@ def differing(table: pd.DataFrame, roles: set[str | None], method: str) -> dict[
         # Of a single row nothing tells a condition from a result.
         return found
     for name in map(str, table):
-        if name in roles or name == INDEX or table[name].astype(str).nunique() < 2:
+        if name in roles or name == INDEX or as_text(table[name]).nunique() < 2:
             continue
         if groups[name].nunique(dropna=False).max() == 1:
             tuned = _TUNED.search(plain_name(name)) is not None

@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
-from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, rows_said
+from f3ast_tff.analysis.compare.table_cells import (
+    as_number,
+    as_text,
+    as_texts,
+    is_measured,
+    rows_said,
+)
 from f3ast_tff.analysis.compare.table_columns import measured
 from f3ast_tff.analysis.compare.table_conditions import differing
 from f3ast_tff.analysis.compare.table_directions import is_share
@@ -54,7 +60,7 @@ def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
     table = measured(table, columns.score, columns.step)
     scores = table[columns.score].map(as_number).astype(float)
     scores = scores[np.isfinite(scores)]
-    keys = [table.loc[scores.index, name].astype(str) for name in columns.conditions]
+    keys = [as_text(table.loc[scores.index, name]) for name in columns.conditions]
     for _, part in scores.groupby(keys) if keys else [((), scores)]:
         rows = part.groupby(table.loc[part.index, columns.method]).idxmax()
         places = sorted(rows, key=lambda row: float(part.loc[row]))
@@ -81,7 +87,7 @@ def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
     units = _units(table, columns)
     steps = _steps(table, columns)
     scores = table[columns.score].map(as_number).to_numpy(float)
-    frame = table[keys].astype(str).assign(_draw=units[0], _unit=units[1], _step=steps)
+    frame = as_texts(table[keys]).assign(_draw=units[0], _unit=units[1], _step=steps)
     by_name = {columns.metric: scores}
     if columns.loss is not None:
         losses = [as_number(v) if is_measured(v) else 0.0 for v in table[columns.loss]]
@@ -110,9 +116,9 @@ def without_score(table: pd.DataFrame, columns: Columns) -> list[str]:
         what = f"left out: {rows_said(lost)}, without {columns.score}"
         return [what] if len(lost) and columns.step is None else []
     keys = [columns.method, *columns.conditions, *filter(None, [columns.draw]), columns.unit]
-    scored = set(map(tuple, there[keys].astype(str).to_numpy().tolist()))
+    scored = set(map(tuple, as_texts(there[keys]).to_numpy().tolist()))
     lost_runs: dict[str, list[str]] = {}
-    for key in map(tuple, table[keys].astype(str).drop_duplicates().to_numpy().tolist()):
+    for key in map(tuple, as_texts(table[keys]).drop_duplicates().to_numpy().tolist()):
         if key not in scored:
             lost_runs.setdefault(str(key[0]), []).append(str(key[-1]))
     return [
@@ -137,7 +143,7 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
     place = "" if columns.step is None else f" at {columns.step} {row[columns.step]}"
     rows = rows_said(same)
     roles = {columns.score, columns.loss}
-    others = table.loc[list(same)].astype(str).nunique()
+    others = as_texts(table.loc[list(same)]).nunique()
     apart = [str(name) for name, number in others.items() if number > 1 and name not in roles]
     if columns.unit is None:
         seeds = [name for name in apart if may_be_seed(name)]
@@ -183,4 +189,4 @@ def _integers(values: pd.Series[Any]) -> np.ndarray:
     found = [as_number(value) for value in values]
     if all(n is not None and n == n and n % 1 == 0 for n in found):
         return np.array(found, np.int64)
-    return pd.factorize(values.astype(str), sort=True)[0]
+    return pd.factorize(as_text(values), sort=True)[0]

@@ -60,12 +60,14 @@ def test_a_file_is_executed_anew_for_each_server() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_the_two_lists_are_told_by_their_names() -> None:
     found = audit(f"{FILE}:weights_first", rounds=100)
     assert not found.wrong(["weights", "scale", "returning"])
     assert "the mean of clients whose replies arrive" in found.findings[0].found
 
 
+@pytest.mark.long
 def test_a_function_that_returns_nothing_is_named() -> None:
     def in_place(model: Any, updates: Any, weights: Any) -> None:
         model += np.mean(updates, axis=0)

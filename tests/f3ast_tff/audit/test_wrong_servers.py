@@ -80,6 +80,7 @@ def test_a_fault_is_told_from_others() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_a_rule_that_leaves_replies_out_at_random_keeps_none_of_them() -> None:
     """A client that is away has no weight, and its return is as any other of its rounds."""
     found = audit_of("RandomHalf")
