@@ -87,7 +87,7 @@ def test_a_spread_is_better_if_lower_wherever_it_is_read(tmp_path: Path) -> None
 @pytest.mark.parametrize("further", builtin_registry().names("score_of"))
 def test_every_one_of_the_registry_has_its_columns(further: str) -> None:
     metrics = simulate(**SMALL, score_of=further).metrics
-    assert np.isfinite(metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(None)
+    assert np.isfinite(metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(axis=None)
 
 
 def test_a_resumed_run_has_it_too(tmp_path: Path) -> None:
