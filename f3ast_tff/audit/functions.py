@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class FunctionServer:
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
-        self._weights_first = names[1] in _SIZES and names[2] in _UPDATES
+        self._weights_first = _has_weights_first(names)
         self._models = names[1 + self._weights_first] in _MODELS
         self._more = [name for name in names[3:] if name in (*_CLIENTS, *_ROUND)]
         self._by_client = _takes_mappings(self._aggregate)
@@ -83,8 +83,14 @@ class FunctionServer:
         if self._by_client:
             sent, weights = dict(zip(clients, sent)), dict(zip(clients, weights.tolist()))
         more = {name: clients if name in _CLIENTS else t for name in self._more}
-        replied = (weights, sent) if self._weights_first else (sent, weights)
-        return self._aggregate(now, *replied, **more)
+        if self._weights_first:
+            return self._aggregate(now, weights, sent, **more)
+        return self._aggregate(now, sent, weights, **more)
+
+
+def _has_weights_first(names: Sequence[str]) -> bool:
+    """Whether weights come before updates, as the names of an aggregation's parameters say."""
+    return names[1] in _SIZES and names[2] in _UPDATES
 
 
 def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]:
@@ -95,8 +101,8 @@ def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]
 def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
     """Whether `updates` is by client, as its annotation or a use of `.items()` and such says."""
     said = inspect.signature(aggregate).parameters
-    _, first, second, *_ = said
-    name = second if first in _SIZES and second in _UPDATES else first
+    names = list(said)
+    name = names[1 + _has_weights_first(names)]
     if any(word in str(said[name].annotation).lower() for word in ("dict", "mapping")):
         return True
     try:

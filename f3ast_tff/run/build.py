@@ -37,8 +37,8 @@ from f3ast_tff.settings.registry import builtin_registry
 if TYPE_CHECKING:
     from f3ast_tff.attacks.attack import Attack
     from f3ast_tff.models.scores import Scoring
+    from f3ast_tff.run.further_score import FurtherScore
     from f3ast_tff.run.trained_model import TrainedModel
-    from f3ast_tff.scores.score_of import FurtherScore
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1

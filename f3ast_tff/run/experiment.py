@@ -22,8 +22,8 @@ from f3ast_tff.run.selecting import Constraint, constraint_of, select_clients
 from f3ast_tff.settings.groups import RunConfig, TrainingConfig
 
 if TYPE_CHECKING:
+    from f3ast_tff.run.further_score import FurtherScore
     from f3ast_tff.run.trained_model import TrainedModel
-    from f3ast_tff.scores.score_of import FurtherScore
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from f3ast_tff.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from f3ast_tff.scores.score_of import FurtherScore as FurtherScore
     from f3ast_tff.scores.score_of import ScoreOfConfig as ScoreOfConfig
     from f3ast_tff.scores.seldom import Seldom as Seldom
     from f3ast_tff.scores.spread import Spread as Spread

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError
-from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Settings
@@ -81,47 +79,3 @@ class ScoreOfConfig:
             higher_is_better: Whether a higher score of a client is better.
         """
         raise ComponentError(f"{type(self).__name__} does not say which score it is")
-
-
-@dataclass(frozen=True)
-class FurtherScore:
-    """A component `score_of` in a run.
-
-    Attributes:
-        name: Its name, the first word of its columns.
-        component: The built object.
-        ids: Number of each test client, `int64 [C]`, see `ScoreOfConfig.score`.
-        directions: Whether a higher score of a client is better, by the score's name.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff.engines import ClientScores
-        >>> from f3ast_tff.scores import FurtherScore, Worst
-        >>> ways = {"accuracy": True, "loss": False}
-        >>> further = FurtherScore("worst", Worst(0.5), np.arange(2), ways)
-        >>> loss, correct, count = np.array([[3.0, 4.0], [9.0, 1.0], [10.0, 2.0]])
-        >>> further.columns(ClientScores(loss, correct, count))
-        {'test_worst_accuracy': 0.5, 'test_worst_loss': 2.0}
-    """
-
-    name: str
-    component: Any
-    ids: np.ndarray
-    directions: Mapping[str, bool]
-
-    def columns(self, scores: ClientScores) -> dict[str, float]:
-        """Returns the score for each of `ClientScores.sums`, by column of `metrics.csv`.
-
-        Raises:
-            ComponentError: If the component returns anything else than a number.
-        """
-        has = scores.count > 0
-        found = {}
-        for name, sums in scores.sums.items():
-            means = sums[has] / scores.count[has]
-            value = self.component.score(means, self.ids[has], self.directions[name])
-            if not isinstance(value, (int, float, np.number)):
-                where = f"score_of {self.name}: score returned {type(value).__name__}"
-                raise ComponentError(f"{where}: must be a number")
-            found[f"test_{self.name}_{name}"] = float(value)
-        return found
