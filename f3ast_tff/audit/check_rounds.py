@@ -22,6 +22,8 @@ from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
 _WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
+# Weight over share below which a rule does not use a client.
+_NO_WEIGHT = 0.01
 # Objectives whose weights vary by round, with the reason.
 _OWN = {
     "all": "weights p / r",
@@ -129,6 +131,9 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     before = np.flatnonzero(shares[:_ALL, 0] > 0)[5:]
     # A rule that leaves out replies at random uses this client's in some rounds: their mean counts.
     usual_own = float(own[before].mean()) if len(before) else math.nan
+    if abs(usual_own) < _NO_WEIGHT:
+        # Ratios to the rounding of a client that the rule never uses say nothing.
+        usual_own = math.nan
     most = float(np.abs(own[before]).max() / abs(usual_own)) if len(before) else math.nan
     # A server that wants all waits for the client.
     left = [t for t in course.part(_ALL, _AWAY) if 0 not in course.trace.there[t]]
@@ -142,7 +147,8 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     yield _stale("replies", cached, "clients whose replies are lost have", target)
     back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
     if not back or not math.isfinite(usual_own):
-        yield Finding("returning", OPEN, "the returning client was not chosen in six rounds")
+        why = "the returning client has no weight, or was not chosen in six rounds"
+        yield Finding("returning", OPEN, why)
     else:
         # The latest reply takes the place of the kept one.
         why = "" if target.objective == "latest" else own_weights

@@ -327,3 +327,12 @@ class RandomHalf:
         some = self._draws.choice(len(updates), max(1, len(updates) // 2), replace=False)
         chosen = [np.asarray(each)[some] for each in (updates, weights)]
         return model + np.average(chosen[0], axis=0, weights=chosen[1])
+
+
+def without_the_first(model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+    """The mean of all clients except client 0."""
+    kept = [i for i, client in enumerate(clients) if client != 0]
+    if not kept:
+        return model
+    sizes = [weights[i] for i in kept]
+    return model + np.average([updates[i] for i in kept], axis=0, weights=sizes)

@@ -89,6 +89,13 @@ def test_a_rule_that_leaves_replies_out_at_random_keeps_none_of_them() -> None:
     assert stale.value == pytest.approx(0, abs=0.01) and back.verdict != WRONG
 
 
+@pytest.mark.long
+def test_a_client_that_is_never_used_does_not_return_with_a_weight() -> None:
+    found = audit_of("without_the_first")
+    assert found.wrong(["weights"]) and not found.wrong(["returning", "scale"])
+    assert "has no weight" in said(found, "returning", "not judged")
+
+
 def test_another_objective_may_be_meant() -> None:
     equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
     latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
