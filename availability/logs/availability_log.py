@@ -44,6 +44,7 @@ from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
+from f3ast_tff.availability.logs.node_conditions import with_ready
 from f3ast_tff.availability.logs.split_times import with_joined_times
 from f3ast_tff.availability.logs.time_units import WORDS, duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
@@ -240,7 +241,8 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     frame = _with_index(table.frame, given)
     if not given.columns:
         frame = with_joined_times(frame)
-    table = with_nodes(with_form(replace(table, frame=frame, _coded={})), given)
+    table = with_form(with_ready(replace(table, frame=frame, _coded={}), given))
+    table = with_nodes(table, given)
     found = reading_of(table, given)
     if found.device is None and not given.names_log:
         return _log_of_masks(table, found, given, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -54,7 +55,7 @@ class CsvText:
 
 
 def csv_text(path: Path) -> CsvText:
-    """Reads a CSV file, packed or not.
+    """Reads a CSV file in UTF-8, or in UTF-16 with a byte order mark, packed or not.
 
     Raises:
         OSError: If it cannot be read.
@@ -62,7 +63,9 @@ def csv_text(path: Path) -> CsvText:
         DataError: If its first line is no line of CSV.
     """
     content, name = read_packed(path, MAX_TEXT_BYTES), str(path)
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16").encode()  # As Excel writes "Unicode text".
+    content = content.removeprefix(codecs.BOM_UTF8)
     first, separator = 1, ""
     line, _, rest = content.partition(b"\n")
     if (given := re.fullmatch(rb'"?sep=([,;|\t])"?\s*', line[:16])) is not None:

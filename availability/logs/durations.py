@@ -123,6 +123,9 @@ def read_duration(
 def _best_unit(
     table: LogTable, column: Any, place: np.ndarray, began: np.ndarray, lengths: np.ndarray
 ) -> str:
+    counting = _counting_unit(place, began, lengths)
+    if counting:
+        return counting
     scores = {unit: _fit(place, began, lengths * scale) for unit, scale in _UNITS.items()}
     best = max(scores, key=lambda unit: scores[unit][0])
     if scores[best][0] > 0.1:
@@ -144,9 +147,45 @@ def _best_unit(
 
 
 def are_of_ends(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:
-    """Whether spans of lengths in seconds overlap if they begin at the times, not if they end."""
+    """Whether spans of lengths in seconds overlap if they begin at the times, not if they end.
+
+    So do those of a counter, such as the time since a device started.
+    """
+    if counts_up(place, times, lengths):
+        return True
     ahead, back = (_fit(place, each, lengths)[1] for each in (times, -times))
     return ahead > _OVERLAPS >= back
+
+
+def counts_up(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:
+    """Whether lengths, in some unit, grow with the time from row to row of a device, as uptimes do.
+
+    Args:
+        place: Device of each row, `int64 [n]`.
+        times: Time of each row, seconds, `float64 [n]`.
+        lengths: Lengths, in any unit, `float64 [n]`; NaN for none.
+    """
+    return bool(_counting_unit(place, times, lengths, falls=False))
+
+
+def _counting_unit(
+    place: np.ndarray, times: np.ndarray, lengths: np.ndarray, *, falls: bool = True
+) -> str:
+    """The unit in which lengths grow with the time, or fall with it, and start again; or empty."""
+    order = np.lexsort((times, place))
+    same = place[order][1:] == place[order][:-1]
+    steps = np.diff(lengths[order])
+    pairs = same & (lengths[order][1:] > 0)
+    if not pairs.any() or not (steps[same] > 0).any() or not (steps[same] < 0).any():
+        return ""
+    since, more = np.diff(times[order])[pairs], steps[pairs]
+    more = np.abs(more) if falls else more
+    shares = {
+        unit: float((np.abs(since - more * scale) <= np.maximum(_NEAR, _RELATIVE * since)).mean())
+        for unit, scale in _UNITS.items()
+    }
+    best = max(shares, key=lambda unit: shares[unit])
+    return best if shares[best] >= _OFTEN else ""
 
 
 def reaches_forward(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.log_columns import FAILURE_TRACES, Given, plain_name
 from f3ast_tff.availability.logs.log_reading import OF_RUN
@@ -41,14 +39,10 @@ def with_nodes(table: LogTable, given: Given) -> LogTable:
 
 def _by_platform(table: LogTable, platform: Any) -> LogTable:
     node = table.roles["device"]
-    nodes = table.coded(node)
-    if traits.is_of_device(table, platform, nodes.codes):
+    if traits.is_of_device(table, platform, table.coded(node).codes):
         return table
-    platforms = table.coded(platform)
-    texts = [each.of_rows(np.array(each.texts, object), "") for each in (platforms, nodes)]
-    names = texts[0] + "/" + texts[1]
-    names[~nodes.filled] = None
     both = f"{platform}/{node}"
+    names = table.pairs(platform, node)
     frame = table.frame.drop(columns=[platform, node]).assign(**{both: names})
     return replace(table, frame=frame, roles={**table.roles, "device": both}, _coded={})
 

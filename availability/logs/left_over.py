@@ -10,6 +10,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
 from f3ast_tff.availability.logs.durations import (
+    counts_up,
     is_named_duration,
     reaches_back,
     reaches_forward,
@@ -167,6 +168,8 @@ def _parts(
         yield said, [{"session": column}, *([{"device": column}] if of_devices else [])]
     elif _is_session(table, column, place):
         yield "looks like a session", [{"session": column}]
+    elif _are_kinds(table, column, reading, found):
+        yield "tells apart kinds of rows of a device (keep one)", []
     elif traits.is_of_times(table, column):
         yield from _ends(table, column, reading, place, began)
 
@@ -179,6 +182,19 @@ def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried)
     if not 1 < many * _SESSION[1] <= (~table.repeats).sum():
         return False
     other = tried(table, replace(reading, device=column), found.options)
+    return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
+
+
+def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
+    """Whether rows contradict others of their device, and hardly those of the same kind."""
+    if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
+        return False
+    if len(traits.values_of(table, column)) > _MOST_KINDS:
+        return False
+    both = f"{reading.device}/{column}"
+    frame = table.frame.assign(**{both: table.pairs(reading.device, column)})
+    kinds = replace(table, frame=frame, _coded={})
+    other = tried(kinds, replace(reading, device=both), found.options)
     return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
 
 
@@ -208,7 +224,7 @@ def _are_lengths(
         return False
     if reading.of_spans:
         return named and not _repeats_end(table, reading, began, lengths)
-    if reaches_back(place, began, lengths):
+    if reaches_back(place, began, lengths) or counts_up(place, began, lengths):
         return False
     return named or bool(known.all()) and reaches_forward(place, began, lengths, often=True)
 

@@ -10,9 +10,21 @@ from typing import Any, NoReturn
 import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
-from f3ast_tff.availability.logs.durations import holds_lengths, is_named_duration
+from f3ast_tff.availability.logs.durations import (
+    counts_up,
+    holds_lengths,
+    is_named_duration,
+    seconds_of,
+)
 from f3ast_tff.availability.logs.left_over import completed
-from f3ast_tff.availability.logs.log_columns import KNOWN, LOG_FORMS, Given, Reading, plain_name
+from f3ast_tff.availability.logs.log_columns import (
+    KNOWN,
+    LOG_FORMS,
+    Given,
+    Reading,
+    devices_of,
+    plain_name,
+)
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
     Options,
@@ -211,7 +223,7 @@ def _candidates(table: LogTable, found: Reading, *, spans: bool = True) -> Itera
         name = device.get("device", found.device)
         codes = table.coded(name).codes
         left = [c for c in others if c != name and not traits.is_of_device(table, c, codes)]
-        for when in _times(table, found, times, lengths, spans=spans):
+        for when in _times(table, found, name, times, lengths, spans=spans):
             reading = with_parts(found, {**device, **when})
             if reading.of_spans:
                 yield from _spans(table, reading, left, device, when)
@@ -277,7 +289,13 @@ def _is_nearly_of_states(table: LogTable, column: Any, reading: Reading) -> bool
 
 
 def _times(
-    table: LogTable, found: Reading, times: list[Any], lengths: list[Any], *, spans: bool
+    table: LogTable,
+    found: Reading,
+    device: Any,
+    times: list[Any],
+    lengths: list[Any],
+    *,
+    spans: bool,
 ) -> list[dict[str, Any]]:
     """The times of spans and of events that a table may have."""
     begun = {part: getattr(found, part) for part in ("start", "end", "time")}
@@ -296,9 +314,20 @@ def _times(
         return ways
     for column in [begun["time"]] if begun["time"] is not None else times:
         time = {} if begun["time"] is not None else {"time": column}
-        ways += [{**time, "duration": length} for length in lengths]
+        for length in lengths:
+            counts = _counts_up(table, device, column, length)
+            ways.append({**({"end": column} if counts else time), "duration": length})
         ways.append(time)
     return ways
+
+
+def _counts_up(table: LogTable, device: Any, time: Any, length: Any) -> bool:
+    """Whether a column holds the time since a device started, so that spans end at their rows."""
+    try:
+        seconds = read_times([table.frame[time]], table.name, table=table).seconds[0]
+        return counts_up(devices_of(table, device)[1], seconds, seconds_of(table, length)[0])
+    except DataError:
+        return False
 
 
 def _order(table: LogTable, first: Any, second: Any) -> int:

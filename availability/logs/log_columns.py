@@ -66,6 +66,7 @@ class Reading:
         words: What words of states mean.
         own: Words whose meaning is given.
         zone: Time zone of dates without one; empty for UTC.
+        of_problems: Whether the names of all devices say that yes is offline.
     """
 
     device: Any = None
@@ -79,6 +80,7 @@ class Reading:
     words: Mapping[str, bool] = field(default_factory=lambda: STATES)
     own: frozenset[str] = frozenset()
     zone: str = ""
+    of_problems: bool = False
 
     @property
     def begins(self) -> Any:
@@ -88,7 +90,8 @@ class Reading:
     @property
     def meant(self) -> Mapping[str, bool]:
         """What words mean in the column of states: yes is offline in one named `offline`."""
-        return turned(self.words, self.own) if is_of_offline(self.state) else self.words
+        turns = self.of_problems or is_of_offline(self.state)
+        return turned(self.words, self.own) if turns else self.words
 
     @property
     def of_spans(self) -> bool:
@@ -280,8 +283,14 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     for part, column in found.items():
         if column in ignored and part not in given.columns:
             found[part] = None
+    names_of = [] if found["device"] is None else table.coded(found["device"]).texts
     return Reading(
-        **found, ignored=tuple(ignored), words=given.words, own=given.own, zone=given.zone
+        **found,
+        ignored=tuple(ignored),
+        words=given.words,
+        own=given.own,
+        zone=given.zone,
+        of_problems=bool(names_of) and all(map(is_of_offline, names_of)),
     )
 
 

@@ -115,7 +115,8 @@ def with_parts(reading: Reading, more: Mapping[str, Any]) -> Reading:
     own = reading.own | {word for word in words if words[word] != reading.words.get(word)}
     columns = {part: column for part, column in more.items() if part not in ("on", "off", "ignore")}
     ignored = [more["ignore"]] if "ignore" in more else []
-    left_out = {part: None for part in KNOWN if getattr(reading, part) in ignored}
+    taken = [*ignored, *columns.values()]
+    left_out = {part: None for part in KNOWN if getattr(reading, part) in taken}
     words_and = {"words": words, "own": own, "ignored": (*reading.ignored, *ignored)}
     return replace(reading, **{**left_out, **columns, **words_and})
 

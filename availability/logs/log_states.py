@@ -18,7 +18,8 @@ _GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, *_GONE), False),
-    # Of Kubernetes, of pings, of people at their computers, of log-ins.
+    # Of RADIUS, of Kubernetes, of pings, of people at their computers, of log-ins.
+    **{"start": True, "interim-update": True, "stop": False},
     **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
     **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
 }
@@ -30,10 +31,14 @@ ANY_ANSWER = frozenset(
 NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", "nodata", "stale"})
 # Parts of the names of columns that say whether a device is offline.
 _OFF_NAMES = frozenset(
-    {word for word, is_on in STATES.items() if not is_on} - ANY_ANSWER - {"unknown", "logout"}
+    {word for word, is_on in STATES.items() if not is_on}
+    - ANY_ANSWER
+    - {"unknown", "logout", "stop"}
     | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
+    | {"problem", "alarm", "fault", "error", "missing", "timeout", "unhealthy", "disabled"}
+    | {"away", "asleep", "busy", "airplane"}
 )
-_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER)
+_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER - {"start"})
 _SHOWN = 4
 
 
@@ -43,9 +48,12 @@ def name_words(name: Any) -> frozenset[str]:
     return frozenset(re.findall("[a-z]+", spaced))
 
 
-def is_of_offline(column: Any) -> bool:
-    """Returns whether a column's name says that yes is offline: `is_down`, `not_available`."""
-    words = name_words(column)
+def is_of_offline(name: Any) -> bool:
+    """Returns whether a name says that yes is offline: `is_down`, `not_available`.
+
+    Names are those of columns, and of what a monitor watches: Home Assistant's `phone_problem`.
+    """
+    words = name_words(name)
     return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
 
 

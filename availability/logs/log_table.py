@@ -97,6 +97,19 @@ class LogTable:
             self._coded[column] = coded(self.frame[column], f"{self.name}: column {column!r}")
         return self._coded[column]
 
+    def pairs(self, first: Any, second: Any) -> np.ndarray:
+        """Returns both values of each row as one text, such as `7/12`; `None` without the second.
+
+        Args:
+            first: A column.
+            second: Another one.
+        """
+        columns = [self.coded(column) for column in (first, second)]
+        texts = [each.of_rows(np.array(each.texts, object), "") for each in columns]
+        names = texts[0] + "/" + texts[1]
+        names[~columns[1].filled] = None
+        return names
+
     def row(self, place: int) -> str:
         """Names a row: `line 7` of a file, `row 5` of a frame."""
         return row_of(self.frame, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import time
 from pathlib import Path
@@ -363,3 +364,13 @@ def test_a_first_line_that_is_no_csv_is_refused(text: str, tmp_path: Path) -> No
     speeds.write_bytes(f"device,computation,communication\n{text},1,2\n".encode())
     with pytest.raises(DataError, match=r"speeds.csv"):
         read_speeds(speeds)
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
+def test_a_table_that_excel_wrote_as_unicode_text(tmp_path: Path, coding: str) -> None:
+    text = "device\ttime\tonline\nann\t0\t1\nann\t7200\t0\nbob\t3600\t1\nbob\t14400\t0\n"
+    (tmp_path / "plain.csv").write_text(text)
+    mark = codecs.BOM_UTF16_BE if coding == "utf-16-be" else b""
+    (tmp_path / "wide.csv").write_bytes(mark + text.encode(coding))
+    plain, wide = (read_log(tmp_path / name) for name in ("plain.csv", "wide.csv"))
+    assert wide.masks.table().tolist() == plain.masks.table().tolist()

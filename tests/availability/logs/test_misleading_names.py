@@ -209,3 +209,87 @@ def test_masks_of_which_some_columns_say_offline_are_refused() -> None:
     # Words of states need no name.
     frame["bob_offline"] = ["up", "down", "up"]
     assert log_of_frame(frame).masks.mean().tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize(
+    "name", ["is_away", "alarm", "has_problem", "asleep", "airplane_mode", "timeout", "unhealthy"]
+)
+def test_yes_is_offline_in_events_whose_column_says_so(name: str) -> None:
+    """What is offered for `1: away` is what `1: here` says of the opposite states."""
+    frame = pd.DataFrame(ROWS, columns=["time", "online", "device"])
+    frame["time"] = days(frame["time"])
+    turned = frame.rename(columns={"online": name}).assign(**{name: 1 - frame["online"]})
+    with pytest.raises(DataError, match=f"--columns=state={name} "):
+        log_of_frame(turned)
+    assert log_of_frame(turned, columns=f"state={name}").masks.mean().tolist() == (
+        log_of_frame(frame).masks.mean().tolist()
+    )
+
+
+def test_yes_is_offline_of_monitors_that_watch_for_problems() -> None:
+    frame = pd.DataFrame(ROWS, columns=["last_changed", "state", "entity_id"])
+    frame["last_changed"] = days(frame["last_changed"])
+    here = log_of_frame(frame.assign(state=frame["state"].map({0: "off", 1: "on"})))
+    problems = frame.assign(
+        state=frame["state"].map({0: "on", 1: "off"}),
+        entity_id="binary_sensor." + frame["entity_id"] + "_problem",
+    )
+    log = log_of_frame(problems)
+    assert log.masks.mean().tolist() == here.masks.mean().tolist()
+    assert "(on: off; off: on)" in log.read_as
+
+
+@pytest.mark.parametrize(("name", "scale"), [("uptime", 1), ("uptime", 1000), ("up_for_s", 1)])
+def test_a_counter_since_the_start_reaches_back(name: str, scale: int) -> None:
+    """Rows each 5 minutes of a device that is there, and the time since it came."""
+    rows = [
+        (device, hour * HOUR + at, at * scale)
+        for device, begin, end in SPANS
+        for hour in (begin,)
+        for at in range(0, (end - begin) * HOUR, 5 * MINUTE)
+    ]
+    frame = pd.DataFrame(rows, columns=["device", "time", name])
+    frame["time"] = pd.to_datetime(frame["time"], unit="s", origin="2024-06-01", utc=True)
+    if name == "uptime":
+        with pytest.raises(DataError, match=f"by --columns=end=time,duration={name} "):
+            log_of_frame(frame)
+    log = log_of_frame(frame, columns=f"end=time,duration={name}")
+    assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+    with pytest.raises(DataError, match="do not if they end then"):
+        log_of_frame(frame, columns=f"duration={name}")
+    # Beside a state it says nothing that the state does not.
+    changes = pd.DataFrame(ROWS, columns=["time", "online", "device"])
+    changes["time"] = days(changes["time"])
+    since = changes.groupby("device")["time"].diff().dt.total_seconds().fillna(0)
+    counted = changes.assign(uptime=since.where(changes["online"] == 0, 0))
+    assert log_of_frame(counted).masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+
+
+def test_of_a_nodes_conditions_ready_says_whether_it_is_there() -> None:
+    frame = pd.DataFrame(ROWS, columns=["time", "status", "node"])
+    frame["time"] = days(frame["time"])
+    ready = frame.assign(status=frame["status"].map({0: "False", 1: "True"}), type="Ready")
+    short = ready.iloc[3:7].assign(type="MemoryPressure", status=["True", "False"] * 2)
+    log = log_of_frame(pd.concat([ready, short]))
+    assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+    assert "Kubernetes' conditions of nodes, of type Ready" in log.read_as
+
+
+def test_kinds_of_rows_of_a_device_are_not_mixed() -> None:
+    frame = pd.DataFrame(ROWS, columns=["time", "online", "device"])
+    later = frame.assign(time=frame["time"] + 0.37, kind="charger")
+    both = pd.concat([frame.assign(kind="link"), later]).sort_values("time", ignore_index=True)
+    with pytest.raises(DataError, match="'kind' tells apart kinds of rows of a device .keep one"):
+        log_of_frame(both.assign(time=days(both["time"])))
+    link = both[both["kind"] == "link"]
+    log = log_of_frame(link.assign(time=days(link["time"])))
+    assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+
+
+def test_what_radius_accounts_for() -> None:
+    words = {1: "Start", 0: "Stop"}
+    rows = [(t, device, words[on]) for t, on, device in ROWS]
+    rows += [(24 * day + 1.5, "b", "Interim-Update") for day in range(10)]
+    frame = pd.DataFrame(sorted(rows), columns=["time", "device", "status"])
+    log = log_of_frame(frame.assign(time=days(frame["time"])))
+    assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
