@@ -1,4 +1,4 @@
-"""A round after its delivery: the cohort, and the updates that arrived, in time or late."""
+"""A round before the engine executes it: who was there, who was asked, and what arrived."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ class LateRound:
 
 @dataclass(frozen=True)
 class RoundDelivery:
-    """A cohort, and the updates that arrived.
+    """A round's cohort, and the updates that arrived.
 
     Attributes:
+        num_available: Number of available clients when the round begins.
         asked: The selected clients, whether or not their updates arrive, `int64 [m]`.
         delivered: Whether each client's update arrived and counts, `bool [m]`; all false in a
             failed round. If updates may be late, whether it enters in this same round.
@@ -52,6 +53,7 @@ class RoundDelivery:
         late: The updates under way, if updates may be late.
     """
 
+    num_available: int
     asked: np.ndarray
     delivered: np.ndarray
     cohort: Cohort

@@ -79,9 +79,7 @@ class SelectionHistory:
         self._rounds: list[dict[str, Any]] = []
         self.total = Totals(0, 0, 0.0)
 
-    def append(
-        self, num_available: int, delivered_round: RoundDelivery, num_dropped: int, rejected: bool
-    ) -> None:
+    def append(self, delivered_round: RoundDelivery, num_dropped: int, rejected: bool) -> None:
         """Adds a round."""
         asked, delivered = delivered_round.asked, delivered_round.delivered
         entering = delivered_round.cohort
@@ -90,7 +88,7 @@ class SelectionHistory:
         weights = np.zeros(len(asked))
         weights[delivered] = entering.weights[:now]
         record = {
-            "num_available": num_available,
+            "num_available": delivered_round.num_available,
             "num_selected": len(asked),
             "num_delivered": len(entering),
             "num_dropped": num_dropped,

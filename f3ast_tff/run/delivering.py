@@ -34,7 +34,8 @@ def deliver(
     payload: Payload,
     now: Round,
     ids: np.ndarray,
-    scored: Sequence[np.ndarray] = (),
+    scored: Sequence[np.ndarray],
+    num_available: int,
 ) -> RoundDelivery:
     """Determines which updates arrive, and lets the strategy weigh these.
 
@@ -47,6 +48,7 @@ def deliver(
     arrivals = arrivals_of(delivery, now.number, ids, late=False)
     delivered = arrivals.delivered & (not arrivals.failed)
     return RoundDelivery(
+        num_available=num_available,
         asked=ids,
         delivered=delivered,
         cohort=weigh_selected(strategy, now, ids, delivered),

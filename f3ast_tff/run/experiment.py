@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -88,32 +88,27 @@ class Experiment:
 AskLosses = Callable[[int, list[np.ndarray]], Losses]
 
 
-class PlannedRound(NamedTuple):
-    """A round before the engine executes it.
-
-    Attributes:
-        num_available: Number of available clients when the round begins.
-        delivery: The cohort, and the updates that arrived.
-    """
-
-    num_available: int
-    delivery: RoundDelivery
-
-
 class ByRound(ABC):
     """Updates between rounds, if a round selects clients once."""
 
     is_late: ClassVar[bool]
 
-    def plan(self, parts: Experiment, t: int, losses: AskLosses) -> PlannedRound:
+    def plan(self, parts: Experiment, t: int, losses: AskLosses) -> RoundDelivery:
         """Selects the clients of round t and determines which updates arrive."""
         mask = available_clients(parts.availability, parts.num_clients, t)
         scored: list[np.ndarray] = []
         constraint = constraint_of(parts.constraint, t)
         now = Round(t, self.free(mask, t), constraint, losses(t, scored))
         ids = select_clients(parts.strategy, now)
-        found = self.deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored)
-        return PlannedRound(int(np.count_nonzero(mask)), found)
+        return self.deliver(
+            parts.delivery,
+            parts.strategy,
+            parts.payload,
+            now=now,
+            ids=ids,
+            scored=scored,
+            num_available=int(np.count_nonzero(mask)),
+        )
 
     @abstractmethod
     def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
@@ -127,7 +122,8 @@ class ByRound(ABC):
         payload: Payload,
         now: Round,
         ids: np.ndarray,
-        scored: Sequence[np.ndarray] = (),
+        scored: Sequence[np.ndarray],
+        num_available: int,
     ) -> RoundDelivery:
         """See the function `deliver`."""
 

@@ -84,7 +84,8 @@ class InFlight(ByRound):
         payload: Payload,
         now: Round,
         ids: np.ndarray,
-        scored: Sequence[np.ndarray] = (),
+        scored: Sequence[np.ndarray],
+        num_available: int,
     ) -> RoundDelivery:
         """See the function `deliver`; the cohort holds the updates that enter in this round.
 
@@ -129,6 +130,7 @@ class InFlight(ByRound):
         )
         arrived = entries.ids[there & (entries.arrives_in == t)]
         return RoundDelivery(
+            num_available=num_available,
             asked=ids,
             delivered=enters[: len(ids)],
             cohort=replace(cohort, weights=cohort.weights * factor),

@@ -14,7 +14,7 @@ from f3ast_tff.methods.parts.late import staleness_weight
 from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import distinct_clients
-from f3ast_tff.run.experiment import AskLosses, Experiment, PlannedRound
+from f3ast_tff.run.experiment import AskLosses, Experiment
 from f3ast_tff.run.in_flight import late_cohorts, taken
 from f3ast_tff.run.selecting import constraint_of, read_only, select_clients, weigh_selected
 
@@ -37,7 +37,7 @@ class OnArrival:
         self._weight = weight
         self.clock = EventClock(times, parts.num_clients)
 
-    def plan(self, parts: Experiment, t: int, losses: AskLosses) -> PlannedRound:
+    def plan(self, parts: Experiment, t: int, losses: AskLosses) -> RoundDelivery:
         """Plays the events of round t and weighs the updates that enter."""
         scored: list[np.ndarray] = []
         limit, ask = constraint_of(parts.constraint, t), losses(t, scored)
@@ -53,7 +53,7 @@ class OnArrival:
         # A step is of M updates, so K_t of its weights is M.
         step = replace(limit, k=parts.constraint.largest_k)  # type: ignore[attr-defined]
         now = Round(t, begun, step, ask)
-        return PlannedRound(played.num_available, self._delivered(parts, now, played, scored))
+        return self._delivered(parts, now, played, scored)
 
     def _delivered(
         self, parts: Experiment, now: Round, played: Played, scored: Sequence[np.ndarray]
@@ -93,6 +93,7 @@ class OnArrival:
         )
         self.clock.take([*entering, *gone])
         return RoundDelivery(
+            num_available=played.num_available,
             asked=played.asked,
             delivered=delivered,
             cohort=replace(cohort, weights=weights),

@@ -127,8 +127,8 @@ class _Run:
         self.score_digests: dict[str, str] = {}
         self.round_number = 0
         self._warned: set[str] = set()
-        # Number of available clients, delivery and outcome of the last executed round.
-        self._last: tuple[int, RoundDelivery, RoundOutcome] | None = None
+        # The last executed round.
+        self._last: tuple[RoundDelivery, RoundOutcome] | None = None
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
         self.saved_round = 0
@@ -177,20 +177,18 @@ class _Run:
         """
         parts = self.experiment
         rounds = range(self.round_number + 1, self._block_end() + 1)
-        num_available, block = [], []
+        block = []
         for t in rounds:
-            planned = self.updates.plan(parts, t, self._losses)
-            num_available.append(planned.num_available)
-            block.append(planned.delivery)
+            block.append(self.updates.plan(parts, t, self._losses))
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
-        for t, available, delivered_round, outcome in zip(rounds, num_available, block, outcomes):
-            self.history.append(available, delivered_round, outcome.num_dropped, outcome.rejected)
+        for t, delivered_round, outcome in zip(rounds, block, outcomes):
+            self.history.append(delivered_round, outcome.num_dropped, outcome.rejected)
             self._warn(t, troubles(delivered_round, outcome))
             for callback in self.callbacks:
                 callback.on_round(t, delivered_round.cohort, outcome)
         end = self.round_number = rounds[-1]
-        self._last = num_available[-1], block[-1], outcomes[-1]
+        self._last = block[-1], outcomes[-1]
         row = None
         if end % self.settings.eval_every == 0 or end == self.rounds:
             row = self._evaluate()
@@ -224,14 +222,13 @@ class _Run:
     def _scored(self) -> tuple[ClientScores, Row]:
         """Scores of the model after the last executed round, and its row."""
         assert self._last is not None
-        num_available, delivered_round, outcome = self._last
+        delivered_round, outcome = self._last
         scores, further = self.experiment.engine.evaluate(), self.experiment.further_score
         return scores, metrics_row(
             self.round_number,
             scores=scores,
             outcome=outcome,
             delivered_round=delivered_round,
-            num_available=num_available,
             total=self.history.total,
             wall_seconds=self.wall_seconds,
             further={} if further is None else further.columns(scores),

@@ -85,7 +85,7 @@ def test_failed_round_by_hand() -> None:
     def round_of(t: int, *delivered: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
         now = Round(t, np.ones(3, bool), RoundConstraint(3))
         delivery = Delivered(ids=delivered, fail_below_arrivals=0.8)
-        found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now))
+        found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now), [], 3)
         assert found.delivered.sum() == len(found.cohort)
         return found.cohort, (found.seconds, found.bytes_down, found.bytes_up, found.failed)
 

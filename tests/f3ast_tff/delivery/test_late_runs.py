@@ -190,7 +190,7 @@ def test_weights_of_f3ast_make_up_for_a_slow_client_by_hand(follow: str) -> None
     flying, there, weights = InFlight(), np.ones(2, bool), np.zeros((2000, 2))
     for t in range(1, 2001):
         now = Round(t, flying.free(there, t), RoundConstraint(2))
-        done = flying.deliver(TwoSpeeds(), strategy, Payload(), now, strategy.select(now))
+        done = flying.deliver(TwoSpeeds(), strategy, Payload(), now, strategy.select(now), [], 2)
         weights[t - 1, done.cohort.ids] = done.cohort.weights
     assert (weights[-400:, 1] > 0).reshape(-1, 4).sum(axis=1).tolist() == [1] * 100
     np.testing.assert_allclose(weights[-400:].mean(axis=0), [0.5, 0.5], rtol=0.02)

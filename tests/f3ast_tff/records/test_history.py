@@ -12,6 +12,7 @@ from f3ast_tff.records.history import SelectionHistory
 
 
 def asked(
+    num_available: int,
     ids: list[int],
     weights: list[float],
     delivered: list[bool] | None = None,
@@ -21,24 +22,26 @@ def asked(
     came = np.array([True] * len(ids) if delivered is None else delivered, bool)
     every = np.array(ids, np.int64)
     cohort = Cohort(every[came], np.array(weights, np.float64))
-    return RoundDelivery(every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort))
+    return RoundDelivery(
+        num_available, every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort)
+    )
 
 
 def four_rounds() -> SelectionHistory:
     """Two clients; no client; three, all dropped; one, whose update is dropped."""
     history = SelectionHistory()
-    history.append(5, asked([4, 1], [0.5, 0.25]), 0, False)
-    history.append(0, asked([], []), 0, True)
-    history.append(9, asked([0, 7, 7], [1.0, 2.0, 3.0]), 3, True)
-    history.append(1, asked([2], [8.0]), 1, True)
+    history.append(asked(5, [4, 1], [0.5, 0.25]), 0, False)
+    history.append(asked(0, [], []), 0, True)
+    history.append(asked(9, [0, 7, 7], [1.0, 2.0, 3.0]), 3, True)
+    history.append(asked(1, [2], [8.0]), 1, True)
     return history
 
 
 def two_rounds_with_losses() -> SelectionHistory:
     """One of three is delivered, weight 0.5, in 20 s; then the only client is lost, in 30 s."""
     history = SelectionHistory()
-    history.append(6, asked([4, 1, 3], [0.5], [False, True, False], 20.0), 0, False)
-    history.append(6, asked([2], [], [False], 30.0), 0, True)
+    history.append(asked(6, [4, 1, 3], [0.5], [False, True, False], 20.0), 0, False)
+    history.append(asked(6, [2], [], [False], 30.0), 0, True)
     return history
 
 
@@ -81,8 +84,8 @@ def test_restored_history_goes_on() -> None:
         whole, restored = make(), SelectionHistory()
         restored.restore(make().arrays())
         for history in (whole, restored):
-            last = asked([3, 5, 6, 8], [1, 2, 3], [True, True, False, True], 7.0)
-            history.append(2, last, 0, False)
+            last = asked(2, [3, 5, 6, 8], [1, 2, 3], [True, True, False, True], 7.0)
+            history.append(last, 0, False)
         for name, array in whole.arrays().items():
             np.testing.assert_array_equal(restored.arrays()[name], array)
             assert restored.arrays()[name].dtype == array.dtype
@@ -93,7 +96,7 @@ def test_restored_history_goes_on() -> None:
 def test_no_round_and_only_empty_rounds() -> None:
     history = SelectionHistory()
     assert history.arrays()["selected"].shape == (0, 0)
-    history.append(0, asked([], []), 0, True)
+    history.append(asked(0, [], []), 0, True)
     assert history.arrays()["selected"].shape == (1, 0)
     restored = SelectionHistory()
     restored.restore(history.arrays())

@@ -36,9 +36,9 @@ def test_sample_and_user_means_by_hand() -> None:
     )
     delivered = np.array([True, True, False])
     cohort = Cohort(np.array([1, 2]), np.ones(2))
-    delivered_round = RoundDelivery(np.array([1, 2, 5]), delivered, cohort, 60.0, 30, 20)
+    delivered_round = RoundDelivery(7, np.array([1, 2, 5]), delivered, cohort, 60.0, 30, 20)
     total = Totals(90, 80, 240.0)
-    got = metrics_row(4, scores, RoundOutcome(0.25, 3.0), delivered_round, 7, total, 1.23456)
+    got = metrics_row(4, scores, RoundOutcome(0.25, 3.0), delivered_round, total, 1.23456)
     assert tuple(got) == COLUMNS
     assert list(got.values()) == [4, 0.25, 0.8, 1.25, 0.7, 1.5, 7, 3, 2, 90, 80, 240.0, 3.0, 1.235]
 
@@ -46,8 +46,8 @@ def test_sample_and_user_means_by_hand() -> None:
 def test_empty_round_has_no_training_loss() -> None:
     scores = ClientScores(np.ones(1), np.ones(1), np.ones(1))
     nobody = Cohort(np.zeros(0, int), np.zeros(0))
-    delivered_round = RoundDelivery(nobody.ids, np.zeros(0, bool), nobody, math.nan, 0, 0)
-    got = metrics_row(1, scores, EMPTY_ROUND, delivered_round, 0, Totals(0, 0, math.nan), 0.0)
+    delivered_round = RoundDelivery(0, nobody.ids, np.zeros(0, bool), nobody, math.nan, 0, 0)
+    got = metrics_row(1, scores, EMPTY_ROUND, delivered_round, Totals(0, 0, math.nan), 0.0)
     assert math.isnan(got["train_loss"]) and math.isnan(got["simulated_seconds"])
     assert (got["num_selected"], got["num_delivered"], got["update_norm"]) == (0, 0, 0)
 

@@ -127,10 +127,10 @@ def test_round_in_which_all_are_lost_is_said(caplog: pytest.LogCaptureFixture) -
 
 
 def test_one_drawn_twice_counts_once_in_bytes() -> None:
-    found = deliver(Certain(), BaseStrategy(), Payload(7, 3), NOW, np.array([4, 4, 2]))
+    found = deliver(Certain(), BaseStrategy(), Payload(7, 3), NOW, np.array([4, 4, 2]), [], 5)
     assert (found.bytes_down, found.bytes_up) == (14, 6)
     scored, ids = [np.array([1, 2]), np.array([0])], np.array([4, 2])
-    found = deliver(Fate([False, True]), BaseStrategy(), Payload(7, 3), NOW, ids, scored)
+    found = deliver(Fate([False, True]), BaseStrategy(), Payload(7, 3), NOW, ids, scored, 5)
     assert (found.bytes_down, found.bytes_up) == (28, 3)
 
 
@@ -147,7 +147,7 @@ def test_one_drawn_twice_counts_once_in_bytes() -> None:
 )
 def test_broken_deliveries_are_named(delivery: Any, message: str) -> None:
     with pytest.raises(ComponentError, match=message):
-        deliver(delivery, BaseStrategy(), Payload(), NOW, np.array([3, 1]))
+        deliver(delivery, BaseStrategy(), Payload(), NOW, np.array([3, 1]), [], 5)
 
 
 def test_certain_delivery_has_no_clock() -> None:
@@ -198,7 +198,7 @@ def test_a_strategy_cannot_falsify_when_a_late_update_was_asked_for() -> None:
     arrivals = replace(fate.arrivals(1, np.arange(3)), rounds=np.zeros(3, np.int64))
     late = SimpleNamespace(is_late=True, arrivals=lambda t, ids: arrivals)
     with pytest.raises(ValueError, match="read-only"):
-        InFlight().deliver(late, Falsifies("asked_in"), Payload(), now, np.arange(3))
+        InFlight().deliver(late, Falsifies("asked_in"), Payload(), now, np.arange(3), [], 5)
 
 
 def test_arrays_that_a_strategy_keeps_and_changes_later_are_its_own() -> None:

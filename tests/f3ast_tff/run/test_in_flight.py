@@ -63,7 +63,7 @@ def play(
     flying: InFlight, strategy: BaseStrategy, t: int, ids: list[int], tau: list[int]
 ) -> RoundDelivery:
     asked = np.array(ids, np.int64)
-    return flying.deliver(Delays(tau), strategy, Payload(100, 10), now(t), asked)
+    return flying.deliver(Delays(tau), strategy, Payload(100, 10), now(t), asked, [], N)
 
 
 def took(delivered_round: RoundDelivery) -> list[tuple[int, int, int]]:
@@ -98,7 +98,7 @@ def test_updates_enter_when_they_arrive_by_hand() -> None:
     assert third.late is not None and third.late.staleness(3).tolist() == [2, 1]
     assert third.late.in_flight == 0 and third.cohort.weights.tolist() == [2.0, 4.0]
     for delivered_round in (first, second, third):
-        history.append(N, delivered_round, 0, False)
+        history.append(delivered_round, 0, False)
     record = history.arrays()
     assert record["num_selected"].tolist() == [3, 1, 0]
     assert record["num_delivered"].tolist() == [1, 1, 2] and history.num_lost == 0
