@@ -27,7 +27,7 @@ from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
+from f3ast_tff.audit.weights import RANDOM, ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
 
 ROUNDS, _FEWEST = 300, 100
@@ -73,10 +73,13 @@ def audit(
         rule = rule_of(found, examples)
         weights: list[Weights] = []
         influence: list[Influence] = []
-        findings = [*_kind(found, rule, examples)]
+        findings = [] if rule.kind == RANDOM else [*_kind(found, rule, examples)]
         replaced = any(each.verdict == WRONG for each in findings)
-        if rule.kind == UNKNOWN:
+        if rule.kind in (UNKNOWN, RANDOM):
             findings += check_fraction(found, examples)
+            if rule.kind == RANDOM:
+                independent = schedules(rounds, len(examples))[1]
+                findings += check_determinism(found, independent, examples, rule)
         else:
             weights = _weights(found, rule, examples, rounds, log)
             findings += _findings(found, rule, examples, weights, rounds, replaced)
@@ -103,13 +106,17 @@ def _weights(
 
 
 def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
-    if rule.kind == UNKNOWN:
-        about = f"a first round with all {len(examples)} clients fails: {rule.error}"
-        fewer = f"The audit has {len(examples)} clients: give least numbers of clients below that."
-        waits = (target.least or 0) > len(examples)
-        yield Finding("liveness", WRONG, about, fewer if waits else "")
-        return
     n = len(examples)
+    if rule.kind == UNKNOWN:
+        about, advice = f"a first round with all {n} clients fails: {rule.error}", ""
+        waits = (target.least or 0) > n
+        if waits:
+            advice = f"The audit has {n} clients: give least numbers of clients below that."
+        elif target.messages:
+            advice = "The audit's clients reply one record of arrays, num-examples and train_loss."
+        # A strategy may need what other clients reply.
+        yield Finding("liveness", OPEN if target.messages and not waits else WRONG, about, advice)
+        return
     updates = np.random.default_rng(0).standard_normal((n, 4 * n))
     try:
         low, high = (step(target, updates, examples, start=start) for start in (0.0, 8.0))

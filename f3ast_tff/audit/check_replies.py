@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from f3ast_tff.audit.findings import NOTE, RIGHT, WRONG, Finding
+from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.functions import NOT_FINITE
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import Target
@@ -53,6 +53,9 @@ def check_empty(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     # Momentum rises at first: the step just before.
     first = [t for t in empty if t and t - 1 not in empty]
     usual = float(steps[first[0] - 1])
+    if not usual:
+        yield Finding("scale", OPEN, "rounds without replies: not seen, as the model stays before")
+        return
     moved = float(np.max(steps[first] / steps[np.subtract(first, 1)]))
     moved = moved if np.isfinite(steps).all() else np.inf
     after = steps[[t + 1 for t in empty if t + 1 < len(steps) and t + 1 not in empty]]
@@ -87,7 +90,7 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
         yield Finding(_CHECK, WRONG, f"a reply with 0 examples beside others: {why}")
     yield from _of_nan(target, examples)
 
-    longer = _first_of_a_round(lambda weights: np.ones(3, np.float32))
+    longer = _first_of_a_round(_with(lambda weights: np.ones(3, np.float32)))
     trace = played(target, everybody(20, n), _answer(examples, longer), 6, start_model(DENSE * n))
     broken = trace.ended or trace.errors.get(_AT, "")
     moves = len(trace.models) == 6 and trace.models[5][WEIGHTS].shape == (DENSE * n,)
@@ -102,6 +105,7 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
         yield Finding(_CHECK, RIGHT, "a reply of another shape does not end it")
     yield from _of_order(target, rule, examples)
     if target.messages:
+        yield _of_error(target, examples)
         yield _of_buffers(target, examples)
 
 
@@ -126,7 +130,7 @@ def _of_nan(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         return np.where(np.arange(DENSE * n) < half, weights, np.nan).astype(weights.dtype)
 
     model, usual = start_model(DENSE * n), _answer(examples)
-    spoilt = _answer(examples, _first_of_a_round(nan))
+    spoilt = _answer(examples, _first_of_a_round(_with(nan)))
     first = played(target, everybody(20, n), spoilt, 6, model, server=server)
     again = played(target, everybody(20, n), usual, 4, model, server=server)
     fresh = played(target, everybody(20, n), usual, 4, model)
@@ -174,6 +178,17 @@ def _of_order(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Find
     yield Finding("determinism", verdict, found, advice, value)
 
 
+def _of_error(target: Target, examples: np.ndarray) -> Finding:
+    """A client that fails: Flower delivers its error in place of a reply."""
+    n, spoilt = len(examples), _first_of_a_round(lambda reply: replace(reply, failed=True))
+    model = start_model(DENSE * n)
+    trace = played(target, everybody(20, n), _answer(examples, spoilt), 6, model)
+    if trace.ended:
+        found = f"a client's error in place of its reply ends it: {trace.ended}"
+        return Finding(_CHECK, WRONG, found, "Leave out replies of which `has_error()` is true.")
+    return Finding(_CHECK, RIGHT, "a client's error in place of its reply does not end it")
+
+
 def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
     """A running variance must stay between the clients', which are 1 to 1 + (N - 1) / 10."""
     n = len(examples)
@@ -200,9 +215,7 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
 _ARRAYS = "Return every array that the clients got."
 
 
-def _first_of_a_round(
-    change: Callable[[np.ndarray], np.ndarray],
-) -> Callable[[int, Reply], list[Reply]]:
+def _first_of_a_round(change: Callable[[Reply], Reply]) -> Callable[[int, Reply], list[Reply]]:
     """A function that changes the first reply of round `_AT`."""
     changed: list[int] = []
 
@@ -210,9 +223,16 @@ def _first_of_a_round(
         if t != _AT or changed:
             return [reply]
         changed.append(reply.client)
-        return [replace(reply, model={**reply.model, WEIGHTS: change(reply.model[WEIGHTS])})]
+        return [change(reply)]
 
     return spoilt
+
+
+def _with(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Reply], Reply]:
+    """A function that changes a reply's weights."""
+    return lambda reply: replace(
+        reply, model={**reply.model, WEIGHTS: change(reply.model[WEIGHTS])}
+    )
 
 
 def _answer(

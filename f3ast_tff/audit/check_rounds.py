@@ -166,6 +166,8 @@ def _lengths(course: Course) -> Finding:
 
 
 def _ratio(value: float, who: str, error: float, why: str) -> Finding:
+    if not math.isfinite(value):
+        return Finding("scale", OPEN, f"how far {who} moves the model is not seen: it stays")
     found = f"{who} moves the model {value:.2f} times as far along the updates as one with all"
     if abs(value - 1) <= max(_WEIGHT, 4 * error):
         return Finding("scale", RIGHT, found, value=value, error=error)
@@ -196,7 +198,9 @@ def _return(value: float, most: float, why: str) -> Finding:
         advice = "Count a returning client once: its new reply in place of its kept one."
         return Finding("returning", WRONG, found, advice, value)
     if value < 1 / _TWICE_AS_FAR:
-        return Finding("returning", NOTE, f"{found}: momentum of the others", value=value)
+        return Finding(
+            "returning", NOTE, f"{found}, as with momentum or weights by age", value=value
+        )
     return Finding("returning", RIGHT, found, value=value)
 
 
@@ -208,6 +212,9 @@ def _repeated(target: Target, course: Course) -> Finding:
     twice = np.flatnonzero(chosen[-_TWICE:])
     if not len(twice) or not chosen[:_ALL].any():
         return Finding("replies", OPEN, "the client whose reply comes twice was not chosen")
-    value = float(of_client[-_TWICE:][twice[0]] / np.median(of_client[:_ALL][chosen[:_ALL]]))
+    usual = float(np.median(of_client[:_ALL][chosen[:_ALL]]))
+    if not abs(usual) >= _NO_WEIGHT * course.shares[:_ALL, _REPEATS].max():
+        return Finding("replies", OPEN, "the client whose reply comes twice has no weight")
+    value = float(of_client[-_TWICE:][twice[0]] / usual)
     found = f"a reply that arrives twice counts {value:.2f} times"
     return Finding("replies", NOTE if value > _TWICE_AS_FAR else RIGHT, found, value=value)

@@ -81,7 +81,10 @@ def check_memory(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     server, sizes = target.make(), []
     model = start_model(DENSE * n)
     for part in range(3):
-        schedule = Schedule("new ids", masks[part * half :], new_ids=target.messages)
+        begin = part * half
+        there, new = masks[begin:], target.messages
+        # At most as many absences as rounds: no node id comes again in a later part.
+        schedule = Schedule("new ids", there, new_ids=new, ids_from=begin)
         trace = played(target, schedule, _updates(examples), half, model, server=server)
         if trace.ended:
             yield Finding("memory", OPEN, f"not seen: {trace.ended}")

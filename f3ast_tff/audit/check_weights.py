@@ -76,8 +76,9 @@ def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
     """Names clients that the rule leaves out though all are there."""
     every = [each for each in found if each.named and each.schedule == "always"]
     for each in every:
-        share = each.omega / np.minimum(each.p, each.present)
-        bound = _LEFT_OUT - _ERRORS * each.errors / np.minimum(each.p, each.present)
+        # Of a client that is never asked no reply counts.
+        due = np.where(each.present > 0, np.minimum(each.p, each.present), each.p)
+        share, bound = each.omega / due, _LEFT_OUT - _ERRORS * each.errors / due
         out = np.flatnonzero((each.presence > 0) & (share < bound))
         if len(out):
             named = ", ".join(

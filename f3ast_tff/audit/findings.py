@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import UNKNOWN, Rule, Weights
+from f3ast_tff.audit.weights import RANDOM, UNKNOWN, Rule, Weights
 
 RIGHT, NOTE, WRONG, OPEN = "right", "note", "wrong", "not judged"
 # Checks in the order of the report.
@@ -73,8 +73,8 @@ class Audit:
     @property
     def sentence(self) -> str:
         """The audit in one sentence."""
-        if self.rule.kind == UNKNOWN:
-            return f"{self.target.name} cannot be audited: {self.rule.error}."
+        if self.rule.kind in (UNKNOWN, RANDOM):
+            return f"{self.target.name} cannot be audited: {self.rule.error.rstrip('.')}."
         wrong = list(dict.fromkeys(each.check for each in self.wrong()))
         end = f"wrong: {', '.join(wrong)}" if wrong else "no check is wrong"
         return f"{self._of_the_rare()}; {end}."

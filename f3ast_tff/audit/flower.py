@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.common import Code, FitIns, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.server.client_manager import SimpleClientManager
 from flwr.server.client_proxy import ClientProxy
@@ -23,6 +23,8 @@ from f3ast_tff.methods.parts.strategy import facts_of
 # Keys of strategies that say how they read replies, with Flower's defaults.
 _EXAMPLES, _LOSS, _PARTITION = "num-examples", "train_loss", "partition-id"
 _POLL_SECONDS = 1.0
+# Flower's code of an error that the client app raised.
+_FAILED = 2
 _LEAST = ("min_available_nodes", "min_train_nodes", "min_available_clients", "min_fit_clients")
 
 
@@ -81,8 +83,9 @@ class MessageServer:
                 world.close({name: array.numpy() for name, array in arrays.items()})
             return None
 
+        inner = getattr(self.held, "strategy", self.held)
         self.held.start(
-            grid=_WorldGrid(world),
+            grid=_WorldGrid(world, getattr(inner, "weighted_by_key", _EXAMPLES)),
             initial_arrays=_record(model),
             num_rounds=rounds,
             evaluate_fn=closed,
@@ -92,9 +95,9 @@ class MessageServer:
 class _WorldGrid(LocalGrid):
     """The link to the world's clients; late replies are dropped, as by Flower's own link."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, weighted_by: str) -> None:
         super().__init__()
-        self._world = world
+        self._world, self._weighted_by = world, weighted_by
 
     def get_node_ids(self) -> Iterable[int]:
         return list(self._world.nodes())
@@ -115,19 +118,27 @@ class _WorldGrid(LocalGrid):
             told = ConfigRecord({_PARTITION: client})
             return [Message(RecordDict({_PARTITION: told}), reply_to=message)]
         if kind.startswith("evaluate"):
-            metrics = MetricRecord({_EXAMPLES: 1, "loss": 1.0})
+            counts = dict.fromkeys((_EXAMPLES, self._weighted_by), 1)
+            metrics = MetricRecord({**counts, "loss": 1.0})
             return [Message(RecordDict({"metrics": metrics}), reply_to=message)]
-        (arrays,) = message.content.array_records.values()
+        records = message.content.array_records
+        if len(records) != 1:
+            raise ValueError(
+                f"sends {len(records)} records of arrays: the audit's clients know one"
+            )
+        (key, arrays) = next(iter(records.items()))
         sent = {name: array.numpy() for name, array in arrays.items()}
         replies = self._world.ask([client], sent, drops_late=True)
-        return [_message(reply, message) for reply in replies]
+        return [_message(reply, message, key, self._weighted_by) for reply in replies]
 
 
-def _message(reply: Reply, message: Message) -> Message:
-    metrics = MetricRecord({_EXAMPLES: int(reply.examples), _LOSS: 1.0})
-    return Message(
-        RecordDict({"arrays": _record(reply.model), "metrics": metrics}), reply_to=message
-    )
+def _message(reply: Reply, message: Message, key: str, weighted_by: str) -> Message:
+    """The message of a reply: arrays by the key under which they came, and metrics."""
+    if reply.failed:
+        return Message(Error(code=_FAILED, reason="the client failed"), reply_to=message)
+    examples = dict.fromkeys((_EXAMPLES, weighted_by), int(reply.examples))
+    content = {key: _record(reply.model), "metrics": MetricRecord({**examples, _LOSS: 1.0})}
+    return Message(RecordDict(content), reply_to=message)
 
 
 def _record(model: Model) -> ArrayRecord:
@@ -169,6 +180,7 @@ def _fitted(proxy: Any, ins: FitIns, world: World, names: list[str]) -> list[Fit
             {_LOSS: 1.0},
         )
         for reply in world.ask([client], sent, drops_late=True)
+        if not reply.failed
     ]
 
 

@@ -23,11 +23,12 @@ from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.world import Clients, Schedule, Trace, optima, shares_of, start_model
 from f3ast_tff.core.randomness import generator
 
-LINEAR, CLIPS, ADAPTIVE, ROBUST, UNKNOWN = (
+LINEAR, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
     "linear",
     "clips",
     "depends on the axes",
     "selects or sorts",
+    "random",
     "unknown",
 )
 LEAST_R2 = 0.95
@@ -37,10 +38,11 @@ _BURN_IN, _BLOCKS = 0.25, 10
 _FEWEST_ROUNDS = 40
 # Coordinates per client.
 DENSE = 4
-_SPEEDS = (0.1, 0.2, 0.5, 1, 2, 5)
+_SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _TINY = 1e-6
 _EXACT, _TURNS = 1e-3, 0.99
 _SCALES = np.logspace(-3, 4, 15)
+_RANDOM = "it draws by no seed of Python's or NumPy's global generators"
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ class Rule:
     """The kind of a rule.
 
     Attributes:
-        kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST` or `UNKNOWN`.
+        kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
         clip: Length to which updates are cut; infinite without.
         noise: Standard deviation of a step without updates between seeds; 0 without noise.
-        error: Why the kind is unknown.
+        error: Why the kind is unknown, or nothing can be judged.
     """
 
     kind: str
@@ -124,6 +126,10 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
             return step(target, updates, examples) - none
 
         one, other, both = moved(u), moved(v), moved(u + v)
+        if not (one.any() or other.any()):
+            return Rule(UNKNOWN, error="the model stays as it is")
+        if not np.array_equal(one, moved(u), equal_nan=True):
+            return Rule(RANDOM, error=_RANDOM)
         if _relative(one + other, both) < _EXACT:
             return Rule(LINEAR, noise=noise)
         ladder = [moved(scale * common) / scale for scale in _SCALES]

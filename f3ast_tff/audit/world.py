@@ -41,6 +41,7 @@ class Schedule:
         lost: Share of the replies that never arrive, in [0, 1).
         late: Share of the replies that arrive one to three rounds later, in [0, 1).
         new_ids: Whether a client has another node id after each absence.
+        ids_from: Absences of each client before this schedule.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Schedule:
     lost: float = 0.0
     late: float = 0.0
     new_ids: bool = False
+    ids_from: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +61,14 @@ class Reply:
         sent: Model that the client got.
         model: Model that it replies.
         examples: Its `num-examples`.
+        failed: Whether an error of the client arrives in its place.
     """
 
     client: int
     sent: Model
     model: Model
     examples: float
+    failed: bool = False
 
 
 # Function from client, round and model to its replies: none, one, or several.
@@ -145,7 +149,7 @@ class World:
         if not self.schedule.new_ids:
             return {100 + k: k for k in there}
         masks = self.schedule.masks[: now + 1]
-        returns = (masks[1:] & ~masks[:-1]).sum(axis=0)
+        returns = self.schedule.ids_from + (masks[1:] & ~masks[:-1]).sum(axis=0)
         return {1000 * (k + 1) + int(returns[k]): k for k in there}
 
     def sleep(self, seconds: float) -> None:

@@ -336,3 +336,18 @@ def without_the_first(model: Any, updates: Any, weights: Any, clients: Any) -> A
         return model
     sizes = [weights[i] for i in kept]
     return model + np.average([updates[i] for i in kept], axis=0, weights=sizes)
+
+
+class UpperHalf:
+    """Selects the clients of the upper half of the ids."""
+
+    def select(self, round: int, clients: Any) -> Any:
+        return sorted(clients)[len(clients) // 2 :]
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        return aggregate(model, updates, weights)
+
+
+def stays(model: Any, updates: Any, weights: Any) -> Any:
+    """Takes no step."""
+    return model

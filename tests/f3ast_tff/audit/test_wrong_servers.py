@@ -128,3 +128,14 @@ def test_the_fixture_names_what_is_wrong() -> None:
 def test_a_mean_of_those_present_is_not_one_of_all() -> None:
     found = audit(f"{FILE}:aggregate", objective="all", rounds=100)
     assert "not the mean of all clients by their examples" in said(found, "weights")
+
+
+def test_a_model_that_stays_is_no_verdict() -> None:
+    found = audit_of("stays")
+    assert found.sentence == "stays cannot be audited: the model stays as it is."
+    assert not any("nan" in each.found for each in found.findings)
+
+
+def test_clients_that_are_never_asked_are_named() -> None:
+    found = audit_of("UpperHalf")
+    assert any("left out most of the time" in each.found for each in found.findings)

@@ -11,7 +11,7 @@ from flwr.server.strategy import FedAvg as OlderFedAvg
 from flwr.serverapp.strategy import FedAvg, FedAvgM
 
 from f3ast_tff.audit.audit import audit
-from f3ast_tff.audit.findings import Audit
+from f3ast_tff.audit.findings import OPEN, Audit
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, ROBUST, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES, Schedule
@@ -109,3 +109,56 @@ def test_a_class_that_needs_arguments_is_refused_with_their_names() -> None:
     name = "flwr.serverapp.strategy:DifferentialPrivacyServerSideFixedClipping"
     with pytest.raises(ParameterError, match="needs arguments: --args=strategy=...,noise_mult"):
         target_of(name)
+
+
+class IgnoresErrors(FedAvg):
+    """A mean that does not ask whether a message has a reply."""
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        found = [message.content for message in replies]
+        return (found[0]["arrays"], None) if found else (None, None)
+
+
+def test_a_clients_error_in_place_of_its_reply() -> None:
+    found = audit(IgnoresErrors, rounds=ROUNDS)
+    assert "replies: a client's error in place of its reply ends it: ValueError" in said(found)
+    assert "error in place" not in said(audit(FedAvg, rounds=ROUNDS))
+
+
+class ByNode(FedAvg):
+    """Keeps each node's last reply, by its id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[int, Any] = {}
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        replies = list(replies)
+        for message in replies:
+            if message.has_content():
+                self.kept[message.metadata.src_node_id] = message.content["arrays"]
+        return super().aggregate_train(server_round, replies)
+
+
+def test_what_is_kept_by_node_grows_with_each_return() -> None:
+    assert "memory: the server's state is" in said(audit(ByNode, rounds=ROUNDS))
+
+
+def test_a_slow_server_is_judged_by_its_own_pace() -> None:
+    slow = {"server_learning_rate": 0.01, "server_momentum": 0.0}
+    assert not audit(FedAvgM, slow, rounds=300).wrong(["weights"])
+
+
+class AsksForSteps(FedAvg):
+    """Reads a metric that the audit's clients do not reply."""
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        steps = [message.content["metrics"]["num-steps"] for message in replies]
+        raise AssertionError(steps)
+
+
+def test_what_the_audits_clients_do_not_reply_is_not_judged() -> None:
+    found = audit(AsksForSteps)
+    assert found.sentence == "AsksForSteps cannot be audited: KeyError: 'num-steps'."
+    assert not found.wrong() and {each.verdict for each in found.findings} == {OPEN}
+    assert not audit(FedAvg, {"weighted_by_key": "num_samples"}, rounds=ROUNDS).wrong(["weights"])

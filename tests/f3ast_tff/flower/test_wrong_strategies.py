@@ -45,6 +45,7 @@ class Newer(FedAvg):
                 each.content["metrics"]["num-examples"],
             )
             for each in replies
+            if each.has_content()
         ]
         model = aggregated(self.server, self.sent, found, server_round)
         return ArrayRecord({key: Array(each) for key, each in model.items()}), None
