@@ -32,6 +32,7 @@ def text_conditions(
 
     Raises:
         ParameterError: If there is no column that was asked for.
+        RunsError: If a text may be a condition or not; asks.
     """
     for name in within:
         if name not in table:
@@ -53,7 +54,33 @@ def text_conditions(
         others = [each for each in (*within, *several) if each != name]
         if found.step is not None and _changes_in_a_run(table, found, others, name):
             several.remove(name)
+        elif _is_of_single_runs(table, found, others, name):
+            raise _asks(table, found, name)
     return (*within, *several)
+
+
+def _is_of_single_runs(
+    table: pd.DataFrame, found: Columns, others: Sequence[str], name: str
+) -> bool:
+    """Whether each method has a seed once, and of a seed methods differ in a text: `gpu`."""
+    if found.seed is None:
+        return False
+    seeds = [n for n in (found.seed, found.draw, found.step, *others) if n]
+    if table.duplicated([found.method, *seeds]).any():
+        return False
+    if table.groupby(name)[found.method].nunique().max() < 2:
+        return False  # Methods that share no value have no condition in common, and are refused.
+    of_seed = table.assign(_value=as_text(table[name])).groupby(seeds)
+    paired = of_seed[found.method].nunique() > 1
+    return bool((of_seed["_value"].nunique()[paired] > 1).any())
+
+
+def _asks(table: pd.DataFrame, found: Columns, name: str, cures: str = "") -> RunsError:
+    """What to give for a column that may be a condition or not."""
+    most = as_text(table[name]).groupby(table[found.method]).nunique().idxmax()
+    values = listed(as_text(table.loc[table[found.method] == most, name].drop_duplicates()))
+    either = f"--within={name} if it is a condition, --may_differ={name} if not"
+    return RunsError(f"{most} has {name} {values}: {cures}{either}")
 
 
 def _changes_in_a_run(
@@ -140,12 +167,8 @@ def _is_condition(runs: pd.DataFrame, found: Columns, conditions: Sequence[str],
         if paired and of_seed[name].nunique().max() == 1:
             # Pairs by seed have the same value.
             return False
-    most = runs.groupby(found.method)[name].nunique().idxmax()
-    values = listed(as_text(runs.loc[runs[found.method] == most, name].drop_duplicates()))
-    cures = f"--within={name} if it is a condition, --may_differ={name} if not"
-    if found.seed is None and not repeated:
-        cures = f"--seed={name} if it is the seed, {cures}"
-    raise RunsError(f"{most} has {name} {values}: {cures}")
+    is_seed = found.seed is None and not repeated
+    raise _asks(runs, found, name, f"--seed={name} if it is the seed, " if is_seed else "")
 
 
 def refuse_mixed(table: pd.DataFrame, found: Columns, higher: bool | None) -> None:

@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ParameterError
 # Names of columns, the likeliest first; compared in lower case, without a service's prefix.
 NAMES = {
     "method": "method algorithm algo alg strategy approach aggregator aggregation baseline "
-    "framework optimizer model",
+    "federated_optimizer method_name algorithm_name strategy_name framework optimizer model",
     "seed": "seed random_seed rng_seed trial repeat repetition rep replicate",
     "run": "run run_id run_name id",
     "draw": "data_seed draw fold split_seed",

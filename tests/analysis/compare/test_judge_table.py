@@ -143,6 +143,17 @@ def test_columns_are_recognised(
             "",
             "--may_differ=lr2,net if the methods may differ in that",
         ),
+        # What came of a run, or where it ran, is no condition: of one seed methods differ in it.
+        (
+            "method,seed,gpu,accuracy\n"
+            + "".join(
+                f"{m},{s},{'VA'[(s + k) % 2]},.{s + 5}\n"
+                for k, m in enumerate("ab")
+                for s in range(4)
+            ),
+            "",
+            "a has gpu V, A: --within=gpu if it is a condition, --may_differ=gpu if not",
+        ),
     ],
 )
 def test_refused_in_a_line(
@@ -153,6 +164,16 @@ def test_refused_in_a_line(
     assert main(["f3ast-tff", "judge", str(path), *filter(None, [flags])]) == 2
     printed = capsys.readouterr()
     assert said in printed.err and printed.err.count("\n") == 1 and not printed.out
+
+
+def test_a_data_set_with_seeds_of_its_own_is_a_condition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{m},{'xy'[s // 3]},{s},.{s + n}" for n, m in enumerate("ab", 1) for s in range(6)]
+    (tmp_path / "a.csv").write_text("\n".join(["federated_optimizer,data,seed,accuracy", *rows]))
+    assert main(["f3ast-tff", "judge", str(tmp_path / "a.csv")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("b is better than a by .100") == 2 and "data x" in out and "data y" in out
 
 
 def test_one_run_with_a_curve_says_the_seeds_by_its_noise() -> None:
