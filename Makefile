@@ -127,6 +127,7 @@ docs-tables: $(STAMP)  ## Write the tables of components and of methods, and the
 	$(PY) -m tools.reference_lists
 	$(PY) -m tools.paper_list
 	$(PY) -m tools.server_table
+	$(PY) -m tools.method_table
 
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
 	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb

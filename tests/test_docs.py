@@ -16,7 +16,7 @@ from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
-from tools import server_table
+from tools import method_table, server_table
 from tools.docs_site import components
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,9 +101,12 @@ def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -
             np.testing.assert_array_equal(one, other)
 
 
-def test_the_table_of_methods_for_a_server_of_ones_own_is_the_code_s() -> None:
+def test_the_tables_of_methods_are_the_code_s() -> None:
     page = server_table.PAGE.read_text()
     assert page == server_table.with_methods(page), "make docs-tables"
+    page = method_table.PAGE.read_text()
+    assert page == method_table.with_names(page), "make docs-tables"
+    assert method_table.with_names(page.replace("| `fedau` |", "| `fedou` |")) == page
 
 
 @pytest.mark.long

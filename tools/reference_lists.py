@@ -1,6 +1,7 @@
 """Lists on the reference pages what their `:::` lines name: `python -m tools.reference_lists`.
 
-The site fills `:::` lines in by itself, and leaves the lists out.
+The site fills `:::` lines in by itself, and leaves the lists out. After a line `<!-- every KIND, by
+make docs-tables -->` stands a `:::` line for each component of a kind.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from tools.component_table import components_in_code
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs/reference"
 START, END = "<!-- list, by make docs-tables -->", "<!-- end of the list -->"
 BLOCK = re.compile(rf"{START}\n.*?{END}\n\n", re.DOTALL)
+_EVERY = re.compile(r"(<!-- every (\w+), by make docs-tables -->\n)(?:\n::: .+\n)*")
 _NAMED = re.compile(r"^::: (\S+)\n((?: +.*\n)*)", re.MULTILINE)
 _WIDTH = 100
 # Longer signatures end in dots.
@@ -26,8 +30,21 @@ _SIGNATURE = 72
 
 def with_lists(page: str) -> str:
     """Returns a page with a list before the first `:::` line of each of its sections."""
-    sections = re.split(r"(?m)^(?=## )", BLOCK.sub("", page + "\n"))
+    page = _EVERY.sub(lambda found: found[1] + _every(found[2]), BLOCK.sub("", page + "\n"))
+    sections = re.split(r"(?m)^(?=## )", page)
     return "".join(map(_with_list, sections))[:-1]
+
+
+def _every(kind: str) -> str:
+    """The `:::` lines of a kind's components, each by the shortest path that is public."""
+    classes = dict.fromkeys(each.config for each in components_in_code()[kind].values())
+    return "".join(f"\n::: {_public_path(each)}\n" for each in classes)
+
+
+def _public_path(found: type) -> str:
+    package = ".".join(found.__module__.split(".")[:2])
+    exported = hasattr(importlib.import_module(package), found.__name__)
+    return f"{package if exported else found.__module__}.{found.__name__}"
 
 
 def _with_list(section: str) -> str:
