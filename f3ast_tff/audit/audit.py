@@ -12,7 +12,7 @@ import numpy as np
 from f3ast_tff.audit.check_influence import check_influence, influences_of
 from f3ast_tff.audit.check_local import check_local
 from f3ast_tff.audit.check_replies import check_broken, check_empty
-from f3ast_tff.audit.check_rounds import check_course, course_of
+from f3ast_tff.audit.check_rounds import COURSE, check_course, course_of
 from f3ast_tff.audit.check_server import (
     check_determinism,
     check_fraction,
@@ -27,7 +27,16 @@ from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import RANDOM, ROBUST, UNKNOWN, Rule, Weights, rule_of, weights_in
+from f3ast_tff.audit.weights import (
+    RANDOM,
+    ROBUST,
+    UNKNOWN,
+    Rule,
+    Weights,
+    rule_of,
+    speeds_of,
+    weights_in,
+)
 from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
 
 ROUNDS, _FEWEST = 300, 100
@@ -81,8 +90,9 @@ def audit(
                 independent = schedules(rounds, len(examples))[1]
                 findings += check_determinism(found, independent, examples, rule)
         else:
-            weights = _weights(found, rule, examples, rounds, log)
-            findings += _findings(found, rule, examples, weights, rounds, replaced)
+            speeds = speeds_of(found, rule, examples, max(rounds, COURSE))
+            weights = _weights(found, rule, examples, rounds, log, speeds)
+            findings += _findings(found, rule, examples, weights, rounds, replaced, speeds)
         # A model that is replaced in each round has no weights.
         if rule.kind == ROBUST and not replaced:
             influence, why = influences_of(found, examples)
@@ -94,14 +104,18 @@ def audit(
 
 
 def _weights(
-    target: Target, rule: Rule, examples: np.ndarray, rounds: int, log: np.ndarray | None
+    target: Target,
+    rule: Rule,
+    examples: np.ndarray,
+    rounds: int,
+    log: np.ndarray | None,
+    speeds: np.ndarray,
 ) -> list[Weights]:
-    scale = 0.1 * rule.clip if np.isfinite(rule.clip) else 1.0
     found = []
     for schedule in schedules(rounds, len(examples), log=log):
         n = schedule.masks.shape[1]
         sizes = examples if n == len(examples) else np.full(n, 20.0)
-        found.append(weights_in(target, schedule, sizes, rounds, scale=scale))
+        found.append(weights_in(target, schedule, sizes, rounds, scale=rule.length, speeds=speeds))
     return found
 
 
@@ -145,6 +159,7 @@ def _findings(
     weights: list[Weights],
     rounds: int,
     replaced: bool,
+    speeds: np.ndarray,
 ) -> Iterator[Finding]:
     independent = schedules(rounds, len(examples))[1]
     # The steps of a model that is replaced in each round say nothing.
@@ -155,8 +170,8 @@ def _findings(
             yield from check_left_out(weights)
         yield from check_local(target, rule, examples, rounds)
         yield from check_axes(target, independent, rule, examples, rounds)
-        yield from check_course(target, rule, course_of(target, rule, examples))
-        yield from check_empty(target, examples)
+        yield from check_course(target, rule, course_of(target, rule, examples), speeds)
+        yield from check_empty(target, rule, examples)
         yield from check_broken(target, rule, examples)
     yield from check_liveness(target, weights, examples)
     yield from check_fraction(target, examples)

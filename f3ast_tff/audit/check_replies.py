@@ -31,12 +31,12 @@ _SAME = 1e-4
 _AT, _OF = 4, 5
 
 
-def check_empty(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+def check_empty(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
     """Judges rounds in which nobody is there, and rounds that lose all replies."""
     n = len(examples)
     masks = np.ones((60, n), bool)
     masks[10:15] = False
-    answer = _answer(examples, lambda t, reply: [] if t in (25, 26) else [reply])
+    answer = _answer(examples, lambda t, reply: [] if t in (25, 26) else [reply], rule.length)
     trace = played(target, Schedule("nobody", masks), answer, 32, start_model(DENSE * n, 1.0))
     empty = [t for t, found in enumerate(trace.delivered) if not found]
     if trace.ended:
@@ -236,6 +236,8 @@ def _with(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Reply], Reply
 
 
 def _answer(
-    examples: np.ndarray, spoilt: Callable[[int, Reply], list[Reply]] | None = None
+    examples: np.ndarray,
+    spoilt: Callable[[int, Reply], list[Reply]] | None = None,
+    length: float = 1.0,
 ) -> Fixed:
-    return Fixed(optima(len(examples), DENSE * len(examples), 0), examples, spoilt)
+    return Fixed(optima(len(examples), DENSE * len(examples), 0, length), examples, spoilt)

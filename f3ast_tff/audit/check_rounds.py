@@ -21,9 +21,13 @@ from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
+COURSE = _ALL + _AWAY + _BACK + _FEW + _REST + _LOST + _AFTER + _TWICE
 _WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
 # Weight over share below which a rule does not use a client.
 _NO_WEIGHT = 0.01
+# Rounds of the running median of a server's rate; its least part of the usual one.
+_WINDOW, _AT_REST = 11, 1e-3
+_ERRORS = 4.0
 # Objectives whose weights vary by round, with the reason.
 _OWN = {
     "all": "weights p / r",
@@ -31,6 +35,8 @@ _OWN = {
     "drawn": "draws with replacement",
 }
 _REPEATS = 5
+# Part of a whole round's move below which a server skips the round.
+_STAYS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,13 @@ class Course:
     def weights(self) -> np.ndarray:
         """l_k of each round, `float64 [R, N]`."""
         return np.asarray(self.steps @ np.linalg.pinv(self.updates))
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of a weight, by the steps that no update explains."""
+        (n, size), length = self.updates.shape, np.linalg.norm(self.updates[0])
+        left = self.steps - self.weights @ self.updates
+        return float(np.sqrt((left**2).sum() / (len(left) * (size - n))) / length)
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -83,19 +96,27 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
             return []
         return [reply, reply] if t > twice and reply.client == _REPEATS else [reply]
 
-    length = 0.1 * rule.clip if math.isfinite(rule.clip) else 1.0
-    updates = optima(n, DENSE * n, 0, length)
+    updates = optima(n, DENSE * n, 0, rule.length)
     answer = Fixed(updates, examples, spoilt)
     # Kept replies of a node that returns under another id count beside its new ones.
     new_ids = target.messages and target.objective == "latest"
     schedule = Schedule("the course", masks, new_ids=new_ids)
-    trace = played(target, schedule, answer, twice + _TWICE, start_model(DENSE * n))
+    trace = played(target, schedule, answer, COURSE, start_model(DENSE * n))
     models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
     return Course(np.diff(models, axis=0), updates, trace, few)
 
 
-def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding]:
-    """Judges the scale of rounds, the returning client, and lost and repeated replies."""
+def check_course(
+    target: Target, rule: Rule, course: Course, speeds: np.ndarray
+) -> Iterator[Finding]:
+    """Judges the scale of rounds, the returning client, and lost and repeated replies.
+
+    Args:
+        target: Audited server.
+        rule: Kind of its rule.
+        course: Its course.
+        speeds: What `weights.speeds_of` returns, at least so many rounds.
+    """
     last = course.trace.ended or next(iter(course.trace.errors.values()), "")
     if last or not np.isfinite(course.steps).all():
         why = last or "the model is not finite"
@@ -105,7 +126,10 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
         yield _lengths(course)
         return
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
-    sums, weights, shares = course.weights.sum(axis=1), course.weights, course.shares
+    pace, shares = _pace(speeds, usual), course.shares
+    # Rounds are compared with one of all clients in the same round of the server.
+    weights = course.weights / pace[:, None]
+    sums, noise = weights.sum(axis=1), course.noise / np.abs(pace)
     whole = float(sums[usual].mean())
     own_weights = _OWN.get(target.objective, "")
     few = course.part(away + _BACK, _FEW)
@@ -124,7 +148,11 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
         own_weights,
     )
     about = f"weights of a round with all clients sum to {whole:.2f}"
-    off = abs(whole - 1) > _WEIGHT
+    changes = float(np.ptp(pace[5:])) > 2 * _WEIGHT
+    if changes:
+        about += f" in round {_ALL}, and change with the round: {speeds[0]:.2f} in the first, "
+        about += f"{pace[-1] * whole:.2g} in round {COURSE}"
+    off = abs(whole - 1) > _WEIGHT or changes
     yield Finding("scale", NOTE if off else RIGHT, about, value=whole)
     with np.errstate(all="ignore"):
         own = weights[:, 0] / shares[:, 0]
@@ -138,13 +166,14 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
     # A server that wants all waits for the client.
     left = [t for t in course.part(_ALL, _AWAY) if 0 not in course.trace.there[t]]
     mean_share = float(shares[before, 0].mean()) if len(before) else math.nan
-    stale = float(weights[left, 0].mean() / (usual_own * mean_share))
+    due = usual_own * mean_share
+    stale, stale_error = _mean_of(weights[left, 0], noise[left]) / np.array([due, abs(due)])
     gone = [k for k in range(len(course.updates) // 2) if (shares[usual, k] > 0).any()]
-    cached = float(
-        weights[lost][:, gone].sum(axis=1).mean() / weights[usual][:, gone].sum(1).mean()
-    )
-    yield _stale("returning", stale, "after 50 rounds away a client has", target)
-    yield _stale("replies", cached, "clients whose replies are lost have", target)
+    due = weights[usual][:, gone].sum(axis=1).mean()
+    of_gone = _mean_of(weights[lost][:, gone].sum(axis=1), noise[lost] * math.sqrt(len(gone)))
+    cached, cached_error = of_gone / np.array([due, abs(due)])
+    yield _stale("returning", stale, stale_error, "after 50 rounds away a client has", target)
+    yield _stale("replies", cached, cached_error, "clients whose replies are lost have", target)
     back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
     if not back or not math.isfinite(usual_own):
         why = "the returning client has no weight, or was not chosen in six rounds"
@@ -153,7 +182,24 @@ def check_course(target: Target, rule: Rule, course: Course) -> Iterator[Finding
         # The latest reply takes the place of the kept one.
         why = "" if target.objective == "latest" else own_weights
         yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), why)
-    yield _repeated(target, course)
+    yield _repeated(target, course, weights[:, _REPEATS])
+
+
+def _pace(speeds: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """The server's rate in each round of the course, over the one in usual rounds; 1 if it ends."""
+    if len(speeds) < COURSE:
+        return np.ones(COURSE)
+    wide = np.pad(speeds[:COURSE], _WINDOW // 2, mode="edge")
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(wide, _WINDOW), axis=1)
+    pace = smooth / smooth[usual].mean()
+    return pace if np.isfinite(pace).all() else np.ones(COURSE)
+
+
+def _mean_of(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """The mean of some rounds, and its standard error by the noise of each."""
+    if not len(values):
+        return np.full(2, math.nan)
+    return np.array([values.mean(), math.sqrt((noise**2).sum()) / len(values)])
 
 
 def _lengths(course: Course) -> Finding:
@@ -169,17 +215,23 @@ def _ratio(value: float, who: str, error: float, why: str) -> Finding:
     if not math.isfinite(value):
         return Finding("scale", OPEN, f"how far {who} moves the model is not seen: it stays")
     found = f"{who} moves the model {value:.2f} times as far along the updates as one with all"
-    if abs(value - 1) <= max(_WEIGHT, 4 * error):
+    if abs(value - 1) <= max(_WEIGHT, _ERRORS * error):
         return Finding("scale", RIGHT, found, value=value, error=error)
+    if abs(value) <= _STAYS:
+        about = f"{who} leaves the model as it is: its replies count for nothing"
+        return Finding("scale", NOTE, about, "", value, error)
     if why:
         return Finding("scale", NOTE, f"{found}, as {why} do", "", value, error)
     advice = "Divide by the examples of the replies that arrived; a missing reply is no reply of 0."
     return Finding("scale", WRONG, found, advice, value, error)
 
 
-def _stale(check: str, value: float, who: str, target: Target) -> Finding:
+def _stale(check: str, value: float, error: float, who: str, target: Target) -> Finding:
     if not math.isfinite(value):
         return Finding(check, OPEN, f"whether {who} a weight is not seen")
+    if abs(value) <= _WEIGHT + _ERRORS * error and _ERRORS * error > _WEIGHT:
+        found = f"whether {who} a weight is not seen in the server's noise"
+        return Finding(check, OPEN, f"{found}: {value:.2f}, with an error of {error:.2f}")
     # No -0.00.
     found = f"{who} {round(value, 2) + 0.0:.2f} of their usual weight in a step"
     if target.objective == "latest":
@@ -204,11 +256,11 @@ def _return(value: float, most: float, why: str) -> Finding:
     return Finding("returning", RIGHT, found, value=value)
 
 
-def _repeated(target: Target, course: Course) -> Finding:
+def _repeated(target: Target, course: Course, of_client: np.ndarray) -> Finding:
     if not target.knows_clients:
         about = "which client a reply is of is not told to the function: twice is not seen"
         return Finding("replies", OPEN, about)
-    chosen, of_client = course.shares[:, _REPEATS] > 0, course.weights[:, _REPEATS]
+    chosen = course.shares[:, _REPEATS] > 0
     twice = np.flatnonzero(chosen[-_TWICE:])
     if not len(twice) or not chosen[:_ALL].any():
         return Finding("replies", OPEN, "the client whose reply comes twice was not chosen")

@@ -20,7 +20,16 @@ import numpy as np
 
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.world import Clients, Schedule, Trace, optima, shares_of, start_model
+from f3ast_tff.audit.world import (
+    Clients,
+    Fixed,
+    Schedule,
+    Trace,
+    everybody,
+    optima,
+    shares_of,
+    start_model,
+)
 from f3ast_tff.core.randomness import generator
 
 LINEAR, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
@@ -42,6 +51,7 @@ _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _TINY = 1e-6
 _EXACT, _TURNS = 1e-3, 0.99
 _SCALES = np.logspace(-3, 4, 15)
+_OVER_NOISE = 1e4
 _RANDOM = "it draws by no seed of Python's or NumPy's global generators"
 
 
@@ -52,7 +62,7 @@ class Rule:
     Attributes:
         kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
         clip: Length to which updates are cut; infinite without.
-        noise: Standard deviation of a step without updates between seeds; 0 without noise.
+        noise: Standard deviation of a number of the step that updates of 0 make.
         error: Why the kind is unknown, or nothing can be judged.
     """
 
@@ -60,6 +70,11 @@ class Rule:
     clip: float = math.inf
     noise: float = 0.0
     error: str = ""
+
+    @property
+    def length(self) -> float:
+        """Length of updates far above the noise, or, if it clips, below the clip."""
+        return 0.1 * self.clip if math.isfinite(self.clip) else max(1.0, _OVER_NOISE * self.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +135,7 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
     try:
         # Updates of 0 have no direction to clip.
         none = step(target, _TINY * u, examples)
-        noise = float(np.std(none - step(target, _TINY * u, examples, seed=1)) / math.sqrt(2))
+        noise = _noise(target, _TINY * u, examples)
 
         def moved(updates: np.ndarray) -> np.ndarray:
             return step(target, updates, examples) - none
@@ -149,6 +164,32 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
         return Rule(UNKNOWN, error=str(error))
 
 
+def _noise(target: Target, tiny: np.ndarray, examples: np.ndarray) -> float:
+    """Standard deviation of a number of the step without updates, also of a seed of its own."""
+    try:
+        if np.isfinite(still := step(target, 0 * tiny, examples)).all():
+            return float(np.std(still))
+    except NoStepError:
+        # A rule that divides by their length: what two seeds have in common is no noise.
+        pass
+    one, other = (step(target, tiny, examples, seed=seed) for seed in (0, 1))
+    return float(np.std(one - other) / math.sqrt(2))
+
+
+def speeds_of(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -> np.ndarray:
+    """Returns how far each round moves the model along the mean update, `float64 [R]`.
+
+    With all clients there, in each round alike: what changes by round is the server's own rate. Of
+    a server that ends early these are fewer rounds.
+    """
+    n = len(examples)
+    updates = optima(n, DENSE * n, 0, rule.length)
+    schedule, start = everybody(2 * rounds, n), start_model(DENSE * n)
+    trace = played(target, schedule, Fixed(updates, examples), rounds, start)
+    moves = np.diff(trace.flat().reshape(-1, DENSE * n), axis=0, prepend=0.0)
+    return np.asarray((moves @ np.linalg.pinv(updates)).sum(axis=1))
+
+
 def weights_in(
     target: Target,
     schedule: Schedule,
@@ -157,7 +198,7 @@ def weights_in(
     *,
     rotation: int | None = 0,
     scale: float = 1.0,
-    seed: int = 0,
+    speeds: np.ndarray | None = None,
 ) -> Weights:
     """Returns the weights of the clients in a schedule.
 
@@ -168,23 +209,23 @@ def weights_in(
         rounds: Number of rounds.
         rotation: Seed of the optima's directions; `None` for the axes.
         scale: Length of the optima.
-        seed: Seed of the global generators.
+        speeds: What `speeds_of` returns; `None` for a server of one rate.
     """
     n = len(examples)
     goals = optima(n, DENSE * n, rotation, scale)
     trace = played(
-        target,
-        schedule,
-        Clients(goals, examples, rate=RATE),
-        rounds,
-        start_model(DENSE * n),
-        seed=seed,
+        target, schedule, Clients(goals, examples, rate=RATE), rounds, start_model(DENSE * n)
     )
-    return _fitted(schedule, trace, goals, examples, target.objective)
+    return _fitted(schedule, trace, goals, examples, target.objective, speeds)
 
 
 def _fitted(
-    schedule: Schedule, trace: Trace, goals: np.ndarray, examples: np.ndarray, objective: str
+    schedule: Schedule,
+    trace: Trace,
+    goals: np.ndarray,
+    examples: np.ndarray,
+    objective: str,
+    speeds: np.ndarray | None,
 ) -> Weights:
     p, rounds = examples / examples.sum(), len(trace.models)
     presence = schedule.masks[: max(rounds, 1)].mean(axis=0)
@@ -211,9 +252,12 @@ def _fitted(
     alike = [dict.fromkeys(each, 1.0) for each in trace.delivered]
     there = [{k: float(examples[k]) for k in each} for each in trace.there]
     # How fast a server moves is its own: momentum and rates change no objective.
+    rates = [np.full(rounds, RATE * speed) for speed in _SPEEDS]
+    if speeds is not None and len(speeds) >= rounds:
+        rates.append(RATE * speeds[:rounds])
     present, equal, drawn = (
         min(
-            (_means(counts, len(p), RATE * speed)[first:rounds] for speed in _SPEEDS),
+            (_means(counts, len(p), rate)[first:] for rate in rates),
             key=lambda each: apart(omega, each.mean(axis=0)),
         )
         for counts in (trace.delivered, alike, there)
@@ -234,10 +278,10 @@ def _fitted(
     )
 
 
-def _means(counts: Sequence[Mapping[int, float]], n: int, rate: float) -> np.ndarray:
+def _means(counts: Sequence[Mapping[int, float]], n: int, rates: np.ndarray) -> np.ndarray:
     """Weights after each round of a mean by these counts of the clients, `float64 [R, N]`."""
-    found, now = np.zeros((len(counts), n)), np.zeros(n)
-    for t, shares in enumerate(map(shares_of, counts)):
+    found, now = np.zeros((len(rates), n)), np.zeros(n)
+    for t, (rate, shares) in enumerate(zip(rates, map(shares_of, counts))):
         if shares:
             now *= 1 - rate
             now[list(shares)] += rate * np.array(list(shares.values()))

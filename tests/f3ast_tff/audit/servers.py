@@ -351,3 +351,66 @@ class UpperHalf:
 def stays(model: Any, updates: Any, weights: Any) -> Any:
     """Takes no step."""
     return model
+
+
+class RightNoise:
+    """Adds noise by a seed of its own, as for differential privacy, if any reply arrived."""
+
+    def __init__(self) -> None:
+        self._draws = np.random.default_rng(0)
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        noise = self._draws.normal(0, 0.2, model.shape)
+        return aggregate(model, updates, weights) + noise * bool(len(updates))
+
+
+class Decaying:
+    """A rate of .97^t on the server."""
+
+    def __init__(self) -> None:
+        self._round = 0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self._round += 1
+        return model + 0.97**self._round * (aggregate(model, updates, weights) - model)
+
+
+class Warming:
+    """A rate that rises to 1 in 50 rounds."""
+
+    def __init__(self) -> None:
+        self._round = 0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self._round += 1
+        return model + min(1, self._round / 50) * (aggregate(model, updates, weights) - model)
+
+
+class CachedWhileDecaying(CachedReplies):
+    """Missing replies are replaced by those of earlier rounds, at a rate of .99^t, with noise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._round, self._draws = 0, np.random.default_rng(0)
+
+    def aggregate(self, model: Any, updates: dict[int, Any], weights: dict[int, float]) -> Any:
+        self._round += 1
+        step = super().aggregate(model, updates, weights) - model
+        return model + 0.99**self._round * step + self._draws.normal(0, 0.05, model.shape)
+
+
+class NoisyClip:
+    """A mean of updates clipped to length 1, with noise of half that length."""
+
+    def __init__(self) -> None:
+        self._draws = np.random.default_rng(0)
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        short = [u / max(1, float(np.linalg.norm(u))) for u in updates]
+        noise = self._draws.normal(0, 0.5 / len(model) ** 0.5 / max(1, len(updates)), model.shape)
+        return aggregate(model, short, np.ones(len(short))) + noise
+
+
+def from_five(model: Any, updates: Any, weights: Any) -> Any:
+    """Leaves the model as it is if fewer than five replies arrived."""
+    return aggregate(model, updates, weights) if len(updates) >= 5 else model

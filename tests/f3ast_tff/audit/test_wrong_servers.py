@@ -33,7 +33,9 @@ def test_a_right_one_passes_all() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["RightMomentum", "RightAdam", "RightTenth"])
+@pytest.mark.parametrize(
+    "name", ["RightMomentum", "RightAdam", "RightTenth", "RightNoise", "Decaying", "Warming"]
+)
 def test_other_right_ones_pass_all(name: str) -> None:
     found = audit_of(name)
     assert not found.wrong(), found.wrong()
@@ -55,6 +57,8 @@ def test_other_right_ones_pass_all(name: str) -> None:
         ("ReturningTwice", "returning", "away a client counts 1.82 times as usual"),
         ("CachedReplies", "returning", "has 1.00 of their usual weight"),
         ("CachedReplies", "replies", "clients whose replies are lost have 1.00"),
+        ("CachedWhileDecaying", "returning", "away a client has 1.00 of their usual weight"),
+        ("CachedWhileDecaying", "replies", "clients whose replies are lost have 1.00"),
         ("CachedModel", "scale", "a round that loses half of its replies moves the model 0.50"),
         ("delta_for_model", "scale", "the model is replaced"),
         ("count_of_replies", "weights", "not the mean of clients whose replies arrive, by their"),
@@ -72,6 +76,28 @@ def test_a_wrong_one_is_named(name: str, check: str, words: str) -> None:
 
 
 @pytest.mark.long
+def test_a_rate_that_changes_is_said() -> None:
+    """.97 in round 1 and .97^252 in the last."""
+    assert "change with the round: 0.97 in the first, 0.00046" in said(
+        audit_of("Decaying"), "scale", NOTE
+    )
+
+
+@pytest.mark.long
+def test_noise_that_hides_a_client_is_no_verdict() -> None:
+    found = audit_of("NoisyClip")
+    assert not found.wrong(["returning"]) and not found.wrong(["replies"])
+    assert "not seen in the server's noise" in said(found, "returning", "not judged")
+
+
+@pytest.mark.long
+def test_rounds_that_are_skipped_are_said() -> None:
+    found = audit_of("from_five")
+    assert "its replies count for nothing" in said(found, "scale", NOTE)
+    assert not found.wrong(["scale"]) and found.wrong(["weights"])
+
+
+@pytest.mark.long
 def test_a_fault_is_told_from_others() -> None:
     """Momentum on NaN, and selection of all, are wrong in nothing else."""
     assert {f.check for f in audit_of("MomentumOnNaN").wrong()} == {"replies"}
@@ -79,7 +105,6 @@ def test_a_fault_is_told_from_others() -> None:
     assert {f.check for f in audit_of("count_of_replies").wrong()} == {"weights"}
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_a_rule_that_leaves_replies_out_at_random_keeps_none_of_them() -> None:
     """A client that is away has no weight, and its return is as any other of its rounds."""
