@@ -17,10 +17,13 @@ from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.method_names import algorithm_label, method_label, order_of
 from f3ast_tff.analysis.tidy_scores import (
+    DIVERGED,
     final_scores,
+    generates_data,
     kept_groups,
     read_scores,
     runs_where,
@@ -96,7 +99,7 @@ class StudyRuns:
         runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
             its scores at its last evaluation, in `last_round`; `score` and `loss` of its
             objective, and the score of the other one, such as `other_accuracy`. A run that
-            diverged has the worst scores, see `compare.pairs`.
+            diverged has the worst scores, see `compare.pairs`; `diverged` says so of `score`.
         method: Settings that tell methods apart: all others than the task, the regimes, the
             client share and the rates.
         regimes: Settings whose values are the regimes.
@@ -118,6 +121,28 @@ class StudyRuns:
             (tuple(each) for each in values),
             key=lambda each: list(map(order_of, self.regimes, each)),
         )
+
+    def by_regime(self, a: pd.DataFrame, b: pd.DataFrame) -> list[Paired]:
+        """Pairs the runs of two methods, rows of `runs`, in each of `regime_values`."""
+        both = [dict(iter(runs.groupby(list(self.regimes)))) for runs in (a, b)]
+        generated = generates_data(str(self.runs["task"].iloc[0]))
+        found = []
+        for regime in self.regime_values():
+            one, other = (of.get(regime, rows.iloc[:0]) for of, rows in zip(both, (a, b)))
+            found.append(
+                Paired(
+                    a=self._by_run(one),
+                    b=self._by_run(other),
+                    higher_is_better=self.higher_is_better,
+                    generates_data=generated,
+                    diverged_a=frozenset(self._by_run(one[one[DIVERGED]])),
+                    diverged_b=frozenset(self._by_run(other[other[DIVERGED]])),
+                )
+            )
+        return found
+
+    def _by_run(self, runs: pd.DataFrame) -> dict[Pair, float]:
+        return dict(zip(map(Pair, runs["draw"], runs["seed"]), runs[self.score].astype(float)))
 
     @property
     def round_number(self) -> int | None:
@@ -193,6 +218,7 @@ def read_studies(
     shares = runs[SHARE].map(SCORES_OF)
     for place, column in enumerate((score, f"other_{score}")):
         runs[column] = _of_kind(runs, shares.str[place], score)
+    runs[DIVERGED] = _of_kind(runs, shares.str[0], score, f"{DIVERGED}_").astype(bool)
     if "loss" in directions:
         runs["loss"] = _of_kind(runs, shares.str[0], "loss")
     world = ("task", SHARE, *regimes, *RATES)
@@ -212,6 +238,9 @@ def _varying(runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in components or runs[name].nunique() > 1]
 
 
-def _of_kind(runs: pd.DataFrame, kinds: pd.Series[Any], score: str) -> pd.Series[Any]:
+def _of_kind(
+    runs: pd.DataFrame, kinds: pd.Series[Any], score: str, before: str = ""
+) -> pd.Series[Any]:
     """The sample score of runs whose kind is "sample", the user score of others."""
-    return runs[f"sample_{score}"].where(kinds == "sample", runs[f"user_{score}"])
+    of_samples, of_users = (runs[f"{before}{kind}_{score}"] for kind in ("sample", "user"))
+    return of_samples.where(kinds == "sample", of_users)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
-from f3ast_tff.analysis.compare.pairs import ranked
+from f3ast_tff.analysis.compare.pairs import diverged, ranked
 from f3ast_tff.analysis.compare.scored import (
     KINDS_OF_SCORES,
     Kept,
@@ -58,6 +58,8 @@ _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 CLOCK = "simulated_seconds"
 # Which direction of each score is better, of runs whose model brings scores.
 WAYS = "better"
+# Before a score's name: whether the run diverged in it.
+DIVERGED = "diverged"
 # Behind the first word of a further score that is better in one direction, whatever its name.
 _KIND = "_*"
 
@@ -327,17 +329,20 @@ def generates_data(task: str) -> bool:
 def final_scores(groups: Iterable[Kept]) -> pd.DataFrame:
     """Returns a row per kept run: its settings, `draw`, `seed`, `last_round`, and scores there.
 
-    A run that diverged has the worst scores, see `compare.pairs`.
+    A run that diverged has the worst scores, see `compare.pairs`, and says so in a column per
+    score, such as `diverged_user_accuracy`.
     """
     rows = []
     for group in groups:
         scores = {score: ranked(group, score, FINAL) for score in group.score_names}
+        lost = {score: diverged(group, score, FINAL) for score in group.score_names}
         rows += [
             {
                 **group.settings,
                 **pair._asdict(),
                 "last_round": int(group.courses[pair]["round"][-1]),
                 **{name: each[pair] for name, each in scores.items()},
+                **{f"{DIVERGED}_{name}": pair in each for name, each in lost.items()},
             }
             for pair in group.courses
         ]

@@ -15,11 +15,10 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.judge import BETTER, WORSE, Claim, judge
-from f3ast_tff.analysis.compare.pairs import Paired
-from f3ast_tff.analysis.compare.scored import Pair, RunsError
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.baselines import FEDAVG, corrected_by, find_method
 from f3ast_tff.analysis.study_runs import RATES, SHARE, Method, StudyRuns, config_of, method_name
-from f3ast_tff.analysis.tidy_scores import generates_data, label, read_cells
+from f3ast_tff.analysis.tidy_scores import label, read_cells
 from f3ast_tff.settings import builtin_registry
 
 # Name of the objective of each method's paper, besides the client shares.
@@ -104,10 +103,10 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
                 **rates.iloc[0],
             }
             rows = means[key].assign(**labels)
-            to_base = judge([Claim(each) for each in _paired(study, own, of_base)])
+            to_base = judge([Claim(each) for each in study.by_regime(own, of_base)])
             for column in ("difference", "low", "high", "verdict"):
                 rows[column] = [render.row(verdict)[column] for verdict in to_base]
-            to_fedavg = _paired(study, own, of_fedavg)
+            to_fedavg = study.by_regime(own, of_fedavg)
             rows["to_fedavg"] = [each.mean if each.found else math.nan for each in to_fedavg]
             found.append(rows)
     return pd.concat(found, ignore_index=True)
@@ -171,21 +170,3 @@ def _means(
         found.insert(0, "regime", said)
         means[key] = found.reset_index(drop=True)
     return means
-
-
-def _paired(study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame) -> list[Paired]:
-    """Both methods in each regime of the study, in their order."""
-    by_regime = []
-    for runs in (a, b):
-        found: dict[tuple[str, ...], dict[Pair, float]] = {}
-        pairs = map(Pair, runs["draw"], runs["seed"])
-        keys = zip(*(runs[name] for name in study.regimes))
-        for key, pair, score in zip(keys, pairs, runs["accuracy"]):
-            found.setdefault(key, {})[pair] = float(score)
-        by_regime.append(found)
-    generated = generates_data(str(study.runs["task"].iloc[0]))
-    of_a, of_b = by_regime
-    return [
-        Paired(of_a.get(key, {}), of_b.get(key, {}), True, generates_data=generated)
-        for key in study.regime_values()
-    ]

@@ -17,11 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.compare import judge
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
-from f3ast_tff.analysis.compare.pairs import Paired
-from f3ast_tff.analysis.compare.scored import Pair, RunsError
+from f3ast_tff.analysis.compare.pairs import mean_over
+from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.files.messages import show
@@ -89,10 +91,10 @@ def judged(study: StudyRuns) -> list[Claim]:
     """
     asked = {}
     for share in _SHARES:
-        plain = _by_draw(study, share, PLAIN)
+        plain = _runs_of(study, share, PLAIN)
         for weights, method in WEIGHTED.items():
-            other = _by_draw(study, share, method)
-            asked[share, weights] = Paired(plain, other, higher_is_better=True, generates_data=True)
+            other = _runs_of(study, share, method)
+            asked[share, weights] = mean_over(study.by_regime(plain, other))
     verdicts = judge.judge([judge.Claim(each) for each in asked.values()])
     return [
         Claim(share, weights, paired.found, verdict)
@@ -101,8 +103,8 @@ def judged(study: StudyRuns) -> list[Claim]:
     ]
 
 
-def _by_draw(study: StudyRuns, share: str, method: Mapping[str, str]) -> dict[Pair, float]:
-    """Mean accuracy over the regimes, by draw and seed."""
+def _runs_of(study: StudyRuns, share: str, method: Mapping[str, str]) -> pd.DataFrame:
+    """Runs of a method in one objective, of each draw and seed one per regime."""
     runs = study.runs[study.runs[SHARE] == share]
     for name, value in method.items():
         runs = runs[runs[name] == value]
@@ -110,9 +112,7 @@ def _by_draw(study: StudyRuns, share: str, method: Mapping[str, str]) -> dict[Pa
     regimes = len(study.regime_values())
     if not len(runs) or (pairs.size() != regimes).any():
         raise RunsError(f"{dict(method)} with {SHARE} {share} needs one run per regime and draw")
-    means = pairs["accuracy"].mean().reset_index()
-    rows = zip(means["draw"], means["seed"], means["accuracy"])
-    return {Pair(int(draw), int(seed)): float(mean) for draw, seed, mean in rows}
+    return runs
 
 
 if __name__ == "__main__":
