@@ -24,8 +24,8 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 if importlib.util.find_spec("hypothesis") is not None:
     import hypothesis
 
-    hypothesis.settings.register_profile("no_deadline", deadline=None)
-    hypothesis.settings.load_profile("no_deadline")
+    hypothesis.settings.register_profile("same_draws", deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("same_draws")
 
 # Files that take longest, also in `make test-long`, come first: no worker ends alone with one.
 LONGEST = (

@@ -91,6 +91,7 @@ def test_the_wheel_holds_the_examples_that_the_command_writes(wheel: Path) -> No
     assert {PurePosixPath(name).name for name in held} == example.examples().keys()
 
 
+@pytest.mark.long
 def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
     missing = missing_modules(wheel, source)
     assert not missing, f"add their folders to `package-dir` in pyproject.toml: {sorted(missing)}"
@@ -98,6 +99,7 @@ def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
         assert f"f3ast_tff/{folder}/__init__.py" in modules(wheel)
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
     held = {*zipfile.ZipFile(wheel).namelist()}
     assert "f3ast_tff/analysis/leaderboard/masks.csv" in held
@@ -106,6 +108,7 @@ def test_the_wheel_holds_the_leaderboard(wheel: Path) -> None:
         assert {f"{folder}/{name}" for name in ("grid.toml", "scores.csv", "study.toml")} <= held
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_files_that_studies_name(wheel: Path) -> None:
     """Else `compare --kept`, which plans each study's grid, fails in an installation."""
     held = {*zipfile.ZipFile(wheel).namelist()}

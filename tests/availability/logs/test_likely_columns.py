@@ -62,8 +62,16 @@ LOGS = {
 }
 
 
-@pytest.mark.parametrize("form", ["csv", "semicolons", "tsv", "jsonl", "json", "parquet", "frame"])
-@pytest.mark.parametrize("case", LOGS)
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [
+        pytest.param(
+            case, form, marks=() if form == "csv" or case == "visits" else pytest.mark.long
+        )
+        for case in LOGS
+        for form in ("csv", "semicolons", "tsv", "jsonl", "json", "parquet", "frame")
+    ],
+)
 def test_the_refusal_names_the_columns_and_what_to_type(
     case: str, form: str, tmp_path: Path
 ) -> None:

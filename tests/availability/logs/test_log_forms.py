@@ -119,8 +119,16 @@ TIMES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("label", ["time", "", "hour", "Unnamed: 0", "index", "measured_at"])
-@pytest.mark.parametrize("form", TIMES)
+@pytest.mark.parametrize(
+    ("form", "label"),
+    [
+        pytest.param(
+            form, label, marks=() if form == "iso" or label == "time" else pytest.mark.long
+        )
+        for form in TIMES
+        for label in ("time", "", "hour", "Unnamed: 0", "index", "measured_at")
+    ],
+)
 def test_the_times_of_masks_are_found_by_content(form: str, label: str, tmp_path: Path) -> None:
     """As the first column of a file and of a frame, and as an index."""
     frame = MASK_FRAME.copy()
@@ -268,6 +276,7 @@ def test_odd_masks_are_said(caplog: pytest.LogCaptureFixture) -> None:
         log_of_frame(MASK_FRAME, max_visit=5)
 
 
+@pytest.mark.long
 def test_many_columns_and_devices_are_read_in_time_that_grows_with_their_number(
     tmp_path: Path,
 ) -> None:
@@ -280,6 +289,7 @@ def test_many_columns_and_devices_are_read_in_time_that_grows_with_their_number(
     assert log.masks.row(1).sum() == 10_000 and log.masks.shape == (4, 50_000)
 
 
+@pytest.mark.long
 def test_a_name_that_is_there_twice_is_found_in_time_that_grows_with_their_number(
     tmp_path: Path,
 ) -> None:

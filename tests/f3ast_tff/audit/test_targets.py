@@ -60,7 +60,6 @@ def test_a_file_is_executed_anew_for_each_server() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_the_two_lists_are_told_by_their_names() -> None:
     found = audit(f"{FILE}:weights_first", rounds=100)
     assert not found.wrong(["weights", "scale", "returning"])
@@ -76,6 +75,7 @@ def test_a_function_that_returns_nothing_is_named() -> None:
     assert "returns None: must return the model" in "; ".join(e.found for e in found.findings)
 
 
+@pytest.mark.long
 def test_a_function_may_take_models_in_place_of_updates() -> None:
     def aggregate(model: Any, models: Any, weights: Any) -> Any:
         return np.average(models, axis=0, weights=weights) if sum(weights) else model

@@ -121,6 +121,7 @@ def test_a_client_that_is_never_used_does_not_return_with_a_weight() -> None:
     assert "has no weight" in said(found, "returning", "not judged")
 
 
+@pytest.mark.long
 def test_another_objective_may_be_meant() -> None:
     equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
     latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
@@ -161,6 +162,7 @@ def test_a_model_that_stays_is_no_verdict() -> None:
     assert not any("nan" in each.found for each in found.findings)
 
 
+@pytest.mark.long
 def test_clients_that_are_never_asked_are_named() -> None:
     found = audit_of("UpperHalf")
     assert any("left out most of the time" in each.found for each in found.findings)

@@ -54,14 +54,20 @@ def components() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "quick",
+    [
+        pytest.param(True, marks=pytest.mark.long, id="quick"),
+        pytest.param(False, marks=pytest.mark.slow, id="whole"),
+    ],
+)
 @pytest.mark.parametrize(("kind", "name"), components())
-def test_no_property_fails(kind: str, name: str, tmp_path: Path) -> None:
+def test_no_property_fails(kind: str, name: str, quick: bool, tmp_path: Path) -> None:
     given = NEEDED.get(kind, {}).get(name, {})
     case = Case(
         kind=kind, name=given.get(kind, name), registry=REGISTRY, folder=tmp_path, given=given
     )
-    found = list(findings(case, quick=True))
+    found = list(findings(case, quick=quick))
     assert not [each for each in found if each.holds is False]
     assert found or kind in ("aggregation", "attack", "model")
 

@@ -26,7 +26,7 @@ COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
     scope="module",
     params=[
         pytest.param("tff", marks=pytest.mark.slow),
-        "tff_in_process",
+        pytest.param("tff_in_process", marks=pytest.mark.long),
         "fused",
         "fused_lanes",
         "host",

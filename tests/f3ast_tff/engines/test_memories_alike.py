@@ -217,6 +217,7 @@ def test_empty_first_round_leaves_all_state_alone(both: OfKind) -> None:
         assert_equal(copied(engine), both.starts[name])
 
 
+@pytest.mark.long
 def test_a_client_that_breaks_is_as_if_it_had_not_been_there(both: OfKind) -> None:
     for name, engine in both.engines.items():
         run(engine, [cohort(0, 3), cohort(1, BROKEN, 3, 4)])
@@ -228,6 +229,7 @@ def test_a_client_that_breaks_is_as_if_it_had_not_been_there(both: OfKind) -> No
             np.testing.assert_allclose(got[key], state[key], rtol=0, atol=1e-7, err_msg=name)
 
 
+@pytest.mark.long
 def test_a_client_without_a_step_is_there_all_the_same(both: OfKind) -> None:
     """The client sends the result of an update of 0; a control stays as it is."""
     found = []

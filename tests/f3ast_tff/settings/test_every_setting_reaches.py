@@ -279,6 +279,8 @@ def cases() -> list[Any]:
                 # The task drops partial batches; clients of `small_data` have two examples.
                 task = "shakespeare" if component.config.labels_sequences else "cifar100"
                 base.update(task=task, batch_size=2)
+            if component.name == "character_lstm":
+                base["lstm_units"] = 4
             if component.name in KNOWLEDGE:
                 base["availability"] = "four_classes"
             base.update(chosen)
