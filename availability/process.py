@@ -115,7 +115,7 @@ class AvailabilityConfig:
     def needs_labels(self) -> bool:
         """Whether `build` takes a third argument, the clients' label distribution.
 
-        The label distributions nu, `float64 [N, C]`: see `label_distribution.label_distribution`.
+        The label distributions nu, `float64 [N, C]`: see `labelled.label_distribution`.
         """
         return False
 

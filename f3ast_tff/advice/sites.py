@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.advice.site_quorums import AtQuorum, SiteTimes
-from f3ast_tff.analysis.compare.paired_difference import PairedDifference
-from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.availability.logs.site_logs import SiteLog
 from f3ast_tff.core.client_names import listed
@@ -226,7 +225,7 @@ def trial(
             quorum,
             name,
             float(np.mean(list(scores.values()))),
-            None if scores is all_of else Paired(scores, all_of, True).found,
+            None if scores is all_of else difference_of_common(scores, all_of),
         )
         for (quorum, name), scores in worst.items()
     ]

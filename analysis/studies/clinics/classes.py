@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.compare.pairs import Paired
+from f3ast_tff.analysis.compare.paired_difference import difference_of_common
 from f3ast_tff.analysis.compare.scored import Pair
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.core.federated_data import FederatedData
@@ -129,7 +129,7 @@ def tables_of(scores: pd.DataFrame, pairs: Sequence[tuple[str, ...]]) -> str:
     for jitter in sorted({*scores["device_jitter"]}, reverse=True):
         for a, b in pairs:
             one, other = (_by_draw(scores, each, jitter) for each in (a, b))
-            found_pair = Paired(one, other, higher_is_better=True).found
+            found_pair = difference_of_common(one, other)
             if found_pair is not None:
                 ours, theirs = (float(np.mean(list(each.values()))) for each in (one, other))
                 ends = f"[{found_pair.low:+.3f}, {found_pair.high:+.3f}]"

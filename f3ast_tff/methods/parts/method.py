@@ -86,20 +86,26 @@ def method(
         reaches_optimum: As `AlgorithmConfig.reaches_optimum`; likewise.
 
     Raises:
-        ComponentError: If the class neither selects nor has rules, or cannot be a component.
+        ComponentError: If the class neither selects nor has rules, does both, or cannot be a
+            component.
     """
     facts = {"client_share": client_share, "corrects": corrects, "reaches_optimum": reaches_optimum}
     given = {key: value for key, value in facts.items() if value is not None}
 
     def decorate(rules: _Method) -> _Method:
+        label = f"method {name!r} ({rules.__qualname__})"
+        both = (SelectingMethod.__name__, MethodRules.__name__)
         if issubclass(rules, SelectingMethod):
+            if issubclass(rules, MethodRules):
+                wanted = "one class of each, and selects= of the second names the first"
+                raise ComponentError(
+                    f"{label}: derives from {' and '.join(both)}; must be {wanted}"
+                )
             for key, value in given.items():
                 setattr(rules, key, value)
             return register("algorithm", name, display, about=about, order=order)(rules)
         if not issubclass(rules, MethodRules):
-            label = f"method {name!r} ({rules.__qualname__})"
-            wanted = f"{SelectingMethod.__name__} or {MethodRules.__name__}"
-            raise ComponentError(f"{label}: must derive from {wanted}")
+            raise ComponentError(f"{label}: must derive from {' or '.join(both)}")
         members: dict[str, Any] = {
             "__module__": rules.__module__,
             "__qualname__": f"{rules.__qualname__}.algorithm",

@@ -53,16 +53,32 @@ def places_of(pattern: str) -> set[str]:
     [
         # The correction of a family, a test's decision, and how often both err.
         (
-            r"ERROR / |p_value\w*\W+[<>]",
+            r"ERROR / |(?<![\w.])0?\.05 / |p_value\w*\W+[<>]|multipletests",
             {"analysis/compare/judge.py", "analysis/compare/null_families.py"},
         ),
-        # The value of a run that diverged.
-        (r"-math\.inf if .*higher|0\.0 if .*(lost|diverged|worst)", {"analysis/compare/pairs.py"}),
-        # Paired intervals, of other things than claims: importance, regret, means.
-        (r"[^_]paired_difference\(", {
+        # The value of a run that diverged, and pairs that know which did.
+        (
+            r"-math\.inf if .*higher|0\.0 if .*(lost|diverged|worst)|nan_to_num",
+            {"analysis/compare/pairs.py"},
+        ),
+        (
+            r"\bPaired\($",
+            {"analysis/compare/pairs.py", "analysis/study_runs.py"},
+        ),
+        # Times until a score: a run that diverged has none.
+        (r"\bPaired\([^)]", {"analysis/compare/leads.py"}),
+        # Paired intervals, of other things than claims: importance, regret, means, and
+        # numbers of pages without a verdict.
+        (r"[^_]paired_difference\(|difference_of_common\(", {
             "analysis/compare/paired_difference.py",
+            "analysis/compare/pairs.py",
+            "analysis/leaderboard/page.py",
+            "analysis/studies/cafed_fig1a/importance_tables.py",
             "analysis/studies/cafed_fig2/optimal_kappa2.py",
+            "analysis/studies/clinics/classes.py",
+            "analysis/studies/page_numbers.py",
             "analysis/studies/real_phones/left_out.py",
+            "f3ast_tff/advice/sites.py",
         }),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from f3ast_tff import simulate
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods import Cohort, Round
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
-from f3ast_tff.methods.parts.method import method
+from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 from f3ast_tff.methods.parts.selecting_method import RenewedMethod
 from f3ast_tff.run.object_identity import identity_of
 from f3ast_tff.settings import parameter, parameters_of
@@ -90,3 +90,11 @@ def test_a_run_takes_the_config_the_class_or_a_copy_that_plays() -> None:
 def test_a_class_that_neither_selects_nor_has_rules_is_refused() -> None:
     with pytest.raises(ComponentError, match="must derive from SelectingMethod or MethodRules"):
         method("mine", about="nothing")(AlgorithmConfig)
+
+
+def test_rules_of_a_class_that_selects_are_not_lost_in_silence() -> None:
+    class Both(RenewedMethod, MeanOfAvailable):
+        """Selects, and has rules."""
+
+    with pytest.raises(ComponentError, match="must be one class of each, and selects= of the"):
+        method("both", about="both")(Both)
