@@ -6,8 +6,10 @@ import ast
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import f3ast_tff
+from f3ast_tff.settings import builtin_registry
 
 PACKAGE = Path(f3ast_tff.__file__).parent
 
@@ -32,6 +34,11 @@ MODULES = modules()
 
 
 @functools.cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(name: str) -> frozenset[str]:
     """Dotted names that a module imports, also inside functions and for types only."""
     return frozenset(_imports(name))
@@ -40,7 +47,7 @@ def imports(name: str) -> frozenset[str]:
 def _imports(name: str) -> Iterator[str]:
     path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         if isinstance(node, ast.ImportFrom):
@@ -91,8 +98,8 @@ def test_engines_do_not_know_each_other() -> None:
 def callers() -> dict[str, set[str]]:
     """For each name of a method or function, the modules that call it."""
     found: dict[str, set[str]] = {}
-    for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in MODULES:
+        for node in ast.walk(tree(module)):
             if isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                 found.setdefault(name, set()).add(module)
@@ -113,3 +120,32 @@ def test_an_engine_plays_rounds_in_one_place() -> None:
     }
     engines = {f"f3ast_tff.engines.{name}.engine" for name in ("host", "jax", "tff")}
     assert playing == {"f3ast_tff.engines.engine", *engines}
+
+
+def test_no_list_of_components_is_kept_by_hand() -> None:
+    """Three names or more come from the registry; the papers' tables and studies name their own."""
+    kinds = ("algorithm", "aggregation", "availability", "constraint", "delivery", "attack")
+    names = {name for kind in kinds for name in builtin_registry().names(kind)}
+    by_hand = {
+        module
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if len(_texts(node) & names) >= 3 and _texts(node) <= names and ".studies." not in module
+    }
+    # The rows of published tables, and the plain baselines of the leaderboard.
+    assert by_hand == {
+        f"f3ast_tff.analysis.{name}" for name in ("report.published_tables", "leaderboard.tables")
+    }
+
+
+def _texts(node: ast.AST) -> set[str]:
+    """The elements of a literal, if all are texts."""
+    parts: list[Any] = []
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = node.keys
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return (
+        {*texts} if len(texts) == len(parts) and all(isinstance(t, str) for t in texts) else set()
+    )
