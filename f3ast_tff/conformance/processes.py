@@ -13,7 +13,7 @@ from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.conformance.case import Case, NotDecided
 from f3ast_tff.run.selecting import constraint_of
 
-_ROUNDS = 12
+_ROUNDS, _SEEDED = 12, 200
 # Rounds and blocks for long-run shares, and the standard errors that a share may be off.
 _MANY, _BLOCKS, _ERRORS, _LEAST = 2000, 20, 6.0, 0.02
 
@@ -37,15 +37,28 @@ def masks_are_handed_over(case: Case) -> str | None:
     """What a caller does with a mask, and the next round, change no mask."""
     parts = case.experiment()
     process: Any = parts.availability
-    kept = process.mask(2)
-    before = kept.copy()
-    process.mask(3)
-    if not np.array_equal(kept, before):
-        return "the mask of round 2 changed when round 3 was asked for: return a new array"
-    if kept.flags.writeable:
-        kept[:] = ~kept
-        if not np.array_equal(process.mask(2), before):
-            return "a caller that writes into the mask of round 2 changes it: return a new array"
+    before = process.mask(2).copy()
+    for asked in (2, 3):
+        kept = process.mask(2)
+        process.mask(asked)
+        if not np.array_equal(kept, before):
+            return "the mask of round 2 changed when round 3 was asked for: return a new array"
+        if kept.flags.writeable:
+            kept[:] = ~kept
+            if not np.array_equal(process.mask(2), before):
+                return (
+                    "a caller that writes into the mask of round 2 changes it: return a new array"
+                )
+    return None
+
+
+def another_seed(case: Case) -> str | None:
+    """Another seed gives other rounds; what draws nothing is the same for every seed."""
+    one, other = (_ask(case, seed=seed) for seed in (3, 4))
+    if all(_same(_copied(one(t)), _copied(other(t))) for t in range(1, _SEEDED + 1)):
+        raise NotDecided(
+            f"{_SEEDED} rounds are the same for two seeds: right only if it draws nothing"
+        )
     return None
 
 
@@ -90,9 +103,9 @@ def order_of_the_asked(case: Case) -> str | None:
     return None
 
 
-def _ask(case: Case) -> Callable[[int], Any]:
+def _ask(case: Case, **more: Any) -> Callable[[int], Any]:
     """Returns the function of the round of a new component."""
-    parts = case.experiment()
+    parts = case.experiment(**more)
     n = parts.num_clients
     if case.kind == "availability":
         return lambda t: available_clients(parts.availability, n, t)

@@ -82,6 +82,12 @@ PROPERTIES = (
         processes.function_of_the_round,
     ),
     Property(
+        "another seed",
+        _PROCESSES,
+        "Two seeds have other rounds; undecided if 200 are the same: right if nothing is drawn.",
+        processes.another_seed,
+    ),
+    Property(
         "masks are handed over",
         ("availability",),
         "Neither a caller that writes into a mask nor the next round changes a mask.",
