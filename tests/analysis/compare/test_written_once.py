@@ -16,13 +16,17 @@ from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.analysis.studies.plan_verdicts import verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores, tidy_scores
 from f3ast_tff.cli.compare import main
+from f3ast_tff.cli.judge import main as judge_main
 from tests.analysis.conftest import MakeRun
 
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCT = [ROOT / "analysis", ROOT / "f3ast_tff"]
 # Simulates intervals and families to find out how often they err.
 MEASURES = "interval_coverage"
-LOW, HIGH = (0.30, 0.35, 0.30, 0.35, 0.30, 0.33), (0.40, 0.55, 0.60, 0.55, 0.40, 0.47)
+METHODS = {
+    "fedavg": (0.30, 0.35, 0.30, 0.35, 0.30, 0.33),
+    "f3ast": (0.40, 0.55, 0.60, 0.55, 0.40, 0.47),
+}
 PLAN = """
 [plan]
 asked = 2026-01-02T10:00:00Z
@@ -89,7 +93,7 @@ def test_places(pattern: str, places: set[str]) -> None:
 def test_a_pair_has_the_same_numbers_wherever_it_is_shown(
     make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, scores in (("fedavg", LOW), ("f3ast", HIGH)):
+    for name, scores in METHODS.items():
         for draw, score in enumerate(scores):
             make_run(f"{name}-{draw}", score, algorithm=name, data_seed=draw, seed=draw)
     runs = tmp_path / "runs"
@@ -101,6 +105,12 @@ def test_a_pair_has_the_same_numbers_wherever_it_is_shown(
     # The terminal.
     assert main(["compare", f"--runs={runs}"]) == 0
     assert row["sentence"] in capsys.readouterr().out
+    # A table of anyone's scores.
+    rows = [f"{n},{i},{s}" for n, all_of in METHODS.items() for i, s in enumerate(all_of)]
+    (tmp_path / "table.csv").write_text("\n".join(["method,seed,accuracy", *rows]))
+    assert judge_main(["judge", str(tmp_path / "table.csv")]) == 0
+    (size,) = re.findall(r"by \S+ \[.*?\]", row["sentence"])
+    assert f"f3ast is better than fedavg {size} over 6 seeds" in capsys.readouterr().out
     # A study's plan, from kept scores.
     kept = tmp_path / "scores.csv"
     tidy_scores(load_runs(runs)).to_csv(kept, index=False)
