@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Arrays, Optimizer, OptimizerConfig
 from f3ast_tff.settings import Published, parameter, register
 
-_ADAM = "steps by first over root of second moment of the gradients"
-_YOGI = "Adam whose second moment moves by a bounded amount"
-_ADAGRAD = "steps by the gradient over the root of the sum of all squares so far"
+_Made = TypeVar("_Made", bound=type)
 
 
 class Moments(NamedTuple):
@@ -37,6 +35,72 @@ class Moments(NamedTuple):
     second: Any
 
 
+@dataclass(frozen=True)
+class AdaptiveClientConfig(OptimizerConfig):
+    """Parameters of adaptive client optimizers.
+
+    Attributes:
+        made: The optimizer's class.
+    """
+
+    made: ClassVar[type[Any]]
+
+    client_lr: float = parameter(
+        Published(0.01), "client learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )
+
+    def build(self) -> Optimizer:
+        optimizer: Optimizer = self.made(self.client_lr, epsilon=self.epsilon)
+        return optimizer
+
+
+@dataclass(frozen=True)
+class AdaptiveServerConfig(OptimizerConfig):
+    """Parameters of adaptive server optimizers (FedAdam and so on, Reddi et al. 2021).
+
+    Attributes:
+        made: The optimizer's class.
+    """
+
+    made: ClassVar[type[Any]]
+
+    server_lr: float = parameter(
+        Published(0.01), "server learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )
+
+    def build(self) -> Optimizer:
+        optimizer: Optimizer = self.made(self.server_lr, epsilon=self.epsilon)
+        return optimizer
+
+
+def adaptive(name: str, display: str, *, about: str, order: int) -> Callable[[_Made], _Made]:
+    """Registers an optimizer for clients and for the server, as attributes `client`, `server`."""
+
+    def decorate(made: _Made) -> _Made:
+        for side, base in (("client", AdaptiveClientConfig), ("server", AdaptiveServerConfig)):
+            members = {
+                "__module__": made.__module__,
+                "__qualname__": f"{made.__qualname__}.{side}",
+                "__doc__": f"Configuration of `{made.__name__}` on the {side}.",
+                "made": made,
+            }
+            entry = register(f"{side}_optimizer", name, display, about=about, order=order)
+            config = type(f"{side.title()}{made.__name__}Config", (base,), members)
+            setattr(made, side, entry(dataclass(frozen=True)(config)))
+        return made
+
+    return decorate
+
+
+@adaptive(
+    "adam", "Adam", about="steps by first over root of second moment of the gradients", order=2
+)
 @dataclass(frozen=True)
 class Adam(Optimizer):
     """Step rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon), from m = v = 0.
@@ -114,48 +178,7 @@ class Adam(Optimizer):
         )
 
 
-@dataclass(frozen=True)
-class AdaptiveClientConfig(OptimizerConfig):
-    """Parameters of adaptive client optimizers."""
-
-    client_lr: float = parameter(
-        Published(0.01), "client learning rate", above=0, maximum=MAX_LEARNING_RATE
-    )
-    epsilon: float = parameter(
-        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
-    )
-
-
-@dataclass(frozen=True)
-class AdaptiveServerConfig(OptimizerConfig):
-    """Parameters of adaptive server optimizers."""
-
-    server_lr: float = parameter(
-        Published(0.01), "server learning rate", above=0, maximum=MAX_LEARNING_RATE
-    )
-    epsilon: float = parameter(
-        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
-    )
-
-
-@register("client_optimizer", "adam", "Adam", about=_ADAM, order=2)
-@dataclass(frozen=True)
-class ClientAdamConfig(AdaptiveClientConfig):
-    """Configuration of `Adam` on clients."""
-
-    def build(self) -> Adam:
-        return Adam(self.client_lr, epsilon=self.epsilon)
-
-
-@register("server_optimizer", "adam", "Adam", about=_ADAM, order=2)
-@dataclass(frozen=True)
-class ServerAdamConfig(AdaptiveServerConfig):
-    """Configuration of `Adam` on the server (FedAdam, Reddi et al. 2021)."""
-
-    def build(self) -> Adam:
-        return Adam(self.server_lr, epsilon=self.epsilon)
-
-
+@adaptive("yogi", "Yogi", about="Adam whose second moment moves by a bounded amount", order=3)
 @dataclass(frozen=True)
 class Yogi(Adam):
     """Adam's step with v + (1 - b2) sign(g^2 - v) g^2 for the second moment v.
@@ -194,24 +217,12 @@ class Yogi(Adam):
         )
 
 
-@register("client_optimizer", "yogi", "Yogi", about=_YOGI, order=3)
-@dataclass(frozen=True)
-class ClientYogiConfig(AdaptiveClientConfig):
-    """Configuration of `Yogi` on clients."""
-
-    def build(self) -> Yogi:
-        return Yogi(self.client_lr, epsilon=self.epsilon)
-
-
-@register("server_optimizer", "yogi", "Yogi", about=_YOGI, order=3)
-@dataclass(frozen=True)
-class ServerYogiConfig(AdaptiveServerConfig):
-    """Configuration of `Yogi` on the server (FedYogi, Reddi et al. 2021)."""
-
-    def build(self) -> Yogi:
-        return Yogi(self.server_lr, epsilon=self.epsilon)
-
-
+@adaptive(
+    "adagrad",
+    "Adagrad",
+    about="steps by the gradient over the root of the sum of all squares so far",
+    order=4,
+)
 @dataclass(frozen=True)
 class Adagrad(Optimizer):
     """Step rate g / sqrt(v + epsilon), v the sum of all g^2.
@@ -256,24 +267,6 @@ class Adagrad(Optimizer):
             initial_preconditioner_value=self.initial_accumulator,
             epsilon=self.epsilon,
         )
-
-
-@register("client_optimizer", "adagrad", "Adagrad", about=_ADAGRAD, order=4)
-@dataclass(frozen=True)
-class ClientAdagradConfig(AdaptiveClientConfig):
-    """Configuration of `Adagrad` on clients."""
-
-    def build(self) -> Adagrad:
-        return Adagrad(self.client_lr, epsilon=self.epsilon)
-
-
-@register("server_optimizer", "adagrad", "Adagrad", about=_ADAGRAD, order=4)
-@dataclass(frozen=True)
-class ServerAdagradConfig(AdaptiveServerConfig):
-    """Configuration of `Adagrad` on the server (FedAdagrad, Reddi et al. 2021)."""
-
-    def build(self) -> Adagrad:
-        return Adagrad(self.server_lr, epsilon=self.epsilon)
 
 
 @dataclass(frozen=True)
