@@ -28,7 +28,7 @@ from f3ast_tff.analysis.compare.table_directions import (
     is_loss_beside,
     likeliest_score,
 )
-from f3ast_tff.analysis.compare.table_hints import melt_hint, refuse_unknown
+from f3ast_tff.analysis.compare.table_hints import melt_hint, refuse_clients, refuse_unknown
 from f3ast_tff.analysis.compare.table_roles import (
     NAMES,
     Columns,
@@ -111,6 +111,7 @@ def recognised(
     if found.unit is None:
         refuse_unknown(table, found, may_differ)
         return found
+    refuse_clients(table, found, (*within, *may_differ))
     numbers = number_conditions(table, found, may_differ)
     return replace(found, conditions=(*found.conditions, *numbers))
 

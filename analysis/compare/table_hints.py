@@ -20,6 +20,10 @@ _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
 )
 _OF_CLIENTS = re.compile(r"(client|user|device|node|participant|worker|partition)(s|id)?")
+# One client of a run; a number of clients is a condition.
+_CLIENT = re.compile(
+    r"(client|user|device|participant|party)(_?(id|idx|index|name|no|number))?|[cu]id"
+)
 _COUNTS = frozenset({"samples", "examples", "size", "count"})
 _ROUNDS = re.compile(r"\w*(round|epoch|step|iter(ation)?|rnd)s?")
 # Rows of a method of which a rising number is a clock; of fewer each order is likely.
@@ -72,6 +76,24 @@ def refuse_unknown(table: pd.DataFrame, found: Columns, may_differ: Sequence[str
             raise RunsError(
                 f"no column is known as the seed, and {name} rises from row to row of a method as "
                 f"in one run: --seed= names the seed, --may_differ={name} if a row is a run"
+            )
+
+
+def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) -> None:
+    """Refuses rows of single clients: these are neither draws nor conditions of a comparison.
+
+    Raises:
+        RunsError: Says how to take the mean over the clients of each run.
+    """
+    keys = [n for n in (found.method, *found.conditions, found.draw, found.unit, found.step) if n]
+    roles = {found.method, found.score, found.draw, found.unit, found.step, *allowed}
+    for name in (str(n) for n in table if str(n) not in roles):
+        by = [key for key in keys if key != name]
+        if _CLIENT.fullmatch(plain_name(name)) and (table.groupby(by)[name].nunique() > 1).all():
+            mean = f"table.groupby({by}, as_index=False)[{found.score!r}].mean()"
+            raise RunsError(
+                f"{name} is of clients, and rows of one run are no draws. Compare means over its "
+                f"clients, in pandas: {mean}; --within={name} if each is a question of its own"
             )
 
 

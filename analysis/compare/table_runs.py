@@ -50,7 +50,7 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
 
 
 def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
-    """Refuses an accuracy that is a share for one method and a percentage for another.
+    """Refuses an accuracy that is a share here, and a percentage of another method or run.
 
     Raises:
         RunsError: Names the column, and a value of each with its row.
@@ -74,6 +74,17 @@ def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
                 f"column {columns.score} holds at most {said}: shares of 1 and percentages are "
                 "not compared, divide percentages by 100"
             )
+        for _, own in part.groupby(table.loc[part.index, columns.method]):
+            percent = own[own > 1]
+            # A run that failed has few percent; a share is like the others once it is one.
+            alike = own[(own <= 1) & (100 * own).between(percent.min(), percent.max())]
+            if len(alike):
+                row, other = alike.index[0], percent.index[0]
+                raise RunsError(
+                    f"column {columns.score} holds {own[row]:g} (row {row}) and {own[other]:g} "
+                    f"(row {other}) of {table.loc[row, columns.method]}: shares of 1 and "
+                    "percentages are not compared, divide percentages by 100"
+                )
 
 
 def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:

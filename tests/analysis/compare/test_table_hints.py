@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -152,3 +153,34 @@ def test_clients_are_not_offered_as_seeds(column: str, said: str) -> None:
     with pytest.raises(RunsError) as refused:
         judge_table(pd.DataFrame(rows, columns=["method", "round", column, "accuracy"]))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("column", ["client", "client_id", "cid", "User ID"])
+@pytest.mark.parametrize("of_client", [int, "c{}".format], ids=["numbers", "texts"])
+@pytest.mark.parametrize("clients", [2, 20])
+def test_clients_of_a_run_are_no_conditions(
+    column: str, of_client: Callable[[int], object], clients: int
+) -> None:
+    """As conditions they would be tests of single clients, and Holm's rule would hide the lead."""
+    rows = [
+        (m, s, of_client(k), 0.5 + 0.1 * (m == "b") + s / 100 + k / 50)
+        for m in "ab" for s in range(5) for k in range(clients)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", column, "accuracy"])
+    with pytest.raises(RunsError, match=f"{column} is of clients") as refused:
+        judge_table(table)
+    means = table.groupby(["method", "seed"], as_index=False)["accuracy"].mean()
+    said = "table.groupby(['method', 'seed'], as_index=False)['accuracy'].mean()"
+    assert said in str(refused.value)
+    (row,) = judge_table(means).frame().to_dict("records")
+    assert row["verdict"] == "better" and abs(row["difference"]) == pytest.approx(0.1)
+    if clients == 2:
+        each = judge_table(table, within=[column])
+        assert len(each.frame()) == 2
+
+
+def test_a_number_of_clients_is_a_condition() -> None:
+    rows = [(m, s, k, 0.5 + 0.1 * (m == "b") + s / 100) for m in "ab" for s in range(5)
+            for k in (10, 100)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", "clients", "accuracy"])
+    assert "conditions clients" in judge_table(table).heading

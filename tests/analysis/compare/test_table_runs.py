@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
@@ -21,6 +22,16 @@ def test_shares_and_percentages_are_not_compared() -> None:
     )
     assert judge_table(table(small)).results
     assert judge_table(table(text.replace("accuracy", "loss"))).results
+
+
+def test_nor_are_runs_of_one_method_in_both() -> None:
+    """A failed run of few percent is no share: 100 times as much is not as the others."""
+    table = pd.DataFrame({"method": ["a"] * 4 + ["b"] * 4, "seed": [*range(4)] * 2})
+    table["accuracy"] = [61.0, 60.0, 62.0, 0.9, 64.0, 65.0, 66.0, 0.8]
+    judge_table(table)
+    table.loc[7, "accuracy"] = 0.655
+    with pytest.raises(RunsError, match=r"0\.655 \(row 7\) and 64 \(row 4\) of b: shares of 1 and"):
+        judge_table(table)
 
 
 def test_shares_of_one_condition_and_percentages_of_another_are() -> None:
