@@ -7,6 +7,7 @@
   its first event, and stays in a state until its next event.
 - Spans: a row per visit, with columns such as `device,start,end`, or `duration`. Spans may overlap;
   a span without an end lasts until the log's end. With a column of states, those that are online.
+- Heartbeats: a row per sighting of a device, if its time is given as `seen`.
 - Device traces: `.json` and `.pkl` (`trace_files`).
 
 Tables are CSV files, JSON (`json_tables`), parquet files and DataFrames. Times are read by
@@ -204,7 +205,8 @@ def log_of_frame(
         round_seconds: Length of a round; unused for masks, whose rows are the rounds.
         name: Name in messages.
         columns: Columns with other than the usual names, `device=imei,time=ts,state=event`; of
-            spans `start`, and `end` or `duration`, of events `session`, of masks `time` alone.
+            spans `start`, and `end` or `duration`, of events `session`, of heartbeats `seen`, of
+            masks `time` alone.
             Also words for states, `on=plugged,off=idle/full` (`off=null` for gaps), columns that
             decide nothing, `ignore=note/flag`, and the zone of dates without one,
             `zone=Europe/Berlin`; of masks with times the longer rounds into which they are put,

@@ -112,7 +112,10 @@ def read_duration(
     wrong = ~(lengths >= 0)
     if wrong.any():
         entry = table.entry(column, int(np.argmax(wrong)))
-        raise DataError(f"{entry}: must be a length of time, at least 0")
+        said = str(table.frame[column].iloc[int(np.argmax(wrong))]).strip()
+        open_ = f"; {said} is hours or minutes, write {said}:00 or 0:{said}"
+        open_ = open_ if re.fullmatch("[0-9]{1,2}:[0-9]{2}", said) else ""
+        raise DataError(f"{entry}: must be a length of time, at least 0{open_}")
     if not plain:
         return lengths, ""
     unit = unit if unit in _ALL_UNITS else unit_named(column)

@@ -87,9 +87,33 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     if failed is not None:
         more, reason = failed
         raise DataError(f"{has}which they are by {given.flag(more)} {OF_RUN}; but {reason}")
+    if said_so := _of_sightings(table, found, given, options):
+        raise DataError(f"{has.removesuffix(' say ')} {said_so}")
     flag = given.flag(dict.fromkeys(lacks, "NAME"))
     known = ", ".join(each for part in lacks for each in KNOWN[part])
     raise DataError(f"{has}which they are by {flag} {OF_RUN}. Names that are known: {known}")
+
+
+def _of_sightings(table: LogTable, found: Reading, given: Given, options: Options) -> str:
+    """What to give if each row says that a device was there, as heartbeats do; else `""`."""
+    if found.state is not None or found.start is not None or found.end is not None:
+        return ""
+    columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
+    times = [found.time] if found.time is not None else []
+    times = times or [c for c in columns if traits.is_of_times(table, c)]
+    if len(times) != 1:
+        return ""
+    others = [c for c in columns if c not in times]
+    devices = [found.device] if found.device is not None else _devices(table, others, [])
+    ways = [
+        {**({"device": each} if each != found.device else {}), "seen": times[0]} for each in devices
+    ]
+    each = [tried(table, with_parts(found, more), options, more) for more in ways]
+    likely = [one for one in distinct(each) if 0 < one.shares.mean() < 1]
+    if not likely:
+        return ""
+    shown = " or ".join(said_of(given, one) for one in likely)
+    return f"if each row says that a device is there, as a heartbeat does, {shown} {OF_RUN}"
 
 
 def _without_outages(
@@ -111,8 +135,11 @@ def is_likely_log(table: LogTable) -> bool:
     columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
     of_states = [c for c in columns if _share_of_states(table, c) > 0.5]
     times = [c for c in columns if traits.is_of_times(table, c)]
-    if not times or len(columns) < 3:
+    if not times:
         return False
+    if len(columns) < 3:
+        # Such as the times at which devices were seen.
+        return any(_is_named(c) and _names_rows(table, c) for c in columns if c not in times)
     few = 2 * len(of_states) < table.frame.shape[1]
     return few or any(_names_rows(table, c) for c in columns if c not in (*of_states, *times))
 

@@ -40,6 +40,8 @@ KNOWN = {
         *("duration_min", "duration_minutes", "duration_h", "duration_hours"),
     ),
     "session": ("session", "session_id", "session_identifier", "connection_id"),
+    # Heartbeats, only if given: any time may be one.
+    "seen": (),
 }
 # Given beside the columns: words of states, columns that decide nothing, the zone of the times, the
 # length of the rounds into which masks are put.
@@ -62,6 +64,7 @@ class Reading:
         end: Times at which spans end.
         duration: Lengths of spans that begin at `start` or `time`.
         session: Session of each event.
+        seen: Times at which a device was there, as of heartbeats.
         ignored: Columns that the user says decide nothing.
         words: What words of states mean.
         own: Words whose meaning is given.
@@ -76,6 +79,7 @@ class Reading:
     end: Any = None
     duration: Any = None
     session: Any = None
+    seen: Any = None
     ignored: tuple[Any, ...] = ()
     words: Mapping[str, bool] = field(default_factory=lambda: STATES)
     own: frozenset[str] = frozenset()
@@ -85,6 +89,8 @@ class Reading:
     @property
     def begins(self) -> Any:
         """Column of the times at which spans begin."""
+        if self.seen is not None:
+            return self.seen
         return self.time if self.start is None else self.start
 
     @property
@@ -95,8 +101,8 @@ class Reading:
 
     @property
     def of_spans(self) -> bool:
-        """Whether rows are spans: a begin, an end or a length, two of them."""
-        return [self.begins, self.end, self.duration].count(None) < 2
+        """Whether rows are spans: a begin, an end or a length, two of them; or sightings."""
+        return self.seen is not None or [self.begins, self.end, self.duration].count(None) < 2
 
     @property
     def of_events(self) -> bool:
@@ -107,6 +113,10 @@ class Reading:
     def used(self) -> dict[str, Any]:
         """The columns that decide, by part."""
         begin = "start" if self.start is not None else "time"
+        if self.seen is not None:
+            return {
+                p: c for p in ("device", "seen", "state") if (c := getattr(self, p)) is not None
+            }
         bounds = ("end", "duration") if self.begins is None or self.end is None else ("end",)
         bounds = bounds if self.of_spans else ("session",)
         found = {part: getattr(self, part) for part in ("device", begin, *bounds, "state")}

@@ -30,6 +30,9 @@ from f3ast_tff.core.errors import DataError
 _OPEN = {*GAPS, "inf", "+inf", "infinity", "-", "unknown"}
 _ZONE = re.compile(r"[T ][0-9]{2}.*?(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$")
 _NAMED_UTC = re.compile(r"\s*(?:UTC|GMT|utc|gmt)$")
+_TWELVE = re.compile(
+    r"[T ](?P<hour>0?[1-9]|1[0-2])(?P<rest>(?::[0-9]{2}){1,2}) ?(?P<half>[AaPp])[Mm]$"
+)
 _FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9])[0-9]{2}-")
 # Times are no longer, and begin with a digit: `now` would be another time on each reading.
 _TIME = re.compile(r"[0-9][\x20-\x7e]{0,63}")
@@ -206,7 +209,8 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     dates = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
     failed = dates.isna().to_numpy()
     if failed.any():
-        texts[failed] = [_NAMED_UTC.sub("Z", text) for text in texts[failed]]
+        plain = [_NAMED_UTC.sub("Z", text) for text in texts[failed]]
+        texts[failed] = [_TWELVE.sub(_of_a_day, text) for text in plain]
         again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
         dates[failed] = again
     since = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
@@ -219,6 +223,12 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     if zoned.any():
         _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
+
+
+def _of_a_day(found: re.Match[str]) -> str:
+    """A time by the 12-hour clock by that of 24 hours: 12 AM is 00, 12 PM is 12."""
+    hour = int(found["hour"]) % 12 + 12 * (found["half"].lower() == "p")
+    return f" {hour:02d}{found['rest']}"
 
 
 def _refuse(column: Any, wrong: np.ndarray, allowed: str, name: str) -> None:

@@ -41,6 +41,8 @@ def visits_of_spans(
         ParameterError: If the reading's zone is unknown.
     """
     start, end, name = reading.begins, reading.end, table.name
+    if reading.seen is not None:
+        end = None
     columns = [each for each in (start, end) if each is not None]
     read = read_times(
         [table.frame[column] for column in columns], name, unit, ends=(False, True), table=table
@@ -59,7 +61,10 @@ def visits_of_spans(
         of_length = unit if looks_like_dates(table.frame[columns[0]]) else ""
         # From ends lengths reach back.
         towards = began if end is None else -ended
-        length, said = read_duration(table, reading.duration, place, towards, of_length)
+        if reading.seen is not None:
+            length, said = _until_next(place, began)
+        else:
+            length, said = read_duration(table, reading.duration, place, towards, of_length)
         if start == reading.time and start is not None and are_of_ends(place, began, length):
             raise DataError(
                 f"{name}: spans of {reading.duration!r} from {start!r} on overlap, and do not if "
@@ -107,6 +112,23 @@ def visits_of_spans(
         said=said,
         odd=odd + _overlaps(place[online], began[online], ended[online]),
     )
+
+
+def _until_next(place: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, str]:
+    """How long a device is there from each sighting on: until the next, if that is near.
+
+    Near is twice the usual time between two; from the last one before a gap it is there for the
+    usual time.
+    """
+    order = np.lexsort((seen, place))
+    apart = np.full(len(seen), np.inf)
+    apart[:-1] = np.where(place[order][1:] == place[order][:-1], np.diff(seen[order]), np.inf)
+    known = apart[np.isfinite(apart) & (apart > 0)]
+    usual = float(np.median(known)) if len(known) else 0.0
+    length = np.empty(len(seen))
+    length[order] = np.where(apart <= 2 * usual, apart, usual)
+    every = duration_text(usual)
+    return length, f"rows every {every}: there from each until the next, or for {every}"
 
 
 def _refuse_early(

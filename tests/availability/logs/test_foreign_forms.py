@@ -297,3 +297,9 @@ def test_a_column_of_nothing_beside_a_log(tmp_path: Path) -> None:
     path.write_text(json.dumps({"items": rows}))
     with pytest.raises(DataError, match="time=at,state=kind .*: 2 devices, 50.0% on"):
         read_log(path)
+
+
+def test_a_length_of_hours_or_minutes_is_asked() -> None:
+    frame = pd.DataFrame({"device": ["a", "b"], "start": [0, 60], "duration": ["1:30", "0:45"]})
+    with pytest.raises(DataError, match="1:30 is hours or minutes, write 1:30:00 or 0:1:30"):
+        log_of_frame(frame)

@@ -151,3 +151,13 @@ def test_many_seconds_from_a_start_within_minutes_are_hours_or_days(length: floa
     with pytest.raises(DataError, match="would be seconds from a start: say the unit"):
         read_times([column], "log")
     assert read_times([column], "log", "s").seconds[0].max() == length
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [("12:00:00 AM", 0), ("1:30 am", 1.5), ("12:15 PM", 12.25), ("11:00:00PM", 23)],
+)
+def test_dates_by_the_clock_of_twelve_hours(text: str, hour: float) -> None:
+    times = pd.Series([f"2024-03-01 {text}", "2024-03-02 00:00"])
+    (found,) = read_times([times], "the table").seconds
+    assert 24 - (found[1] - found[0]) / 3600 == hour
