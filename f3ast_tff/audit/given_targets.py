@@ -36,7 +36,8 @@ def target_of(
     if objective is not None and objective not in OBJECTIVES:
         raise ParameterError("objective", objective, f"must be one of {', '.join(OBJECTIVES)}")
     named = {key: _value(value) for key, value in (arguments or {}).items()}
-    if isinstance(given, str) and ":" not in given and not given.endswith(".py"):
+    # With a dot it is a module, or a file.
+    if isinstance(given, str) and not {":", "."} & {*given}:
         from f3ast_tff.audit.methods import method_target
 
         found = method_target(given, named)
@@ -122,11 +123,10 @@ def _executed(spec: Any) -> Any:
 
 
 def _defined(module: Any) -> str:
-    names = [
-        name
-        for name, each in vars(module).items()
-        if getattr(each, "__module__", "") == module.__name__ and callable(each)
-    ]
+    public = {name: each for name, each in vars(module).items() if not name.startswith("_")}
+    own = [n for n, each in public.items() if getattr(each, "__module__", "") == module.__name__]
+    # Those of a package come from its modules.
+    names = [n for n in own or public if callable(public[n])]
     return ", ".join(names) or "its functions or classes; it defines none"
 
 
@@ -152,6 +152,10 @@ def _maker(given: Any, arguments: Mapping[str, Any], name: str) -> Callable[[], 
         given(**copy.deepcopy(dict(arguments)))
     except FOREIGN as error:
         said = f"cannot be made: {one_line_of(error)}"
+        taken = ", ".join(inspect.signature(given).parameters)
+        said += (
+            f"; it takes {taken}" if {*arguments} - {*inspect.signature(given).parameters} else ""
+        )
         raise ParameterError("target", name, said) from error
     return lambda: given(**copy.deepcopy(dict(arguments)))
 

@@ -10,6 +10,7 @@ from typing import Any
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.parameter import nearest
 from f3ast_tff.settings.registry import registry_with
 
 # Parameters of `AlgorithmConfig.start`, and of a plug-in's file.
@@ -31,7 +32,9 @@ def method_target(name: str, arguments: Mapping[str, Any]) -> Target:
     given, num_clients = dict(arguments), len(EXAMPLES)
     registry = registry_with([str(given.pop(_PLUGIN))] if _PLUGIN in given else [])
     if name not in registry.names("algorithm"):
-        allowed = "must be module:name, file.py:name, file.py, or a method's name: "
+        near = nearest(name, registry.names("algorithm"))
+        hint = f"did you mean {near}? It " if near else ""
+        allowed = f"{hint}must be module:name, file.py:name, file.py, or a method's name: "
         raise ParameterError("target", name, allowed + ", ".join(registry.names("algorithm")))
     if importlib.util.find_spec("flwr") is None:
         allowed = "is audited behind the Flower adapter: pip install 'f3ast-tff[flower]'"

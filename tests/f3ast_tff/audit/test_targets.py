@@ -24,7 +24,10 @@ FILE = "tests/f3ast_tff/audit/servers.py"
         (f"{FILE}:NeedsArguments", "needs arguments: --args=rate=..."),
         (f"{FILE}:REPLIES", "must be aggregate(model, updates, weights), an object with such"),
         ("f3ast_tff/audit/schedules.py", "has no aggregate; name one of schedules"),
+        ("f3ast_tff.audit.schedules", "has no aggregate; name one of schedules"),
+        ("tests.f3ast_tff.audit", "has no aggregate; name one of its functions or classes"),
         ("nosuchmethod", "or a method's name: fedavg"),
+        ("fedavgg", "did you mean fedavg? It must be module:name"),
     ],
 )
 def test_what_is_no_target_is_said(given: str, words: str) -> None:
@@ -34,7 +37,7 @@ def test_what_is_no_target_is_said(given: str, words: str) -> None:
 
 
 def test_arguments_that_are_refused_are_said() -> None:
-    with pytest.raises(ParameterError, match="cannot be made: TypeError"):
+    with pytest.raises(ParameterError, match="cannot be made: TypeError.*; it takes rate$"):
         target_of(f"{FILE}:NeedsArguments", {"rate": 1.0, "other": 2})
     with pytest.raises(ParameterError, match="takes none"):
         target_of(f"{FILE}:aggregate", {"rate": 1.0})
