@@ -119,21 +119,6 @@ def test_centred_clipping_bounds_what_attackers_do() -> None:
     np.testing.assert_array_equal(server["last"], delta)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"attack": "sign_flips"}, "attack = sign_flips: did you mean sign_flip"),
-        ({"attack_share": 0.5}, "only applies with attack .*; the attack is not given"),
-        ({"attack": "noise", "num_workers": 2}, "must not be given with attack noise"),
-        ({"attack": "noise", "private": "head"}, "must not be given with attack noise"),
-        ({"attack": "noise", "attackers": "rare"}, "attackers = rare: must be one of"),
-    ],
-)
-def test_what_is_refused(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
-        resolve(given)
-
-
 def test_what_is_refused_once_the_world_is_known() -> None:
     with pytest.raises(ParameterError, match="of 10 clients with data none would attack"):
         simulate(attack="noise", attack_share=0.01, engine="host", **SMALL)

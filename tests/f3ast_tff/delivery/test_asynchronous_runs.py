@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Asynchronous
 from f3ast_tff.delivery.event_clock import EventClock
@@ -312,24 +312,3 @@ def test_bias_on_two_quadratics(strategy: Strategy, expected: float) -> None:
         w += float(weights[0]) * sent.pop(played.here[0].number)
         models.append(w)
     assert np.mean(models[-4000:]) == pytest.approx(expected, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"algorithm": "scaffold"}, "corrections of their gradients"),
-        ({"algorithm": "oort_loss"}, "asks a client for its losses"),
-        ({"algorithm": "fedavg_in_time"}, "must be late with algorithm fedavg_in_time"),
-        ({"algorithm": "fedbuff", "buffer_size": 3, "async_buffer": 2}, "must be buffer_size, 3"),
-        ({"client_share_of": "present"}, "rounds have no time of their own"),
-        (
-            {"constraint": "bytes:1e6", "clients_per_round": None},
-            "constraint on the number of clients",
-        ),
-        ({"num_workers": 2, "engine": "fused"}, "delivery=asynchronous"),
-    ],
-    ids=str,
-)
-def test_refused_with_the_reason(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
-        simulate(**{**SMALL, "delivery": "asynchronous", **given})

@@ -189,25 +189,16 @@ def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("delivery", "says"),
     [
-        ({"loss_probability": 0.2}, "loss_probability = 0.2: only applies with delivery bernoulli"),
-        ({"delivery": "bernoulli", "loss_probability": 1.0}, "must be at least 0 and below 1"),
-        ({"delivery": "over_commit", "fail_below_arrivals": 0.8}, "only applies with delivery be"),
-        ({"delivery": "trace", "fail_below_arrivals": 1.5}, "at least 0 and at most 1"),
-        ({"delivery": "mail"}, "delivery = mail: must be one of certain, bernoulli, trace,"),
-        ({"rates_follow": "both", "rate_clusters": 2}, "rates_follow = both: must be delivered or"),
+        ("over_commit", "over_commit needs a constraint on the number"),
+        ("asynchronous", "needs a constraint on the number of clients"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        resolve(given)
-
-
-def test_over_commitment_needs_a_count(fake: None) -> None:
+def test_deliveries_that_need_a_count(delivery: str, says: str, fake: None) -> None:
     given = {"constraint": "bytes:20000", "clients_per_round": None}
-    with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
-        ran(None, built(delivery="over_commit", **given))
+    with pytest.raises(ParameterError, match=says):
+        ran(None, built(delivery=delivery, **given))
 
 
 class EverySecond:

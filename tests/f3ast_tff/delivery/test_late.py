@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff import simulate
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Late
 from f3ast_tff.delivery.late import geometric
 from f3ast_tff.settings.configuration import Settings
@@ -115,30 +113,3 @@ def test_settings_without_effect_are_named(
 @pytest.mark.parametrize(("by", "mean"), [("geometric", 0.7), ("uniform", 1.5), ("clock", 0.7)])
 def test_means_that_are_possible_are_taken(by: str, mean: float) -> None:
     Late(late_by=by, late_rounds=mean).check(Settings.of({}))
-
-
-TINY: dict[str, Any] = {"num_clients": 6, "clients_per_round": 2, "rounds": 1, "delivery": "late"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"algorithm": "scaffold"}, "corrections of their gradients"),
-        ({"algorithm": "fedawe"}, "start from models"),
-        ({"algorithm": "fedprox"}, "start from a pull to the model"),
-        ({"algorithm": "oort_loss"}, "asks a client for its losses"),
-        ({"algorithm": "poc", "poc_loss": "training_loss"}, "must be mean with delivery=late"),
-        ({"num_workers": 2}, "kept here"),
-        ({"late_by": "fixed", "late_rounds": 1.5}, "whole number"),
-        ({"late_by": "uniform", "late_rounds": 0.7}, "twice it must be a whole number"),
-        ({"short_rounds": "fill_unavailable"}, "available_only"),
-        ({"algorithm": "fedbuff", "delivery": "certain"}, "delivery = certain"),
-        ({"algorithm": "fadas", "aggregation": "mean"}, "must be sum"),
-        ({"algorithm": "fedbuff", "staleness_weight": "root"}, "weighs staleness itself"),
-        ({"algorithm": "fedavg_in_time", "delivery": "certain"}, "delivery = certain"),
-    ],
-    ids=str,
-)
-def test_refused_with_the_reason(settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
-        simulate(**{**TINY, **settings})

@@ -142,17 +142,3 @@ def test_it_is_only_the_clock(engine: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(one.selection[name], other.selection[name], rtol=1e-12)
     for before, after in zip(one.weights, other.weights):
         np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"device_column": "t"}, "device_column = t: needs a device_file"),
-        ({"device_column_examples": 5}, "device_column_examples = 5: needs a device_column"),
-    ],
-    ids=str,
-)
-def test_settings_without_effect_are_refused(given: dict[str, Any], message: str) -> None:
-    for delivery in ("asynchronous", "bernoulli", "late", "over_commit"):
-        with pytest.raises(ParameterError, match=message):
-            simulate(task="synthetic", delivery=delivery, rounds=1, **given)

@@ -19,32 +19,6 @@ from tests.fake_engine import FakeEngine
 
 
 @pytest.mark.parametrize(
-    ("given", "name", "words"),
-    [
-        ({"ray_address": "auto"}, "ray_address", "num_workers"),
-        ({"round_timeout": 3.0}, "round_timeout", "num_workers"),
-        ({"engine": "tff", "tff_runtime": "worker", "device": "gpu"}, "device", "CPU"),
-        ({"engine": "tff", "round_timeout": 3.0}, "round_timeout", "worker"),
-        (
-            {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 2},
-            "tff_clients_at_once",
-            "tff_runtime worker",
-        ),
-        ({"engine": "tff", "tff_runtime": "worker", "num_workers": 2}, "tff_runtime", "must be tf"),
-        ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", "fedlaavg"),
-        ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
-        ({"tff_clients_at_once": 3}, "tff_clients_at_once", "only applies with engine tff"),
-    ],
-)
-def test_what_an_engine_would_pass_over_is_refused(
-    given: dict[str, Any], name: str, words: str
-) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        resolve(given)
-    assert caught.value.name == name and "--" not in caught.value.allowed
-
-
-@pytest.mark.parametrize(
     ("given", "runtime"),
     [
         ({}, "tf"),

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff import simulate
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedasync import FedAsync
 from tests.f3ast_tff.methods.test_fedbuff import FOUR, round_with
 
@@ -37,20 +35,3 @@ def test_shares_by_hand(given: dict[str, Any], shares: list[float]) -> None:
         np.concatenate([*found[:2], round_with(4, [1], strategy).weights]), shares
     )
     np.testing.assert_allclose(found[2], [0.6])
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"async_buffer": 2}, "must be 1 with algorithm fedasync, which steps on every arrival"),
-        ({"delivery": "late"}, "asynchronous with algorithm fedasync"),
-        ({"aggregation": "sum"}, "must be fedasync with algorithm fedasync"),
-        ({"staleness_weight": "root"}, "must be constant with algorithm fedasync"),
-        ({"algorithm": "uniform", "aggregation": "fedasync"}, "aggregation"),
-        ({"fedasync_alpha": 1.5}, "must be above 0 and at most 1"),
-    ],
-    ids=str,
-)
-def test_refused_with_the_reason(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
-        simulate(**{"task": "synthetic", "algorithm": "fedasync", "rounds": 2, **given})

@@ -123,13 +123,6 @@ def test_by_its_setting(algorithm: str) -> None:
     assert seen.reshape(2, 4, 12).sum(axis=1).max() == 1
 
 
-def test_the_released_code_does_not_rest() -> None:
-    """If fewer than K clients are available, it also trains resting clients."""
-    given = {"selection_separation": 3, "short_rounds": "fill_unavailable"}
-    with pytest.raises(ParameterError, match="short_rounds = fill_unavailable: must be"):
-        resolve(given)
-
-
 P = np.array([0.5, 0.25, 0.25])
 # Client 0 leaves after round 2; client 2 joins in round 2.
 STAYS = Stays(np.array([1, 1, 2]), np.array([2, 9, 9]), 0, 10)
@@ -290,7 +283,6 @@ def test_an_availability_process_of_ones_own() -> None:
         ({"algorithm": "mifa"}, "aggregation mifa remembers clients that have left"),
         ({"algorithm": "unbiased"}, "Unbiased does not know clients that join and leave"),
         ({"availability": "always"}, "clients of always neither join nor leave"),
-        ({"reading": "released"}, "short_rounds = fill_unavailable: must be available_only with"),
     ],
 )
 def test_settings_that_cannot_be_together(given: dict[str, str], message: str) -> None:
