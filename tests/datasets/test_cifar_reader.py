@@ -111,21 +111,6 @@ def test_another_archive_is_refused_unread(tmp_path: Path, cifar100_files: Cifar
         read_cifar(tmp_path, packed)
 
 
-def test_pipes_and_large_files_are_refused_unread(
-    tmp_path: Path, cifar100_files: CifarFiles
-) -> None:
-    path = tmp_path / "cifar-100-python/test"
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(DataError, match="not a regular file"):
-        read_cifar(tmp_path, cifar100_files)
-    path.unlink()
-    path.touch()
-    os.truncate(path, 6 * 2**30)
-    with pytest.raises(DataError, match="it has 6442450944 bytes, more than"):
-        read_cifar(tmp_path, cifar100_files)
-
-
 def flip_a_pixel(batch: dict[str, Any]) -> None:
     batch["data"] = batch["data"].copy()
     batch["data"][3, 5] ^= 1
@@ -157,14 +142,28 @@ def test_wrong_content_is_named(
     assert str(path) in str(caught.value) and cifar100_files.download.url in str(caught.value)
 
 
-def test_truncated_and_missing_files_are_named(tmp_path: Path, cifar100_files: CifarFiles) -> None:
-    path = tmp_path / "cifar-100-python" / "test"
-    os.truncate(path, 100_000)
-    with pytest.raises(DataError, match="cannot be unpickled") as caught:
-        read_cifar(tmp_path, cifar100_files)
-    assert str(path) in str(caught.value)
+def become_a_pipe(path: Path) -> None:
     path.unlink()
-    with pytest.raises(DataError, match="No such file") as caught:
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda path: os.truncate(path, 100_000), "cannot be unpickled"),
+        (Path.unlink, "No such file"),
+        # These are refused unread.
+        (become_a_pipe, "not a regular file"),
+        (lambda path: os.truncate(path, 6 * 2**30), "it has 6442450944 bytes, more than"),
+    ],
+    ids=["truncated", "missing", "pipe", "large"],
+)
+def test_spoiled_files_are_named(
+    tmp_path: Path, cifar100_files: CifarFiles, spoil: Callable[[Path], object], says: str
+) -> None:
+    path = tmp_path / "cifar-100-python" / "test"
+    spoil(path)
+    with pytest.raises(DataError, match=says) as caught:
         read_cifar(tmp_path, cifar100_files)
     assert str(path) in str(caught.value)
 

@@ -167,23 +167,22 @@ def test_the_default_folder_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatc
     assert parameter.default.compute(None) == "/caches/f3ast_tff"  # type: ignore[arg-type]
 
 
-def test_a_task_has_test_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(config: Any) -> FederatedData:
-        part = ClientExamples(np.zeros((3, 2)), np.array([0, 1, 2]), np.array([0, 2, 3]))
-        return FederatedData(part, part.take(np.zeros(0, int)), 3)
-
-    monkeypatch.setattr(TASKS["synthetic"], "build", build)
-    with pytest.raises(ParameterError, match="task = synthetic: has no test examples"):
-        _ = Builder(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1})).data
-
-
-def test_labels_out_of_range_name_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("labels", "tested", "says"),
+    [
+        ([0, 1, 2], 0, "task = synthetic: has no test examples"),
+        ([0, 1, 7], 2, "task = synthetic: labels .* client 1 has 7"),
+    ],
+)
+def test_examples_that_no_task_has(
+    labels: list[int], tested: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Labels of any data are checked here, also a plug-in's: `FederatedData` knows no task name."""
 
     def build(config: Any) -> FederatedData:
-        part = ClientExamples(np.zeros((3, 2)), np.array([0, 1, 7]), np.array([0, 2, 3]))
-        return FederatedData(part, part, 3)
+        part = ClientExamples(np.zeros((3, 2)), np.array(labels), np.array([0, 2, 3]))
+        return FederatedData(part, part.take(np.arange(tested)), 3)
 
     monkeypatch.setattr(TASKS["synthetic"], "build", build)
-    with pytest.raises(ParameterError, match="task = synthetic: labels .* client 1 has 7"):
+    with pytest.raises(ParameterError, match=says):
         _ = Builder(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1})).data

@@ -61,8 +61,6 @@ def test_configs_of_components() -> None:
     pd.testing.assert_frame_equal(
         by_name.metrics.drop(columns="wall_seconds"), by_config.metrics.drop(columns="wall_seconds")
     )
-    with pytest.raises(ParameterError, match="scarce_q = 0.3: is given in ScarceConfig too"):
-        simulate(availability=ScarceConfig(scarce_q=0.2), scarce_q=0.3, **SMALL)
 
 
 def test_a_config_leaves_published_values_and_the_reading_alone() -> None:
@@ -326,6 +324,13 @@ def test_without_a_folder_nothing_may_be_asked_for() -> None:
         ({"rounds": 0}, "rounds = 0: must be at least 1"),
         ({"colour": "red"}, "colour = red: there is no such setting"),
         ({"plugins": ["missing.py"]}, "plugin = missing.py: not found"),
+        ({"seeds": range(2), "seed": 1}, "seed = 1: must not be given with seeds"),
+        ({"seeds": []}, "seeds = .*: must hold at least one"),
+        ({"seeds": [0, 1, 0]}, "seeds = .*: must differ"),
+        (
+            {"availability": ScarceConfig(scarce_q=0.2), "scarce_q": 0.3},
+            "scarce_q = 0.3: is given in ScarceConfig too",
+        ),
     ],
 )
 def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
@@ -341,13 +346,7 @@ def test_a_folder_may_be_the_working_folder(
     assert load_run(".").settings["clients_per_round"] == 3
 
 
-def test_what_seeds_and_methods_must_be(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="seed = 1: must not be given with seeds"):
-        simulate(seeds=range(2), seed=1, **SMALL)
-    with pytest.raises(ParameterError, match="seeds = .*: must hold at least one"):
-        simulate(seeds=[], **SMALL)
-    with pytest.raises(ParameterError, match="seeds = .*: must differ"):
-        simulate(seeds=[0, 1, 0])
+def test_what_methods_must_be(tmp_path: Path) -> None:
     for name in ("/elsewhere", "../up", "a/b"):
         with pytest.raises(ParameterError, match=f"methods = {name}: must be the name of a folder"):
             compare({"A": "fedavg", name: "fedavg"}, folder=tmp_path / "runs", **SMALL)

@@ -315,34 +315,31 @@ def test_what_is_wrong_is_one_line_that_names_the_place(
         assert words in message
 
 
-@pytest.mark.parametrize("name", ["algorithm", "rounds"])
-def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) -> None:
-    wrong = {"algorithm": "fedsgd", "rounds": 0}[name]
-    with pytest.raises(ParameterError, match=f"{name} = {wrong}: .*must be"):
-        plan(write_grid(SMALL), {name: wrong})
-    with pytest.raises(ParameterError, match="run_name = x: runs of a campaign are named by"):
-        plan(write_grid(SMALL), {"run_name": "x"})
+SEEDS = '[grid]\nseed = "0-999"'
 
 
 @pytest.mark.parametrize(
-    ("axis", "given", "error", "says"),
+    ("text", "given", "error", "says"),
     [
+        (SMALL, {"algorithm": "fedsgd"}, ParameterError, "algorithm = fedsgd: .*must be"),
+        (SMALL, {"rounds": 0}, ParameterError, "rounds = 0: .*must be"),
+        (SMALL, {"run_name": "x"}, ParameterError, "run_name = x: runs of a campaign are named by"),
         (
-            'draw = "0-1"',
+            '[grid]\ndraw = "0-1"',
             {"seed": 5, "draw": 3},
             ParameterError,
             "seed = 5: must not be given with",
         ),
         # Lists on the command line are axes too: a new axis, and one that replaces the file's.
-        ('seed = "0-999"', {"rate_beta": [0.1] * 21}, CampaignError, "21000 runs, must be at most"),
-        ('seed = "0-999"', {"seed": [0] * 20_001}, CampaignError, "20001 runs, must be at most"),
+        (SEEDS, {"rate_beta": [0.1] * 21}, CampaignError, "21000 runs, must be at most"),
+        (SEEDS, {"seed": [0] * 20_001}, CampaignError, "20001 runs, must be at most"),
     ],
 )
 def test_an_override_that_does_not_fit_the_file(
-    axis: str, given: dict[str, Any], error: type[Exception], says: str, write_grid: WriteGrid
+    text: str, given: dict[str, Any], error: type[Exception], says: str, write_grid: WriteGrid
 ) -> None:
     with pytest.raises(error, match=says):
-        plan(write_grid(f"[grid]\n{axis}"), given)
+        plan(write_grid(text), given)
 
 
 def test_deep_nesting_is_refused(write_grid: WriteGrid) -> None:

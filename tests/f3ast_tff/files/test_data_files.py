@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,19 +46,27 @@ def test_texts_are_utf_8_without_a_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("read", "text", "why"),
     [
-        ("[" * 200_000, "nested too deeply"),
-        ('{"a":' * 200_000, "nested too deeply"),
-        ('{"a": 1, "b": 2, "a": 3}', "it names 'a' twice"),
-        ("{", "Expecting"),
-        ("", "Expecting"),
+        (read_json, "[" * 200_000, "nested too deeply"),
+        (read_json, '{"a":' * 200_000, "nested too deeply"),
+        (read_json, '{"a": 1, "b": 2, "a": 3}', "it names 'a' twice"),
+        (read_json, "{", "Expecting"),
+        (read_json, "", "Expecting"),
+        (read_toml, "a = " + "[" * 5000, "nested too deeply"),
+        (read_toml, "a = " + "{a=" * 5000, "nested too deeply"),
+        (read_toml, "a = 1\na = 2", "overwrite"),
+        (read_toml, "a = " + "9" * 5000, "digits"),
+        (read_toml, "#" * 2**21, "more than 1048576"),
+        (read_toml, 'x = "' + '\\"' * 50_000, "(?i)unterminated|illegal|expected"),
     ],
 )
-def test_json_that_is_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_texts_that_are_refused(
+    read: Callable[[Path], object], text: str, why: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(ValueError, match=why):
-        read_json(tmp_path / "file")
+        read(tmp_path / "file")
 
 
 def test_json(tmp_path: Path) -> None:
@@ -79,20 +88,3 @@ def test_a_limited_stream() -> None:
     assert stream.read(3) == b"123"
     with pytest.raises(ValueError, match="it holds more than 4 bytes"):
         stream.read(3)
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("a = " + "[" * 5000, "nested too deeply"),
-        ("a = " + "{a=" * 5000, "nested too deeply"),
-        ("a = 1\na = 2", "overwrite"),
-        ("a = " + "9" * 5000, "digits"),
-        ("#" * 2**21, "more than 1048576"),
-        ('x = "' + '\\"' * 50_000, "(?i)unterminated|illegal|expected"),
-    ],
-)
-def test_toml_that_is_refused(tmp_path: Path, text: str, why: str) -> None:
-    (tmp_path / "file").write_text(text)
-    with pytest.raises(ValueError, match=why):
-        read_toml(tmp_path / "file")

@@ -107,25 +107,30 @@ def test_it_pickles_after_use() -> None:
     np.testing.assert_allclose(eval(found.stdout), expected, rtol=1e-5)
 
 
+KERNEL = np.zeros((4, 3), np.float32)
+
+
 @pytest.mark.parametrize(
-    ("leaf", "message"),
+    ("weights", "message"),
     [
-        ("text", r"weights\['out'\]\['bias'\] must be an array .* not a str"),
-        (0.5, r"weights\['out'\]\['bias'\] must be an array .* not a float"),
-        (np.zeros(3, np.int32), r"weights\['out'\]\['bias'\] .* not an array of int32"),
+        (
+            {"out": {"kernel": KERNEL, "bias": "text"}},
+            r"weights\['out'\]\['bias'\] must be an array .* not a str",
+        ),
+        (
+            {"out": {"kernel": KERNEL, "bias": 0.5}},
+            r"weights\['out'\]\['bias'\] must be an array .* not a float",
+        ),
+        (
+            {"out": {"kernel": KERNEL, "bias": np.zeros(3, np.int32)}},
+            r"weights\['out'\]\['bias'\] .* not an array of int32",
+        ),
+        ({}, "init must return weights"),
     ],
 )
-def test_leaves_that_are_no_weights_are_refused(leaf: object, message: str) -> None:
-    def wrong(seed: int) -> Any:
-        return {"out": {"kernel": np.zeros((4, 3), np.float32), "bias": leaf}}
-
+def test_what_is_no_weights_is_refused(weights: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        PureModel(wrong, apply).initial_weights(0)
-
-
-def test_no_weights_at_all_are_refused() -> None:
-    with pytest.raises(ParameterError, match="init must return weights"):
-        PureModel(lambda seed: {}, apply).initial_weights(0)
+        PureModel(lambda seed: weights, apply).initial_weights(0)
 
 
 def test_there_is_no_keras_model() -> None:

@@ -327,14 +327,24 @@ def test_strategy_that_breaks_its_protocol_is_named(
     assert says in message and "\n" not in message
 
 
-def test_strategy_with_rates_of_other_clients_is_named() -> None:
-    class Wrong(Learner):
-        def participation_rates(self) -> np.ndarray:
-            return np.ones(N + 1)
+class WrongRates(Learner):
+    def participation_rates(self) -> np.ndarray:
+        return np.ones(N + 1)
 
-    says = rf"algorithm Wrong: participation_rates returned shape \({N + 1},\): must be \({N},\)"
-    with pytest.raises(ComponentError, match=says):
-        run(None, Wrong)
+
+@pytest.mark.parametrize(
+    ("strategy", "says"),
+    [
+        (
+            WrongRates,
+            rf"WrongRates: participation_rates returned shape \({N + 1},\): must be \({N},\)",
+        ),
+        (object, "object: has no needs_losses, .*restore"),
+    ],
+)
+def test_strategy_of_another_form_is_named(strategy: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ComponentError, match=f"algorithm {says}"):
+        run(None, strategy)
 
 
 @pytest.mark.parametrize(
@@ -359,11 +369,6 @@ def test_a_state_that_no_checkpoint_can_hold_is_refused_at_the_first(
     with pytest.raises(ComponentError, match=f"algorithm Wrong: state {says}: must be arrays"):
         run(tmp_path, Wrong)
     assert not list((tmp_path / "checkpoints").iterdir())
-
-
-def test_strategy_that_lacks_a_part_is_named() -> None:
-    with pytest.raises(ComponentError, match="algorithm object: has no needs_losses, .*restore"):
-        run(None, lambda: object())  # type: ignore[arg-type, return-value]
 
 
 def test_constraint_that_returns_a_number_is_named() -> None:

@@ -167,38 +167,48 @@ def test_clients_that_were_not_selected_are_not_weighed(ids: list[Any], says: st
     np.testing.assert_array_equal(strategy.state()["rates"], before["rates"])
 
 
-def test_losses_are_one_per_client_asked() -> None:
-    strategy = PowerOfChoice.start(P, 3)
-    for losses in (lambda ids: np.ones(N + 1), lambda ids: None, lambda ids: 1.0):
-        now = Round(1, np.ones(N, bool), RoundConstraint(3), losses)
-        with pytest.raises(ParameterError, match=r"losses = .*: must return an array of shape \["):
-            select_clients(strategy, now)
+@pytest.mark.parametrize(
+    "losses", [lambda ids: np.ones(N + 1), lambda ids: None, lambda ids: 1.0], ids=["N", "no", "1"]
+)
+def test_losses_are_one_per_client_asked(losses: Any) -> None:
+    now = Round(1, np.ones(N, bool), RoundConstraint(3), losses)
+    with pytest.raises(ParameterError, match=r"losses = .*: must return an array of shape \["):
+        select_clients(PowerOfChoice.start(P, 3), now)
+
+
+TWELVE = "must have the 12 clients"
 
 
 @pytest.mark.parametrize(
-    ("p", "joined", "rate", "says"),
+    ("method", "p", "joined", "rate", "error", "says"),
     [
-        (P, [0], np.nan, "initial_rate = nan: must be in"),
-        (P, [0], 0.0, "initial_rate = 0.0: must be in"),
-        (P, [-1], 0.5, r"joined = .*: must be clients, 0 \.\. 11"),
-        (P[1:] / P[1:].sum(), [0], 0.5, r"p = shape \[11\]: must have the 12 clients of before"),
+        (F3AST, P, [0], np.nan, ParameterError, "initial_rate = nan: must be in"),
+        (F3AST, P, [0], 0.0, ParameterError, "initial_rate = 0.0: must be in"),
+        (F3AST, P, [-1], 0.5, ParameterError, r"joined = .*: must be clients, 0 \.\. 11"),
+        (
+            F3AST,
+            P[1:] * 12 / 11,
+            [0],
+            0.5,
+            ParameterError,
+            rf"p = shape \[11\]: {TWELVE} of before",
+        ),
+        *[
+            (method, *given)
+            for method in (PowerOfChoice, FedAvg, Uniform, AllAvailable, FedAU)
+            for given in (
+                (np.full(2, 0.5), [0], 0.5, ParameterError, rf"p = shape \[2\]: {TWELVE}"),
+                (P / 2, [0], 0.5, ValueError, "must sum to 1"),
+            )
+        ],
     ],
 )
 def test_clients_join_with_shares_and_rates_that_make_sense(
-    p: np.ndarray, joined: list[int], rate: float, says: str
+    method: Any, p: np.ndarray, joined: list[int], rate: float, error: type[Exception], says: str
 ) -> None:
-    with pytest.raises(ParameterError, match=says):
-        F3AST.start(P, 3).renewed(p, np.array(joined), rate)
-    assert isinstance(F3AST.start(P, 3).renewed(P.tolist(), np.array([2]), 0.5), F3AST)
-
-
-@pytest.mark.parametrize("method", [PowerOfChoice, FedAvg, Uniform, AllAvailable, FedAU])
-def test_every_method_that_follows_shares_checks_them(method: Any) -> None:
-    before = method.start(P, 3)
-    with pytest.raises(ParameterError, match=r"p = shape \[2\]: must have the 12 clients"):
-        before.renewed(np.array([0.5, 0.5]), np.array([0]), 0.5)
-    with pytest.raises(ValueError, match="must sum to 1"):
-        before.renewed(P / 2, np.array([0]), 0.5)
+    with pytest.raises(error, match=says):
+        method.start(P, 3).renewed(p, np.array(joined), rate)
+    assert isinstance(method.start(P, 3).renewed(P.tolist(), np.array([2]), 0.5), method)
 
 
 def test_sizes_are_one_per_client() -> None:

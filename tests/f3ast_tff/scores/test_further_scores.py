@@ -152,17 +152,18 @@ class Unknown(AvailabilityProcess):
         return np.ones(10, bool)
 
 
-def test_what_is_refused() -> None:
-    cases = [
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
         ({"availability": Unknown()}, "score_of = seldom: must be another: the long-run"),
         ({"test_clients": 5}, "score_of = seldom: must be another: the test clients of this data"),
         ({"worst_share": 0.2}, "worst_share = 0.2"),
-    ]
-    for given, says in cases:
-        with pytest.raises(ParameterError, match=says):
-            simulate(**SMALL, **{"score_of": "seldom", **given})
-    with pytest.raises(ParameterError, match="score_of = wurst: did you mean worst"):
-        simulate(**SMALL, score_of="wurst")
+        ({"score_of": "wurst"}, "score_of = wurst: did you mean worst"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        simulate(**SMALL, **{"score_of": "seldom", **given})
 
 
 def test_a_component_of_ones_own_is_checked() -> None:

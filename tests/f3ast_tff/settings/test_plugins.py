@@ -167,16 +167,22 @@ def test_what_breaks_is_one_line(content: str, says: str, tmp_path: Path) -> Non
         assert not {name for name in set(sys.modules) - modules if "broken" in name}
 
 
-def test_a_file_of_another_language_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("./mine.txt", "must be a Python file"),
+        ("./mine.pyc", "must be a Python file"),
+        ("missing.py", "not found"),
+        ("no/such/file.py", "not found"),
+    ],
+)
+def test_what_is_no_python_file_is_refused(
+    source: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for name in ("mine.txt", "mine.pyc"):
         (tmp_path / name).write_bytes(b"\0")
-        with pytest.raises(ParameterError, match="must be a Python file"):
-            load_plugin(str(tmp_path / name))
-
-
-@pytest.mark.parametrize("source", ["missing.py", "no/such/file.py"])
-def test_a_missing_file_is_not_found(source: str) -> None:
-    with pytest.raises(ParameterError, match=f"plugin = {source}: not found"):
+    with pytest.raises(ParameterError, match=f"plugin = {source}: {says}"):
         load_plugin(source)
 
 
@@ -217,17 +223,20 @@ def test_plugins_extend_and_leave_the_built_in_registry_alone(tmp_path: Path) ->
     assert "mine" not in builtin_registry().names("availability")
 
 
-def test_two_plugins_cannot_have_one_name(tmp_path: Path) -> None:
-    sources = [write(tmp_path / name) for name in ("one.py", "two.py")]
-    with pytest.raises(ParameterError, match="two.py: its availability mine: the name is taken"):
-        registry_with(sources)
-
-
-def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    """A run's identity holds plug-ins by name."""
+@pytest.mark.parametrize(
+    ("second", "name", "says"),
+    [
+        ("two.py", "mine", "two.py: its availability mine: the name is taken"),
+        # A run's identity holds plug-ins by name.
+        ("deeper/one.py", "other", "another plug-in has the name one"),
+    ],
+)
+def test_two_plugins_of_one_name_are_refused(
+    second: str, name: str, says: str, tmp_path: Path
+) -> None:
     (tmp_path / "deeper").mkdir()
-    sources = [write(tmp_path / "one.py"), write(tmp_path / "deeper/one.py", name="other")]
-    with pytest.raises(ParameterError, match="another plug-in has the name one"):
+    sources = [write(tmp_path / "one.py"), write(tmp_path / second, name=name)]
+    with pytest.raises(ParameterError, match=says):
         registry_with(sources)
 
 

@@ -144,15 +144,19 @@ def test_killed_worker_is_replaced_and_its_clients_done_again(workers: RayWorker
     assert workers.statistics() == {"num_workers": 2, "replaced_workers": before + 1}
 
 
-def test_worker_that_always_dies_ends_the_round(workers: RayWorkers) -> None:
-    message = r"round 4: worker [01] of 2 on the Ray cluster at local was lost 4 times, .*Died"
-    with pytest.raises(EngineError, match=message):
-        train(workers, 2, 4)
-
-
-def test_error_of_a_worker_is_named(workers: RayWorkers) -> None:
-    with pytest.raises(EngineError, match=r"round 5: worker [01] of 2 .* local no more memory"):
-        train(workers, 4, 5)
+@pytest.mark.parametrize(
+    ("order", "round_number", "says"),
+    [
+        (2, 4, "worker [01] of 2 on the Ray cluster at local was lost 4 times, .*Died"),
+        (4, 5, "worker [01] of 2 .* local no more memory"),
+    ],
+    ids=["always dies", "fails"],
+)
+def test_worker_that_does_not_finish_ends_the_round(
+    order: int, round_number: int, says: str, workers: RayWorkers
+) -> None:
+    with pytest.raises(EngineError, match=f"round {round_number}: {says}"):
+        train(workers, order, round_number)
 
 
 def test_hung_worker_is_named(workers: RayWorkers) -> None:

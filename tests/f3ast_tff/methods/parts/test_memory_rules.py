@@ -136,35 +136,35 @@ def test_a_declaration_of_no_use(field: str, value: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "says"),
+    ("base", "given", "says"),
     [
-        ("averages", ("y",), r"averages is \('y',\): must be a tuple of names in vectors: none"),
+        # A memory of nothing has no names.
         (
-            "after_client",
-            lambda *given: {"y": 0},
+            Memory,
+            {"averages": ("y",)},
+            r"averages is \('y',\): must be a tuple of names in vectors: none",
+        ),
+        (
+            Memory,
+            {"after_client": lambda *given: {"y": 0}},
             "after_client is .*: must be a dict with no name",
+        ),
+        # Clipped echoes are not messages.
+        (
+            Kept,
+            {
+                "echo_clip": 1.0,
+                "client": lambda self, client, server, now: ClientInit(shift=now.model),
+                "message": lambda self, client, update, losses, now: (update, 1.0),
+            },
+            "message is given: must not be given with echo_clip",
         ),
     ],
 )
-def test_a_memory_of_nothing_has_no_names(field: str, value: Any, says: str) -> None:
-    wrong = type("Wrong", (Memory,), {field: value})()
+def test_a_memory_of_no_use(base: type[Memory], given: dict[str, Any], says: str) -> None:
+    wrong = type("Wrong", (base,), given)()
     with pytest.raises(ComponentError, match=f"^memory Wrong: {says}$"):
         start_of(wrong)
-
-
-def test_clipped_echoes_are_not_messages() -> None:
-    class Clips(Kept):
-        echo_clip = 1.0
-
-        def client(self, client: Any, server: Any, now: Any) -> ClientInit:
-            return ClientInit(shift=now.model)
-
-        def message(self, client: Any, update: Any, losses: Any, now: Any) -> tuple[Any, Any]:
-            return update, 1.0
-
-    told = "^memory Clips: message is given: must not be given with echo_clip$"
-    with pytest.raises(ComponentError, match=told):
-        start_of(Clips())
 
 
 def test_a_class_is_not_a_memory() -> None:
