@@ -111,36 +111,6 @@ def test_a_range_query_of_prometheus(tmp_path: Path) -> None:
     assert log.masks.table().astype(int).T.tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 1]]
     assert "Prometheus' range query: events, 3 devices" in log.read_as
     assert log.first_round is not None and log.first_round.tolist() == [1, 1, 4]
-    path.write_text(json.dumps(matrix(job=["n", "n", "m"], zone=["x", "y", "y"])))
-    with pytest.raises(
-        DataError, match=r"no label alone tells apart \(job, zone\): query a series"
-    ):
-        read_log(path)
-    path.write_text('{"data": {"resultType": "matrix", "result": [{"metric": {}}]}}')
-    with pytest.raises(DataError, match="a series has no metric and values"):
-        read_log(path)
-
-
-def test_tables_of_influx_that_cannot_be_one(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(f"{INFLUX}{TABLES[0]}\n{INFLUX.replace('host', 'room')}{TABLES[1]}")
-    with pytest.raises(DataError, match="annotated CSV .#group. with tables of other columns"):
-        read_log(path)
-    path.write_text(INFLUX.partition("\n,")[0])
-    with pytest.raises(DataError, match="annotated CSV .#group. without a table"):
-        read_log(path)
-
-
-def test_a_form_that_this_python_does_not_unpack(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv.zst"
-    path.write_bytes(b"(\xb5/\xfd")
-    with pytest.raises(
-        DataError, match="x.csv.zst: (Python unpacks .zst from 3.14 on|it is damaged)"
-    ):
-        read_log(path)
-    (tmp_path / "x.csv.gz").write_bytes(b"no gzip")
-    with pytest.raises(DataError, match="Not a gzipped file|it is damaged"):
-        read_log(tmp_path / "x.csv.gz")
 
 
 def test_gaps_in_masks_are_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -273,30 +243,63 @@ def test_series_as_promtool_and_victoriametrics_write_them(tmp_path: Path) -> No
         ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ({"status": "error", "errorType": "bad_data", "error": "no"}, "answer is an error: no"),
-        ({"data": {"resultType": "vector", "result": []}}, "ask for a range, /api/v1/query_range"),
-        ({"data": {"resultType": "matrix", "result": []}}, "without a series"),
-    ],
-)
-def test_other_answers_of_prometheus_are_named(
-    answer: dict[str, Any], said: str, tmp_path: Path
+# Kubernetes' events have members that are always null.
+EVENTS = [{"node": k, "at": f"{START}{h}:00:00Z", "kind": on, "none": None} for k, h, on in ROWS]
+REFUSED: dict[str, tuple[str, bytes | str | dict[str, Any], str]] = {
+    "an error of Prometheus": (
+        "x.json",
+        {"status": "error", "errorType": "bad_data", "error": "no"},
+        "answer is an error: no",
+    ),
+    "an instant of Prometheus": (
+        "x.json",
+        {"data": {"resultType": "vector", "result": []}},
+        "ask for a range, /api/v1/query_range",
+    ),
+    "no series": ("x.json", {"data": {"resultType": "matrix", "result": []}}, "without a series"),
+    "no values": (
+        "x.json",
+        {"data": {"resultType": "matrix", "result": [{"metric": {}}]}},
+        "a series has no metric and values",
+    ),
+    "two labels": (
+        "x.json",
+        matrix(job=["n", "n", "m"], zone=["x", "y", "y"]),
+        r"no label alone tells apart \(job, zone\): query a series",
+    ),
+    "a column of nothing": (
+        "x.json",
+        {"items": EVENTS},
+        "time=at,state=kind .*: 2 devices, 50.0% on",
+    ),
+    "two tables of Influx": (
+        "x.csv",
+        f"{INFLUX}{TABLES[0]}\n{INFLUX.replace('host', 'room')}{TABLES[1]}",
+        "annotated CSV .#group. with tables of other columns",
+    ),
+    "no table of Influx": (
+        "x.csv",
+        INFLUX.partition("\n,")[0],
+        "annotated CSV .#group. without a table",
+    ),
+    "zst": (
+        "x.csv.zst",
+        b"(\xb5/\xfd",
+        "x.csv.zst: (Python unpacks .zst from 3.14 on|it is damaged)",
+    ),
+    "gz": ("x.csv.gz", b"no gzip", "Not a gzipped file|it is damaged"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_read_is_named(
+    name: str, content: bytes | str | dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps(answer))
+    if isinstance(content, dict):
+        content = json.dumps(content)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=said):
-        read_log(path)
-
-
-def test_a_column_of_nothing_beside_a_log(tmp_path: Path) -> None:
-    """Kubernetes' events have members that are always null."""
-    path = tmp_path / "x.json"
-    rows = [{"node": k, "at": f"{START}{h}:00:00Z", "kind": on, "none": None} for k, h, on in ROWS]
-    path.write_text(json.dumps({"items": rows}))
-    with pytest.raises(DataError, match="time=at,state=kind .*: 2 devices, 50.0% on"):
-        read_log(path)
+        read_log(tmp_path / name)
 
 
 def test_a_length_of_hours_or_minutes_is_asked() -> None:

@@ -101,21 +101,19 @@ def test_the_refusal_names_the_columns_and_what_to_type(
     assert len(log.clients) == 2 and log.masks.mean().round(2).tolist() == SHARES
 
 
-def test_days_in_other_forms_are_times_all_the_same() -> None:
-    for form in ("%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"):
-        begin, end = (texts([v[place] for v in VISITS], form) for place in (1, 2))
-        frame = pd.DataFrame({"who": [v[0] for v in VISITS], "in": begin, "out": end})
-        with pytest.raises(DataError, match="--columns=device=who,start=in,end=out "):
-            log_of_frame(frame)
-        with pytest.raises(DataError, match="must be a time: a number, or a date as 2024-06"):
-            log_of_frame(frame, columns="device=who,start=in,end=out")
-
-
-def test_what_is_given_stays_in_what_to_type() -> None:
-    with pytest.raises(DataError, match="--columns=time=NAME,state=event,device=imei "):
-        log_of_frame(changes().drop(columns="ts"), columns="state=event,device=imei")
-    with pytest.raises(DataError, match="--columns=device=imei,time=ts,state=event "):
-        log_of_frame(changes(), columns="time=ts,state=event")
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("", "--columns=device=who,start=in,end=out "),
+        ("device=who,start=in,end=out", "must be a time: a number, or a date as 2024-06"),
+    ],
+)
+@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"])
+def test_days_in_other_forms_are_times_all_the_same(form: str, columns: str, says: str) -> None:
+    begin, end = (texts([v[place] for v in VISITS], form) for place in (1, 2))
+    frame = pd.DataFrame({"who": [v[0] for v in VISITS], "in": begin, "out": end})
+    with pytest.raises(DataError, match=says):
+        log_of_frame(frame, columns=columns)
 
 
 def test_a_log_without_names_of_columns(tmp_path: Path) -> None:
@@ -124,15 +122,32 @@ def test_a_log_without_names_of_columns(tmp_path: Path) -> None:
         read_log(tmp_path / "x.csv")
 
 
-def test_tables_of_clients_stay_tables_of_clients() -> None:
-    """A wrong entry, a wrong time, or a column too many are those of masks."""
-    masks = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 2], "c": [1, 1, 0]})
-    for frame in (masks, masks.assign(c=["x", "y", "y"]), masks.assign(total=[5, 6, 5])):
-        with pytest.raises(DataError, match="must be 0 or 1, true or false, online or offline"):
-            log_of_frame(frame)
-    late = masks.assign(time=["2024-06-01", "2024-06-03", "2024-06-04"])[["time", "a", "c"]]
-    with pytest.raises(DataError, match="must be the row before plus"):
-        log_of_frame(late)
+MASKS = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 2], "c": [1, 1, 0]})
+LATE = MASKS.assign(time=["2024-06-01", "2024-06-03", "2024-06-04"])[["time", "a", "c"]]
+OF_MASKS = "must be 0 or 1, true or false, online or offline"
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "says"),
+    [
+        # What is given stays in what to type.
+        (
+            changes().drop(columns="ts"),
+            "state=event,device=imei",
+            "--columns=time=NAME,state=event,device=imei ",
+        ),
+        (changes(), "time=ts,state=event", "--columns=device=imei,time=ts,state=event "),
+        # A wrong entry, a wrong time, or a column too many are those of tables of clients.
+        (MASKS, "", OF_MASKS),
+        (MASKS.assign(c=["x", "y", "y"]), "", OF_MASKS),
+        (MASKS.assign(total=[5, 6, 5]), "", OF_MASKS),
+        (LATE, "", "must be the row before plus"),
+    ],
+    ids=["no time", "no device", "entry", "words", "total", "late"],
+)
+def test_the_refusal_is_that_of_the_form(frame: pd.DataFrame, columns: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        log_of_frame(frame, columns=columns)
 
 
 def proposals(error: pytest.ExceptionInfo[DataError]) -> dict[str, str]:

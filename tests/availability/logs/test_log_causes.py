@@ -178,17 +178,6 @@ def test_local_times_at_the_end_of_summer_time_ask_for_their_zone(
         log_of_frame(local, columns="zone=Mars")
 
 
-def test_spans_in_local_times_that_end_before_they_begin() -> None:
-    spans = pd.DataFrame(
-        {"device": ["a"], "start": ["2024-10-27T02:40:00"], "end": ["2024-10-27T02:10:00"]}
-    )
-    with pytest.raises(DataError, match="is before its start; are these local times at the end of"):
-        log_of_frame(spans)
-    with pytest.raises(DataError, match="there is no such time in Europe/Berlin"):
-        times = {"start": ["2024-03-31T02:30:00"], "end": ["2024-03-31T04:10:00"]}
-        log_of_frame(spans.assign(**times), columns="zone=Europe/Berlin")
-
-
 VISITS = pd.DataFrame(
     {
         "device": ["a", "b"] * 6,
@@ -259,11 +248,44 @@ def test_columns_that_decide_nothing_are_only_said(more: dict[str, Any]) -> None
     assert log.masks.table().tolist() == log_of_frame(CHANGES).masks.table().tolist()
 
 
-def test_spans_of_which_each_is_on_and_off() -> None:
-    """Device `host` has two parts whose spans contradict each other."""
-    part = VISITS.assign(device="host", state=["up", "down"] * 6)
-    with pytest.raises(DataError, match="of the time online is offline by other spans of the same"):
-        log_of_frame(part)
+def span_of(start: str, end: str) -> pd.DataFrame:
+    return pd.DataFrame({"device": ["a"], "start": [start], "end": [end]})
+
+
+WORDS = ("now", "today", "NOW", "Today", "tomorrow", "2024-06-0\u0661")
+REFUSED: dict[str, tuple[pd.DataFrame, str, str]] = {
+    "an end in local time before its begin": (
+        span_of("2024-10-27T02:40:00", "2024-10-27T02:10:00"),
+        "",
+        "is before its start; are these local times at the end of",
+    ),
+    "an hour that clocks skip": (
+        span_of("2024-03-31T02:30:00", "2024-03-31T04:10:00"),
+        "zone=Europe/Berlin",
+        "there is no such time in Europe/Berlin",
+    ),
+    # Device `host` has two parts whose spans contradict each other.
+    "spans that are on and off": (
+        VISITS.assign(device="host", state=["up", "down"] * 6),
+        "",
+        "of the time online is offline by other spans of the same",
+    ),
+    # A time that is another one on each reading.
+    **{
+        word: (
+            pd.DataFrame({"device": ["a", "a"], "time": ["2024-06-01", word], "online": [1, 0]}),
+            "",
+            "must be a time: a number, or a date as 2024-06-01T18",
+        )
+        for word in WORDS
+    },
+}
+
+
+@pytest.mark.parametrize(("frame", "columns", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_says_why(frame: pd.DataFrame, columns: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        log_of_frame(frame, columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -317,13 +339,6 @@ def test_units_that_fit_but_make_no_log() -> None:
             log_of_frame(timed(first, step))
     log = log_of_frame(timed(3_926_188_800, HOUR), time_unit="s")
     assert "2094-06-01" in log.read_as
-
-
-@pytest.mark.parametrize("word", ["now", "today", "NOW", "Today", "tomorrow", "2024-06-0\u0661"])
-def test_a_time_that_is_another_on_each_reading_is_refused(word: str) -> None:
-    frame = pd.DataFrame({"device": ["a", "a"], "time": ["2024-06-01", word], "online": [1, 0]})
-    with pytest.raises(DataError, match="must be a time: a number, or a date as 2024-06-01T18"):
-        log_of_frame(frame)
 
 
 def test_clients_that_would_become_one(tmp_path: Path) -> None:

@@ -273,11 +273,16 @@ def test_one_list_named_often_does_not_fill_memory(
         read_traces(write(tmp_path, pickle.dumps(dict.fromkeys(range(1000), entry)), "a.pkl"))
 
 
-def test_missing_and_unknown_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="gone.json: there is no such file"):
-        read_traces(tmp_path / "gone.json")
-    with pytest.raises(DataError, match="must end in .json, .csv or .pkl, or be client_b"):
-        read_traces(tmp_path / "t.txt")
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("gone.json", "gone.json: there is no such file"),
+        ("t.txt", "must end in .json, .csv or .pkl, or be client_b"),
+    ],
+)
+def test_missing_and_unknown_files(name: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=says):
+        read_traces(tmp_path / name)
 
 
 def test_a_rule_that_no_state_meets_is_refused(tmp_path: Path) -> None:

@@ -54,11 +54,6 @@ def test_other_streams_in_between_change_nothing() -> None:
     assert np.array_equal(before, draws(1, "selection", 5))
 
 
-def test_negative_seed_is_refused() -> None:
-    with pytest.raises(ValueError):
-        generator(-1, "batches")
-
-
 def test_numbers_of_clients_by_hand() -> None:
     """SplitMix64 from state 0 starts with these (Steele et al.; Java's SplittableRandom)."""
     first = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
@@ -100,7 +95,8 @@ def test_a_generator_is_numpys(seed: int, indices: list[int]) -> None:
     np.testing.assert_array_equal(found.permutation(30), numpys.permutation(30))
 
 
-def test_a_negative_number_is_refused() -> None:
-    for seed, index in ((-1, 0), (0, -1)):
-        with pytest.raises(ValueError, match="-1: seeds and indices must be at least 0"):
-            generator(seed, "batches", index)
+@pytest.mark.parametrize("numbers", [(-1,), (-1, 0), (0, -1)])
+def test_a_negative_number_is_refused(numbers: tuple[int, ...]) -> None:
+    seed, *index = numbers
+    with pytest.raises(ValueError, match="-1: seeds and indices must be at least 0"):
+        generator(seed, "batches", *index)
