@@ -346,11 +346,14 @@ def test_a_folder_may_be_the_working_folder(
     assert load_run(".").settings["clients_per_round"] == 3
 
 
-def test_what_methods_must_be(tmp_path: Path) -> None:
-    for name in ("/elsewhere", "../up", "a/b"):
-        with pytest.raises(ParameterError, match=f"methods = {name}: must be the name of a folder"):
-            compare({"A": "fedavg", name: "fedavg"}, folder=tmp_path / "runs", **SMALL)
+@pytest.mark.parametrize("name", ["/elsewhere", "../up", "a/b"])
+def test_methods_are_names_of_folders(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=f"methods = {name}: must be the name of a folder"):
+        compare({"A": "fedavg", name: "fedavg"}, folder=tmp_path / "runs", **SMALL)
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_methods_must_be(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
         compare({})
     methods = {"A": "fedavg", "B": {"algorithm": "f3ast", "seeds": [0, 1]}}

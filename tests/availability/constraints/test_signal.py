@@ -189,5 +189,3 @@ def test_by_settings() -> None:
     assert config.build(60, 0, 4).largest_k == 8
     with pytest.raises(ParameterError, match="constraint = signal:x: must be signal alone"):
         resolve({**given, "constraint": "signal:x"})
-    with pytest.raises(ParameterError, match="signal_file = : must be given"):
-        resolve({"constraint": "signal"})

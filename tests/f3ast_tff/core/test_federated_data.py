@@ -96,27 +96,39 @@ def test_arrays_that_no_engine_can_hold_are_refused(
         ClientExamples(features, labels, np.array([0, 1, 2]), names)
 
 
-def test_labels_out_of_range_are_refused_with_client_and_row() -> None:
-    train, test = examples([0, 2, 2, 5]), examples([0, 1, 5])
-    FederatedData(train, test, 5)
-    with pytest.raises(ValueError, match=r"below 4, .* client 2 has 4 \(training row 4\)"):
-        FederatedData(train, test, 4)
-    sequences = ClientExamples(train.features, np.full((5, 3), -1), train.offsets)
-    FederatedData(sequences, sequences, 1)
-    sequences.labels[3, 1] = 7
-    with pytest.raises(ValueError, match=r"client 2 has 7 \(test row 3\)"):
-        FederatedData(train, sequences, 5)
-    with pytest.raises(ValueError, match="num_classes 0"):
-        FederatedData(train, test, 0)
+def sequences(label: int) -> ClientExamples:
+    """Sequences without labels, but for one in row 3, of client 2."""
+    labels = np.full((5, 3), -1)
+    labels[3, 1] = label
+    return ClientExamples(TRAIN.features, labels, TRAIN.offsets)
 
 
-def test_training_and_test_features_of_other_shapes_are_refused() -> None:
-    train = examples([0, 5])
-    other = ClientExamples(np.zeros((5, 3)), train.labels, train.offsets)
-    with pytest.raises(ValueError, match=r"features have shape \(2,\), test features \(3,\)"):
-        FederatedData(train, other, 5)
-    nothing = ClientExamples(np.zeros((0, 3)), train.labels[:0], np.array([0, 0]))
-    FederatedData(train, nothing, 5)
+TRAIN, TEST = examples([0, 2, 2, 5]), examples([0, 1, 5])
+WIDE = ClientExamples(np.zeros((5, 3)), TRAIN.labels, TRAIN.offsets)
+NOTHING = ClientExamples(np.zeros((0, 3)), TRAIN.labels[:0], np.array([0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "num_classes", "says"),
+    [
+        (TRAIN, TEST, 4, r"below 4, .* client 2 has 4 \(training row 4\)"),
+        (TRAIN, sequences(7), 5, r"client 2 has 7 \(test row 3\)"),
+        (TRAIN, TEST, 0, "num_classes 0"),
+        (TRAIN, WIDE, 5, r"features have shape \(2,\), test features \(3,\)"),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(
+    train: ClientExamples, test: ClientExamples, num_classes: int, says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        FederatedData(train, test, num_classes)
+
+
+def test_examples_that_fit() -> None:
+    """Labels may be missing, and nothing has no shape."""
+    FederatedData(TRAIN, TEST, 5)
+    FederatedData(sequences(-1), sequences(-1), 1)
+    FederatedData(TRAIN, NOTHING, 5)
 
 
 # Client 2 has 30, 60; client 10 has 10, 40, 50; client 7 has 20.

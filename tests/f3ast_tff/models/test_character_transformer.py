@@ -9,10 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.models import CharacterTransformer
-from f3ast_tff.settings.resolve import resolve
 from f3ast_tff.simulation import simulate
 
 MODEL = CharacterTransformer(vocabulary=11, length=6, width=8, blocks=2, heads=2)
@@ -105,11 +103,3 @@ def test_it_learns_in_a_run() -> None:
         client_lr=0.5,
     )
     assert result.metrics["test_sample_accuracy"].iloc[-1] > 0.9
-
-
-def test_refused() -> None:
-    given = {"task": "shakespeare", "model": "character_transformer"}
-    with pytest.raises(ParameterError, match="transformer_heads = 5: must divide .*_width, 64"):
-        resolve({**given, "transformer_heads": 5})
-    with pytest.raises(ParameterError, match="must be fused with model character_transformer"):
-        resolve({**given, "engine": "tff"})

@@ -16,9 +16,11 @@ TFF, WORKERS = {"engine": "tff"}, {"num_workers": 2}
 LATE, ASYNCHRONOUS = {"delivery": "late"}, {"delivery": "asynchronous"}
 QUORUM: dict[str, Any] = {"delivery": "quorum", "num_clients": 8, "clients_per_round": 8}
 FEDASYNC = {"algorithm": "fedasync"}
+TRANSFORMER = {"task": "shakespeare", "model": "character_transformer"}
 FILE = {"task": "file", "data_file": "a.csv", "data_split": "part", "num_clients": 10}
 TOGETHER: list[tuple[dict[str, Any], str, str]] = [
     ({"availability": "trace"}, "trace_file", "must be given"),
+    ({"constraint": "signal"}, "signal_file", "signal_file = : must be given"),
     ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
     ({"algorithm": "sequential_sgd", "availability": "scarce"}, "availability", "must be always"),
     ({"algorithm": "sequential_sgd", "clients_per_round": 10}, "clients_per_round", "must be 1"),
@@ -201,6 +203,14 @@ TOGETHER: list[tuple[dict[str, Any], str, str]] = [
     ({"attack_share": 0.5}, "attack_share", "only applies with attack .*; the attack is not given"),
     ({"attack": "noise", "private": "head"}, "private", "must not be given with attack noise"),
     ({"attack": "noise", "attackers": "rare"}, "attackers", "must be one of"),
+    # Models.
+    ({**TRANSFORMER, "transformer_heads": 5}, "transformer_heads", "= 5: must divide .*_width, 64"),
+    ({**TRANSFORMER, **TFF}, "engine", "must be fused with model character_transformer"),
+    (
+        {"engine": "host", "task": "mnist", "model": "small_cnn"},
+        "engine",
+        "engine = host: .*small_cnn, which has no form in",
+    ),
     # Client optimizers, their schedules, and LoRA.
     ({"client_optimizer": "sam", "sam_radius": -1.0}, "sam_radius", "must be"),
     ({"client_lr_schedule": "linear"}, "client_lr_schedule", "must be one of constant, geom"),

@@ -15,7 +15,6 @@ from f3ast_tff import Trained, TrainingFunction, load_run, simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.engines.host.softmax import mean_gradient, with_one
-from f3ast_tff.settings.resolve import resolve
 
 # Clients of round 1, see GIVEN.
 ASKED = (4, 5, 6)
@@ -410,5 +409,3 @@ def test_methods_that_ask_for_more_are_refused(algorithm: str, train: Any, says:
 def test_other_engines_refuse_it() -> None:
     with pytest.raises(ParameterError, match="engine = fused: must be host with model"):
         simulate(model=MODEL, engine="fused", **GIVEN)
-    with pytest.raises(ParameterError, match="engine = host: .*small_cnn, which has no form in"):
-        resolve({"engine": "host", "task": "mnist", "model": "small_cnn"})
