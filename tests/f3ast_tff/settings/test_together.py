@@ -120,14 +120,14 @@ TOGETHER: list[tuple[dict[str, Any], str, str]] = [
         "twice it must be a whole number",
     ),
     ({**LATE, "short_rounds": "fill_unavailable"}, "short_rounds", "available_only"),
-    ({"algorithm": "fedbuff", "delivery": "certain"}, "delivery", "delivery = certain"),
+    ({"algorithm": "fedbuff", "delivery": "certain"}, "delivery", "must be late or asynchronous"),
     ({**LATE, "algorithm": "fadas", "aggregation": "mean"}, "aggregation", "must be sum"),
     (
         {**LATE, "algorithm": "fedbuff", "staleness_weight": "root"},
         "staleness_weight",
         "weighs staleness itself",
     ),
-    ({"algorithm": "fedavg_in_time", "delivery": "certain"}, "delivery", "delivery = certain"),
+    ({"algorithm": "fedavg_in_time", "delivery": "certain"}, "delivery", "must be late with algo"),
     ({**ASYNCHRONOUS, "algorithm": "scaffold"}, "delivery", "corrections of their gradients"),
     ({**ASYNCHRONOUS, "algorithm": "oort_loss"}, "delivery", "asks a client for its losses"),
     (
