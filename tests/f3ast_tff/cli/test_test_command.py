@@ -40,7 +40,7 @@ def test_what_fails_is_a_line_and_the_exit_code_is_1(
     assert said[0] == "availability mine"
     assert [line for line in said if line.startswith("  FAILS     masks are handed over: ")]
     assert "  holds     a run repeats" in said
-    assert "1 of 7 properties fail" in said[-2]
+    assert "1 of 8 properties fail" in said[-2]
 
 
 @pytest.mark.parametrize(
