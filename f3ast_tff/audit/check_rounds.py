@@ -148,10 +148,10 @@ def check_course(
         own_weights,
     )
     about = f"weights of a round with all clients sum to {whole:.2f}"
-    changes = float(np.ptp(pace[5:])) > 2 * _WEIGHT
+    changes = float(np.nanmax(pace[5:]) - np.nanmin(pace[5:])) > 2 * _WEIGHT
     if changes:
         about += f" in round {_ALL}, and change with the round: {speeds[0]:.2f} in the first, "
-        about += f"{pace[-1] * whole:.2g} in round {COURSE}"
+        about += f"{speeds[COURSE - 1]:.2g} in round {COURSE}"
     off = abs(whole - 1) > _WEIGHT or changes
     yield Finding("scale", NOTE if off else RIGHT, about, value=whole)
     with np.errstate(all="ignore"):
@@ -175,7 +175,7 @@ def check_course(
     yield _stale("returning", stale, stale_error, "after 50 rounds away a client has", target)
     yield _stale("replies", cached, cached_error, "clients whose replies are lost have", target)
     back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
-    if not back or not math.isfinite(usual_own):
+    if not back or not math.isfinite(usual_own * own[back[0]]):
         why = "the returning client has no weight, or was not chosen in six rounds"
         yield Finding("returning", OPEN, why)
     else:
@@ -192,7 +192,10 @@ def _pace(speeds: np.ndarray, usual: np.ndarray) -> np.ndarray:
     wide = np.pad(speeds[:COURSE], _WINDOW // 2, mode="edge")
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(wide, _WINDOW), axis=1)
     pace = smooth / smooth[usual].mean()
-    return pace if np.isfinite(pace).all() else np.ones(COURSE)
+    if not np.isfinite(pace).all():
+        return np.ones(COURSE)
+    # Of a server that is at rest steps are rounding.
+    return np.where(np.abs(pace) < _AT_REST, math.nan, pace)
 
 
 def _mean_of(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -268,5 +271,7 @@ def _repeated(target: Target, course: Course, of_client: np.ndarray) -> Finding:
     if not abs(usual) >= _NO_WEIGHT * course.shares[:_ALL, _REPEATS].max():
         return Finding("replies", OPEN, "the client whose reply comes twice has no weight")
     value = float(of_client[-_TWICE:][twice[0]] / usual)
+    if not math.isfinite(value):
+        return Finding("replies", OPEN, "whether a reply twice counts twice is not seen: it stays")
     found = f"a reply that arrives twice counts {value:.2f} times"
     return Finding("replies", NOTE if value > _TWICE_AS_FAR else RIGHT, found, value=value)

@@ -386,6 +386,17 @@ class Warming:
         return model + min(1, self._round / 50) * (aggregate(model, updates, weights) - model)
 
 
+class Stops:
+    """Takes no step from round 100 on."""
+
+    def __init__(self) -> None:
+        self._round = 0
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+        self._round += 1
+        return aggregate(model, updates, weights) if self._round < 100 else model
+
+
 class CachedWhileDecaying(CachedReplies):
     """Missing replies are replaced by those of earlier rounds, at a rate of .99^t, with noise."""
 

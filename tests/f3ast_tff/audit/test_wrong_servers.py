@@ -84,6 +84,13 @@ def test_a_rate_that_changes_is_said() -> None:
 
 
 @pytest.mark.long
+def test_of_a_server_at_rest_nothing_is_seen() -> None:
+    found = audit_of("Stops")
+    assert not found.wrong() and not any("nan" in each.found for each in found.findings)
+    assert len([f for f in found.findings if f.verdict == "not judged"]) >= 5
+
+
+@pytest.mark.long
 def test_noise_that_hides_a_client_is_no_verdict() -> None:
     found = audit_of("NoisyClip")
     assert not found.wrong(["returning"]) and not found.wrong(["replies"])
