@@ -32,7 +32,7 @@ def load_plugin(source: str) -> Plugin:
     Raises:
         ParameterError: If it is missing, cannot be imported, or registers no component.
     """
-    is_file = source.endswith(".py") or "/" in source
+    is_file = source.endswith(".py") or "/" in source or os.path.isfile(source)
     try:
         # The plug-in may replace the streams and change the folder; afterwards this process has its
         # own again.

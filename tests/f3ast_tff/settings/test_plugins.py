@@ -171,6 +171,7 @@ def test_what_breaks_is_one_line(content: str, says: str, tmp_path: Path) -> Non
     ("source", "says"),
     [
         ("./mine.txt", "must be a Python file"),
+        ("mine.txt", "must be a Python file"),
         ("./mine.pyc", "must be a Python file"),
         ("missing.py", "not found"),
         ("no/such/file.py", "not found"),
