@@ -132,7 +132,7 @@ docs-tables: $(STAMP)  ## Write the tables of components and of methods, and the
 notebooks: $(DOCS)  ## Execute the notebooks of examples/ and keep their outputs in them
 	$(PY) -m tools.notebooks examples/first_run.ipynb examples/own_strategy.ipynb examples/table_cell.ipynb
 
-.PHONY: docs docs-serve dist notebooks
+.PHONY: docs docs-serve dist notebooks mutants
 docs: $(DOCS)  ## Build the site into build/site
 	rm -rf build/pages build/site
 	$(PY) -m tools.docs_site build/pages
@@ -156,8 +156,9 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 bench-gpu: $(STAMP)  ## Measure rounds on a GPU in under 10 minutes: layers, precision, lanes, equality (BENCH_DIR)
 	$(PY) -m benchmarks.gpu --out $(BENCH_DIR)
 
+# Compiled files that are copied with the tests bear the names of the originals.
 mutants: $(MUTMUT)  ## Change methods, delivery and rates in many places, and list the changes that no test notices (MUTANTS)
-	$(VENV)/bin/mutmut run $(MUTANTS)
+	PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache $(VENV)/bin/mutmut run $(MUTANTS)
 	$(VENV)/bin/mutmut results | grep -v "not checked" || true
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)
