@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_text
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, as_text, is_text
 from f3ast_tff.analysis.compare.table_directions import is_measure, words_of
 from f3ast_tff.analysis.compare.table_roles import Columns, plain_name
 
@@ -24,6 +24,7 @@ _OF_CLIENTS = re.compile(r"(client|user|device|node|participant|worker|partition
 _CLIENT = re.compile(
     r"(client|user|device|participant|party)(_?(id|idx|index|name|no|number))?|[cu]id"
 )
+_PROCESSORS = r"(?i)(cuda|cpu|gpu|tpu|mps)"
 _COUNTS = frozenset({"samples", "examples", "size", "count"})
 _ROUNDS = re.compile(r"\w*(round|epoch|step|iter(ation)?|rnd)s?")
 # Rows of a method of which a rising number is a clock; of fewer each order is likely.
@@ -89,7 +90,11 @@ def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) 
     roles = {found.method, found.score, found.draw, found.unit, found.step, *allowed}
     for name in (str(n) for n in table if str(n) not in roles):
         by = [key for key in keys if key != name]
-        if _CLIENT.fullmatch(plain_name(name)) and (table.groupby(by)[name].nunique() > 1).all():
+        if not _CLIENT.fullmatch(plain_name(name)) or not _is_shared(table, name, found.method):
+            continue
+        if as_text(table[name]).str.match(_PROCESSORS).any():
+            continue
+        if (table.groupby(by)[name].nunique() > 1).all():
             mean = f"table.groupby({by}, as_index=False)[{found.score!r}].mean()"
             raise RunsError(
                 f"{name} is of clients, and rows of one run are no draws. Compare means over its "

@@ -74,7 +74,9 @@ def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
                 f"column {columns.score} holds at most {said}: shares of 1 and percentages are "
                 "not compared, divide percentages by 100"
             )
-        for _, own in part.groupby(table.loc[part.index, columns.method]):
+        # Percentages of a first round may be below 1: at each round by itself.
+        of_method = [table.loc[part.index, n] for n in (columns.method, columns.step) if n]
+        for _, own in part.groupby(of_method):
             percent = own[own > 1]
             # A run that failed has few percent; a share is like the others once it is one.
             alike = own[(own <= 1) & (100 * own).between(percent.min(), percent.max())]

@@ -184,3 +184,21 @@ def test_a_number_of_clients_is_a_condition() -> None:
             for k in (10, 100)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["method", "seed", "clients", "accuracy"])
     assert "conditions clients" in judge_table(table).heading
+
+
+@pytest.mark.parametrize(
+    ("column", "value_of", "conditions"),
+    [
+        ("uid", lambda n, alpha: f"r{n}", "conditions alpha"),
+        ("uid", lambda n, alpha: n, "conditions alpha"),
+        ("device", lambda n, alpha: f"cuda:{int(alpha)}", "conditions device, alpha"),
+    ],
+)
+def test_ids_of_runs_and_processors_are_no_clients(
+    column: str, value_of: Callable[[int, float], object], conditions: str
+) -> None:
+    rows = [(m, s, a, 0.5 + 0.1 * (m == "b") + s / 100) for m in "ab" for s in range(5)
+            for a in (0.1, 1.0)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", "alpha", "accuracy"])
+    table[column] = [value_of(n, alpha) for n, alpha in enumerate(table["alpha"])]
+    assert conditions in judge_table(table).heading

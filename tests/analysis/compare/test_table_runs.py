@@ -41,3 +41,11 @@ def test_shares_of_one_condition_and_percentages_of_another_are() -> None:
         for method, value in (("a", 0.6), ("b", 0.5)):
             text += "".join(f"{method},{data},{s},{width * (value + s / 100)}\n" for s in range(3))
     assert list(judge_table(table(text)).frame()["difference"]) == pytest.approx([0.1, 10.0])
+
+
+def test_percentages_of_a_first_round_may_be_below_1() -> None:
+    """Of a hundred classes .9% in round 1, and 95% in the last."""
+    rows = [(m, s, t, v + s / 10) for m in "ab" for s in range(3)
+            for t, v in ((1, 0.85), (2, 40.0), (3, 95.0))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", "round", "accuracy"])
+    assert judge_table(table).results
