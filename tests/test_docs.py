@@ -101,6 +101,25 @@ def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -
             np.testing.assert_array_equal(one, other)
 
 
+def test_one_class_with_both_halves_takes_turns_and_lends_its_rules(tmp_path: Path) -> None:
+    """5 of 20 a round, all there: everybody once in four rounds."""
+    path = tmp_path / "fewest_pulled.py"
+    path.write_text(python_of("docs/extending.md")[5])
+    given: dict[str, Any] = {
+        "engine": "host",
+        "rounds": 4,
+        "num_clients": 20,
+        "clients_per_round": 5,
+        "plugins": [str(path)],
+    }
+    found = simulate("synthetic", "fewest_pulled", availability="always", **given)
+    assert sorted(found.selection["selected"].ravel()) == [*range(20)]
+    lent = simulate("synthetic", "f3ast+fewest_pulled", **given, fewest_mu=0.5)
+    prox = simulate("synthetic", "f3ast+fedprox", **given, prox_mu=0.5)
+    for one, other in zip(lent.weights, prox.weights):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_the_tables_of_methods_are_the_code_s() -> None:
     page = server_table.PAGE.read_text()
     assert page == server_table.with_methods(page), "make docs-tables"

@@ -11,29 +11,11 @@ from f3ast_tff.methods.fedbuff import OnArrival
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import require
 from f3ast_tff.methods.parts.method import method
-from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings import parameter
 from f3ast_tff.settings.configuration import Settings
 
 # s(tau), by name.
 WEIGHTS = ("constant", "polynomial", "hinge")
-
-
-@register(
-    "aggregation",
-    "fedasync",
-    "FedAsync",
-    about="sum of w_k times the client's trained model less the server's present model",
-    order=36,
-)
-@dataclass(frozen=True)
-class Mixing(Aggregation):
-    """Delta = sum_k w_k (w_{t - tau_k} + D_k - w_t): a step mixes clients' models into w_t.
-
-    An update that is not late enters as D_k.
-    """
-
-    takes: ClassVar[tuple[str, ...]] = ()
-    mixes_models: ClassVar[bool] = True
 
 
 @method(
@@ -43,13 +25,16 @@ class Mixing(Aggregation):
     order=36,
 )
 @dataclass(frozen=True)
-class FedAsync(OnArrival):
+class FedAsync(OnArrival, Aggregation):  # type: ignore[misc]  # Two builds, as of FedLaAvg.
     """w_{t+1} = (1 - a) w_t + a (w_{t - tau} + D_k) with a = alpha s(tau), on each arrival.
 
-    Algorithm 1 of the paper; see `OnArrival` for tau and the clients.
+    Algorithm 1 of the paper; see `OnArrival` for tau and the clients. The step is along the sum of
+    w_k (w_{t - tau_k} + D_k - w_t), so it mixes clients' models into w_t; an update that is not
+    late enters as D_k.
     """
 
-    aggregation: ClassVar[str] = "fedasync"
+    takes: ClassVar[tuple[str, ...]] = ()
+    mixes_models: ClassVar[bool] = True
     deliveries: ClassVar[tuple[str, ...]] = ("asynchronous",)
 
     fedasync_alpha: float = parameter(

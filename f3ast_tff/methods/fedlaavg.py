@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,30 +21,50 @@ from f3ast_tff.settings.configuration import Settings
 
 
 @takes_old_arguments
+@method(
+    "fedlaavg",
+    "FedLaAvg",
+    about="average of all clients' latest updates",
+    order=13,
+    takes="takes the clients absent longest",
+    corrects=MEAN_OF_AVAILABLE,
+    reaches_optimum=True,
+)
 @dataclass(frozen=True)
-class LongestAbsent(SelectingMethod, TiesConfig):
-    """Takes the K available clients whose last participation is the longest ago.
+# `method` tells the two `build`s apart.
+class FedLaAvg(  # type: ignore[misc]
+    SelectingMethod, TiesConfig, UpdateMemory, MethodRules
+):
+    """Takes the K clients absent longest; Delta of `UpdateMemory` is the average g_t.
 
     Clients that never took part come first. If all clients are available and K divides N, every
     client takes part once in N / K rounds. A client whose update is lost has not taken part. Any
-    constraint admits clients in this order. FedLaAvg's weights are p_k, for the SUM over the
-    cohort of the differences between each client's update and its previous update (eq. (4) with
-    the objectives scaled by N p_k, Sec. 2). The released code gives ties to the lowest id; the
+    constraint admits clients in this order. The released code gives ties to the lowest id; the
     paper does not state a rule.
+
+    The weights are p_k, for the SUM over the cohort of the differences between each client's update
+    and its previous update (eqs. (4) to (6) with the objectives scaled by N p_k, Sec. 2). A
+    client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
 
     Examples:
         >>> import numpy as np
         >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
-        >>> from f3ast_tff.methods.fedlaavg import LongestAbsent
-        >>> strategy = LongestAbsent.start(np.full(4, 0.25), k=2, ties="lowest_id")
+        >>> from f3ast_tff.methods.fedlaavg import FedLaAvg
+        >>> strategy = FedLaAvg.start(np.full(4, 0.25), k=2, ties="lowest_id")
         >>> there = [np.array([True, True, True, t == 3]) for t in (1, 2, 3)]
         >>> rounds = [Round(t, mask, RoundConstraint(2)) for t, mask in enumerate(there, 1)]
         >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]
         [[0, 1], [2, 0], [3, 1]]
     """
 
-    aggregation: ClassVar[str] = "fedlaavg"
-    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
+    weights: ClassVar[str] = SHARE
+    takes: ClassVar[tuple[str, ...]] = (SHARE,)
+
+    memory_from_round: int = parameter(
+        Derived(lambda known: known.get("switch_round", 1), "1, or switch_round"),
+        "first round in which the model follows the average; updates are noted from round 1",
+        minimum=1,
+    )
 
     def first_state(self, world: StrategyContext) -> dict[str, Any]:
         """Returns the round in which each client last took part, 0 for never, `int64 [N]`."""
@@ -70,32 +89,6 @@ class LongestAbsent(SelectingMethod, TiesConfig):
         """Round in which each client last took part, 0 for never, `int64 [N]`; a new array."""
         last: np.ndarray = self.kept["last_participation"]
         return last.copy()
-
-
-@method(
-    "fedlaavg",
-    "FedLaAvg",
-    about="average of all clients' latest updates",
-    order=13,
-    selects=LongestAbsent,
-    takes="takes the clients absent longest",
-    reaches_optimum=True,
-)
-@dataclass(frozen=True)
-class FedLaAvg(UpdateMemory, MethodRules):
-    """Delta of `UpdateMemory`: with weights p_k the average g_t of eqs. (4) to (6).
-
-    A client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
-    """
-
-    weights: ClassVar[str] = SHARE
-    takes: ClassVar[tuple[str, ...]] = (SHARE,)
-
-    memory_from_round: int = parameter(
-        Derived(lambda known: known.get("switch_round", 1), "1, or switch_round"),
-        "first round in which the model follows the average; updates are noted from round 1",
-        minimum=1,
-    )
 
     @property
     def first_round(self) -> int:
@@ -137,11 +130,11 @@ class Switching(TiesConfig, SampledMean):
 
     def first_state(self, world: StrategyContext) -> dict[str, Any]:
         """Returns the selection of the second phase."""
-        return {**super().first_state(world), "": LongestAbsent(self.ties).build(world)}
+        return {**super().first_state(world), "": FedLaAvg(ties=self.ties).build(world)}
 
     @property
-    def _then(self) -> LongestAbsent:
-        then: LongestAbsent = self.kept[""]
+    def _then(self) -> FedLaAvg:
+        then: FedLaAvg = self.kept[""]
         return then
 
     def select(self, now: Round) -> np.ndarray:
@@ -163,5 +156,5 @@ class Switching(TiesConfig, SampledMean):
 
 
 __getattr__ = renamed(
-    __name__, FedLaAvgConfig=FedLaAvg.algorithm, FedAvgThenFedLaAvgConfig=Switching
+    __name__, FedLaAvgConfig=FedLaAvg, LongestAbsent=FedLaAvg, FedAvgThenFedLaAvgConfig=Switching
 )

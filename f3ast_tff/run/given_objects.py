@@ -66,8 +66,10 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         value = settings.get(kind)
         if value is None or isinstance(value, str):
             continue
-        # Only the class itself counts: a class derived from a component's is another component.
-        component = vars(value if inspect.isclass(value) else type(value)).get("component")
+        component = _component_of(value)
+        if kind == "algorithm" and component is not None and component.kind == "aggregation":
+            # Of rules it is the algorithm that `method` made of them, if it did.
+            component = _component_of(getattr(component.config, "algorithm", value))
         if component is not None and component.kind == kind and not is_playing(value):
             arguments = getattr(value, "arguments", "")
             settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
@@ -81,10 +83,20 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             settings[kind] = component.name
         digest, lasting = identity_of(value)
         name = f"{kind} {component.name}"
-        plugins.append(
-            Plugin(name, source="", sha256=digest, components=(component,), lasting=lasting)
-        )
+        rules = _component_of(getattr(component.config, "rules", None))
+        lacks = rules is not None and not registry.has(rules)
+        half = (rules,) if lacks and rules is not _component_of(given.get("aggregation")) else ()
+        new = (component, *half)
+        plugins.append(Plugin(name, source="", sha256=digest, components=new, lasting=lasting))
     return settings, registry.with_plugins(plugins)
+
+
+def _component_of(value: Any) -> Any:
+    """The component of an object or class, `None` if it is not registered.
+
+    Only the class itself counts: a class derived from a component's is another component.
+    """
+    return vars(value if inspect.isclass(value) else type(value)).get("component")
 
 
 def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:

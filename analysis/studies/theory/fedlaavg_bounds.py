@@ -20,7 +20,7 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.methods.fedavg import FedAvg
-from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 
@@ -35,7 +35,7 @@ OPTIMA, HALF = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
 def longest_absence(process: AvailabilityProcess, k: int, rounds: int, seed: int) -> int:
     """Returns the longest time from the start or a participation to the next, in rounds."""
     n = process.num_clients
-    strategy = LongestAbsent.start(np.full(n, 1 / n), 1, seed=seed)
+    strategy = FedLaAvg.start(np.full(n, 1 / n), 1, seed=seed)
     longest = 0
     for t in range(1, rounds + 1):
         before = strategy.last_participation
@@ -78,7 +78,7 @@ def mean_square(num_clients: int, rounds: int, seed: int) -> float:
     rate = min(n**0.25 / math.sqrt(window * rounds), 1 / window)
     p = np.full(n, 1 / n)
     server = RulesInNumpy(FedLaAvg(memory_from_round=1), p, optima.mean(0) + 1)
-    strategy, squares = LongestAbsent.start(p, 1, seed=seed), []
+    strategy, squares = FedLaAvg.start(p, 1, seed=seed), []
     constraint = RoundConstraint(n // 4)
     for t in range(1, rounds + 1):
         squares.append(float(np.sum((server.model - optima.mean(0)) ** 2)))
@@ -133,7 +133,7 @@ def example_one(rounds: int) -> list[dict[str, Any]]:
                 ),
                 (
                     "Example 1, FedLaAvg",
-                    LongestAbsent.start(HALF, 1),
+                    FedLaAvg.start(HALF, 1),
                     FedLaAvg(memory_from_round=1),
                     float("nan"),
                 ),

@@ -1,9 +1,10 @@
-"""A method in one class: it selects, or has rules of clients and server over a selection."""
+"""A method in one class: it selects, has rules of clients and server, or both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from f3ast_tff.core.errors import ComponentError
@@ -61,8 +62,8 @@ def method(
     *,
     about: str,
     order: int = 1000,
-    selects: type[AlgorithmConfig] = AllAvailable,
-    takes: str = "takes all available clients (or K of them)",
+    selects: type[AlgorithmConfig] | None = None,
+    takes: str = "",
     client_share: str | None = None,
     corrects: Mapping[str, str] | None = None,
     reaches_optimum: bool | None = None,
@@ -71,57 +72,92 @@ def method(
 
     A class that derives from `SelectingMethod` becomes an algorithm. One that derives from
     `MethodRules`, in most cases from `MeanOfAvailable`, becomes an aggregation and, over a
-    selection, an algorithm. Its attribute `algorithm` becomes the `Config` of the algorithm.
+    selection, an algorithm. Its attribute `algorithm` becomes the `Config` of the algorithm, whose
+    attribute `rules` is the class.
+
+    A class with both halves derives from `SelectingMethod` first, then from `Aggregation`, or from
+    `MethodRules` with a memory. It becomes an algorithm; its attribute `rules` becomes the
+    aggregation, with the parameters of the class itself and of its bases of rules.
 
     Args:
         name: Name of algorithm and aggregation, as in `register`.
         display: Name in tables and figures; by default `name`.
         about: What the method does, one line.
         order: Place among algorithms, and among aggregations.
-        selects: For rules: `Config` of the selection and its weights.
-        takes: What that selection does, the beginning of the algorithm's line.
+        selects: For rules alone: `Config` of the selection and its weights, `AllAvailable` by
+            default.
+        takes: What the selection of rules does, the beginning of the algorithm's line.
         client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
             `selects`.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
         reaches_optimum: As `AlgorithmConfig.reaches_optimum`; likewise.
 
     Raises:
-        ComponentError: If the class neither selects nor has rules, does both, or cannot be a
-            component.
+        ComponentError: If the class neither selects nor has rules, has rules before it selects,
+            names a selection beside its own, or cannot be a component.
     """
     facts = {"client_share": client_share, "corrects": corrects, "reaches_optimum": reaches_optimum}
     given = {key: value for key, value in facts.items() if value is not None}
 
-    def decorate(rules: _Method) -> _Method:
-        label = f"method {name!r} ({rules.__qualname__})"
-        both = (SelectingMethod.__name__, MethodRules.__name__)
-        if issubclass(rules, SelectingMethod):
-            if issubclass(rules, MethodRules):
-                wanted = "one class of each, and selects= of the second names the first"
-                raise ComponentError(
-                    f"{label}: derives from {' and '.join(both)}; must be {wanted}"
-                )
+    def decorate(declared: _Method) -> _Method:
+        label = f"method {name!r} ({declared.__qualname__})"
+        algorithm = partial(register, "algorithm", name, display, order=order)
+        aggregation = register("aggregation", name, display, about=about, order=order)
+        if issubclass(declared, SelectingMethod):
+            if selects is not None:
+                raise ComponentError(f"{label}: must select itself, or by selects=, not both")
+            if issubclass(declared, Aggregation):
+                if not issubclass(_owner(declared, "build"), AlgorithmConfig):
+                    bases = f"{SelectingMethod.__name__} before the base of its rules"
+                    raise ComponentError(f"{label}: must derive from {bases}")
+                declared.aggregation = name
+                declared.rules = aggregation(_rules_of(declared))
             for key, value in given.items():
-                setattr(rules, key, value)
-            return register("algorithm", name, display, about=about, order=order)(rules)
-        if not issubclass(rules, MethodRules):
-            raise ComponentError(f"{label}: must derive from {' or '.join(both)}")
+                setattr(declared, key, value)
+            return algorithm(about=f"{takes}; {about}" if takes else about)(declared)
+        if not issubclass(declared, MethodRules):
+            both = f"{SelectingMethod.__name__} or {MethodRules.__name__}"
+            raise ComponentError(f"{label}: must derive from {both}")
+        selection = AllAvailable if selects is None else selects
         members: dict[str, Any] = {
-            "__module__": rules.__module__,
-            "__qualname__": f"{rules.__qualname__}.algorithm",
-            "__doc__": f"The selection of `{selects.__name__}`, with {display or name}'s rules.",
+            "__module__": declared.__module__,
+            "__qualname__": f"{declared.__qualname__}.algorithm",
+            "__doc__": f"The selection of `{selection.__name__}`, with {display or name}'s rules.",
             "aggregation": name,
+            "rules": declared,
         }
         members |= given
-        if issubclass(selects, SelectingMethod):
-            members["build"] = _build_of(selects)
-        made: Any = type(f"{rules.__name__}Config", (selects,), members)
-        says = f"{takes}; {about}"
-        entry = register("algorithm", name, display, about=says, order=order)
-        rules.algorithm = entry(dataclass(frozen=True)(made))
-        return register("aggregation", name, display, about=about, order=order)(rules)
+        if issubclass(selection, SelectingMethod):
+            members["build"] = _build_of(selection)
+        made: Any = type(f"{declared.__name__}Config", (selection,), members)
+        says = f"{takes or 'takes all available clients (or K of them)'}; {about}"
+        declared.algorithm = algorithm(about=says)(dataclass(frozen=True)(made))
+        return aggregation(declared)
 
     return decorate
+
+
+def _rules_of(declared: type[SelectingMethod]) -> Any:
+    """The class as an aggregation, without the parameters that bases of its selection declare."""
+    rules: dict[str, Any] = {
+        "__module__": declared.__module__,
+        "__qualname__": f"{declared.__qualname__}.rules",
+        "__doc__": f"The rules of `{declared.__name__}`.",
+        "build": Aggregation.build,
+        "check": Aggregation.check,
+        "__annotations__": {},
+    }
+    for parameter in fields(declared):  # type: ignore[arg-type]
+        owner = _owner(declared, parameter.name)
+        if issubclass(owner, AlgorithmConfig) and not issubclass(owner, Aggregation):
+            rules["__annotations__"][parameter.name] = parameter.type
+            rules[parameter.name] = field(init=False, repr=False)
+    return dataclass(frozen=True)(type(declared.__name__, (declared,), rules))
+
+
+def _owner(declared: type, name: str) -> type:
+    """The first class, in the order of look-up, that has an attribute of its own of this name."""
+    return next(base for base in declared.__mro__ if name in vars(base))
 
 
 def _build_of(selects: type[SelectingMethod]) -> Callable[[Any, StrategyContext], Strategy]:

@@ -209,8 +209,8 @@ _OLD: Mapping[str, tuple[str, Callable[..., Any]]] = {
         'baseline_sampling="uniform", baseline_average="examples")',
         _uniform,
     ),
-    "LongestAbsent": (
-        "LongestAbsent.start(p, k, ...)",
+    "FedLaAvg": (
+        "FedLaAvg.start(p, k, ...)",
         lambda method, p, random_ties=True, seed=0: method.start(
             p, len(p), seed=seed, ties="random" if random_ties else "lowest_id"
         ),

@@ -13,7 +13,7 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.engines.host.rules_in_numpy import RulesInNumpy
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.methods.fedavg import FedAvg
-from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.sum_and_mean import WeightedMean
@@ -40,7 +40,7 @@ def fedavg_at_period_ends(periods: int) -> list[float]:
 
 
 def fedlaavg(rounds: int) -> list[float]:
-    strategy, server = LongestAbsent.start(P, 1), RulesInNumpy(Mifa(), P, np.zeros(1))
+    strategy, server = FedLaAvg.start(P, 1), RulesInNumpy(Mifa(), P, np.zeros(1))
     path = []
     for t in range(1, rounds + 1):
         cohort = played(strategy, t, world().mask(t), 1)
@@ -78,7 +78,7 @@ def test_so_does_an_engine() -> None:
         parts = engine_parts(data, LocalTraining(4), Sgd(1.0), aggregation, Sgd(0.2), p=P)
         engine = FusedEngine(parts, device="cpu")
         strategy = (
-            LongestAbsent.start(P, 1)
+            FedLaAvg.start(P, 1)
             if aggregation.memory
             else FedAvg.start(P, 1, baseline_sampling="without_replacement")
         )

@@ -266,7 +266,8 @@ def test_a_round_without_clients_follows_the_memory(
 def test_a_round_of_broken_clients_is_one_without_clients(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
-    parts = (with_nan_client(tiny_data(), 2), LocalTraining(4, epochs=2), Sgd(1.0), FedLaAvg(1))
+    rules = FedLaAvg(memory_from_round=1)
+    parts = (with_nan_client(tiny_data(), 2), LocalTraining(4, epochs=2), Sgd(1.0), rules)
     client = Sgd(0.1, schedule=Geometric(0.8))
     engine = make_engine(name, *parts, client=client, p=np.full(6, 1 / 6), cohort_size=6)
     engine.run_rounds(1, [Cohort(np.array([0, 5]), np.ones(2))])

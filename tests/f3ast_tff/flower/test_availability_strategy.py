@@ -20,7 +20,7 @@ from f3ast_tff.flower.replies import mean_metrics, metric
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -331,8 +331,8 @@ def test_a_state_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "memory": (
-        {"strategy": LongestAbsent.start([0.5, 0.5], 1)},
-        "strategy = LongestAbsent: weighs for the aggregation fedlaavg: must be sum or mean",
+        {"strategy": FedLaAvg.start([0.5, 0.5], 1)},
+        "strategy = FedLaAvg: weighs for the aggregation fedlaavg: must be sum or mean",
     ),
     "n": ({"num_clients": 0}, "num_clients = 0: must be at least 1"),
     "p": ({"num_clients": 5}, "num_clients = 5: must be 4, the clients of the strategy"),

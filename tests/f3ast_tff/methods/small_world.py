@@ -22,6 +22,7 @@ SIZES = np.array([4, 2, 6, 3, 5, 4])
 FOLLOWS: Mapping[str, Any] = {
     "availability_objective": "p_squared",
     "baseline_sampling": "with_replacement",
+    "memory_from_round": 1,
     "switch_round": 51,
     "rate_init": "p",
 }

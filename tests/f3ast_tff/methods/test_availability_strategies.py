@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.methods.ca_fed import CAFed
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
-from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
 from f3ast_tff.methods.parts.strategy import Cohort, Strategy
 from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
@@ -26,7 +26,7 @@ STRATEGIES: dict[str, Make] = {
     "more_available": lambda p, known: MoreAvailable.knowing(p, known, seed=1),
     "ca_fed": lambda p, known: CAFed.knowing(p, known, seed=1, kappa2=0.05, loss_beta=0.5),
     "f3ast_of_ca_fed": lambda p, known: F3ASTOfCAFed.knowing(p, known, rate_beta=0.01),
-    "longest_absent": lambda p, known: LongestAbsent.start(p, 1, seed=1),
+    "longest_absent": lambda p, known: FedLaAvg.start(p, 1, seed=1),
 }
 
 
@@ -47,7 +47,7 @@ def run(
 
 
 def lowest_id(p: np.ndarray, known: AvailabilityKnowledge) -> Strategy:
-    strategy = LongestAbsent.start(p, 1, ties="lowest_id")
+    strategy = FedLaAvg.start(p, 1, ties="lowest_id")
     # All values are distinct, so that no tie is broken by id.
     strategy.restore({"last_participation": np.argsort(p).argsort() - len(p)})
     return strategy

@@ -16,7 +16,7 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed
@@ -168,7 +168,7 @@ def test_adafed_weighs_those_delivered_to_one() -> None:
 
 
 def test_lost_client_stays_longest_absent() -> None:
-    strategy = LongestAbsent.start(P, 2, ties="lowest_id")
+    strategy = FedLaAvg.start(P, 2, ties="lowest_id")
     everybody = np.ones(4, bool)
     now = Round(1, everybody, RoundConstraint(2))
     assert strategy.select(now).tolist() == [0, 1]

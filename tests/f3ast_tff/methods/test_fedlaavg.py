@@ -7,14 +7,14 @@ import pytest
 
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fedavg import FedAvg
-from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
 from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.1, 0.2, 0.3, 0.4])
 
 
 def picks(
-    strategy: LongestAbsent, masks: list[list[int]], constraint: RoundConstraint, start: int = 1
+    strategy: FedLaAvg, masks: list[list[int]], constraint: RoundConstraint, start: int = 1
 ) -> list[list[int]]:
     n = len(strategy.p)
     return [
@@ -31,7 +31,7 @@ def test_by_hand() -> None:
     """
     masks = [[0, 1, 2], [0, 1], [1, 2, 3], [0, 1, 3], [0, 1, 2, 3], [0], [0, 2, 3]]
     expected = [[0, 1], [0, 1], [2, 3], [0, 1], [2, 3], [0], [2, 3]]
-    strategy = LongestAbsent.start(P, 1, ties="lowest_id")
+    strategy = FedLaAvg.start(P, 1, ties="lowest_id")
     assert picks(strategy, masks, RoundConstraint(2)) == expected
     assert strategy.last_participation.tolist() == [6, 4, 7, 7]
     # The longest absent comes first: client 1 since round 4, then 0 since 6.
@@ -40,12 +40,12 @@ def test_by_hand() -> None:
 
 def test_absence_is_of_taking_part_not_of_being_there() -> None:
     """K = 1: client 1 is available in each round, and first selected in round 2."""
-    strategy = LongestAbsent.start(P[:2] / 0.3, 1, ties="lowest_id")
+    strategy = FedLaAvg.start(P[:2] / 0.3, 1, ties="lowest_id")
     assert picks(strategy, [[0, 1]] * 4, RoundConstraint(1)) == [[0], [1], [0], [1]]
 
 
 def test_weights_are_the_shares() -> None:
-    cohort = played(LongestAbsent.start(P, 1, ties="lowest_id"), 1, np.ones(4, bool), 3)
+    cohort = played(FedLaAvg.start(P, 1, ties="lowest_id"), 1, np.ones(4, bool), 3)
     assert cohort.weights.tolist() == [0.1, 0.2, 0.3]
 
 
@@ -55,7 +55,7 @@ def test_round_robin_when_all_are_available(ties: str) -> None:
 
     Random ties in later blocks only reorder clients of the same round.
     """
-    strategy = LongestAbsent.start(np.full(12, 1 / 12), 4, seed=5, ties=ties)
+    strategy = FedLaAvg.start(np.full(12, 1 / 12), 4, seed=5, ties=ties)
     chosen = picks(strategy, [list(range(12))] * 12, RoundConstraint(4))
     for block in range(0, 12, 3):
         assert sorted(sum(chosen[block : block + 3], [])) == list(range(12))
@@ -67,7 +67,7 @@ def test_ties_at_random_are_uniform_and_seeded() -> None:
     """First round, K = 1 of 4: each frequency over 2000 seeds is within 4.5 standard errors."""
 
     def first(seed: int) -> int:
-        strategy = LongestAbsent.start(P, 1, seed=seed)
+        strategy = FedLaAvg.start(P, 1, seed=seed)
         return int(played(strategy, 1, np.ones(4, bool), 1).ids[0])
 
     counts = np.bincount([first(seed) for seed in range(2000)], minlength=4)
@@ -78,7 +78,7 @@ def test_ties_at_random_are_uniform_and_seeded() -> None:
 def test_many_clients_are_gone_through_in_blocks() -> None:
     """50,000 clients exceed one block of `top_k`: still the longest absent, lowest ids."""
     n = 50_000
-    strategy = LongestAbsent.start(np.full(n, 1 / n), 1, ties="lowest_id")
+    strategy = FedLaAvg.start(np.full(n, 1 / n), 1, ties="lowest_id")
     last = np.random.default_rng(0).integers(0, 50, n)
     strategy.restore({"last_participation": last})
     mask = np.random.default_rng(1).random(n) < 0.5
@@ -89,7 +89,7 @@ def test_many_clients_are_gone_through_in_blocks() -> None:
 
 def test_other_constraints_go_through_the_same_order() -> None:
     """Costs 3, 1, 1, 1 and a budget of 2: client 0, though longest absent, is too expensive."""
-    strategy = LongestAbsent.start(P, 1, ties="lowest_id")
+    strategy = FedLaAvg.start(P, 1, ties="lowest_id")
     strategy.restore({"last_participation": np.array([0, 3, 1, 2])})
     constraint = RoundConstraint(4, cost=np.array([3.0, 1.0, 1.0, 1.0]), budget=2.0)
     assert picks(strategy, [[0, 1, 2, 3]], constraint, start=4) == [[2, 3]]
@@ -98,9 +98,9 @@ def test_other_constraints_go_through_the_same_order() -> None:
 
 def test_bad_states() -> None:
     with pytest.raises(ValueError, match="lack last_participation"):
-        LongestAbsent.start(P, 1).restore({})
+        FedLaAvg.start(P, 1).restore({})
     with pytest.raises(ValueError, match="shape"):
-        LongestAbsent.start(P, 1).restore({"last_participation": np.zeros(3, np.int64)})
+        FedLaAvg.start(P, 1).restore({"last_participation": np.zeros(3, np.int64)})
 
 
 N, K, SWITCH = 12, 4, 6
@@ -135,5 +135,5 @@ def test_second_phase_takes_those_absent_longest_with_weights_p() -> None:
 
 
 def test_a_share_of_0_takes_no_part() -> None:
-    strategy = LongestAbsent.start([1.0, 0.0], 1)
+    strategy = FedLaAvg.start([1.0, 0.0], 1)
     assert played(strategy, 1, np.ones(2, bool), 2).ids.tolist() == [0]

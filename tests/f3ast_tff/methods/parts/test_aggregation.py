@@ -29,7 +29,7 @@ from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixtu
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 WORK = LocalTraining(4, seed=3)
-FEDLAAVG, SCAFFOLD = FedLaAvg(1), Scaffold("mean")
+FEDLAAVG, SCAFFOLD = FedLaAvg(memory_from_round=1), Scaffold("mean")
 PLAIN_SGD: dict[str, Any] = {"engine": "fused", "client_optimizer": "sgd", "client_momentum": 0.0}
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 

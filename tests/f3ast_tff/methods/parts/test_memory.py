@@ -192,7 +192,7 @@ def test_updates_are_remembered_per_learning_rate() -> None:
 
 def test_before_its_first_round_it_notes_and_the_model_follows_the_mean() -> None:
     """Round 2 is client 1's mean, with weight 0.05 of 0.05; from round 3 on p_0 y_0 counts."""
-    rules = server(FedLaAvg(3))
+    rules = server(FedLaAvg(memory_from_round=3))
     first, _ = rules.round(1, cohort([0]), everybody_sends(1.0))
     second, _ = rules.round(2, cohort([1]), everybody_sends(2.0))
     nobody, advanced = rules.round(2, NOBODY, everybody_sends(0.0))
@@ -203,7 +203,7 @@ def test_before_its_first_round_it_notes_and_the_model_follows_the_mean() -> Non
 
 
 def test_steps_when_empty_from_its_first_round_and_once_there_is_an_update() -> None:
-    rules = server(FedLaAvg(3))
+    rules = server(FedLaAvg(memory_from_round=3))
     moves = []
     for t, ids in ((3, []), (1, [0]), (2, []), (3, []), (4, [])):
         delta, advanced = rules.round(t, cohort(ids), everybody_sends(1.0), rate=0.5)

@@ -20,7 +20,7 @@ from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import FedAvg, SampledMean, Uniform
-from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent, Switching
+from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
@@ -45,7 +45,7 @@ def clusters() -> ParticipationRates:
 
 def switching_of_0_2_0() -> Switching:
     first: Any = FedAvg.start(P, 1, seed=3, sizes=SIZES, baseline_average="examples")
-    then: Any = LongestAbsent.start(P, 1, seed=3, ties="lowest_id")
+    then: Any = FedLaAvg.start(P, 1, seed=3, ties="lowest_id")
     return Switching(first, then, 4)
 
 
@@ -96,10 +96,7 @@ OLD: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
         lambda: start_with(P, (BLOCKS > 0) / 4),
     ),
     "fedavg_all": (lambda: AllAvailable(P, 3), lambda: AllAvailable.start(P, 1, seed=3)),
-    "longest_absent": (
-        lambda: LongestAbsent(P, False),
-        lambda: LongestAbsent.start(P, 1, ties="lowest_id"),
-    ),
+    "longest_absent": (lambda: FedLaAvg(P, False), lambda: FedLaAvg.start(P, 1, ties="lowest_id")),
     "switching": (
         switching_of_0_2_0,
         lambda: Switching.start(
@@ -179,7 +176,7 @@ def test_old_arguments_play_as_start_does(old: Callable[..., Any], new: Callable
             "bias_factor = 1.0: must be 4 with strict, or 1 without",
         ),
         (
-            lambda: Switching(AllAvailable.start(P, 1), LongestAbsent.start(P, 1), 4),
+            lambda: Switching(AllAvailable.start(P, 1), FedLaAvg.start(P, 1), 4),
             "first = AllAvailable: must be FedAvg",
         ),
     ],
@@ -197,7 +194,7 @@ def test_what_no_parameter_says_is_refused(old: Callable[..., Any], says: str) -
         ("f3ast_tff.methods.fedavg", "BaselineConfig", SampledMean),
         ("f3ast_tff.methods.f3ast", "F3ASTConfig", F3AST),
         ("f3ast_tff.methods.f3ast_fixed", "F3ASTFixedConfig", FixedPolicy),
-        ("f3ast_tff.methods.fedlaavg", "FedLaAvgConfig", FedLaAvg.algorithm),
+        ("f3ast_tff.methods.fedlaavg", "FedLaAvgConfig", FedLaAvg),
         ("f3ast_tff.methods.parts.all_available", "AllAvailableConfig", AllAvailable),
     ],
 )

@@ -18,7 +18,7 @@ from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import FedAvg
-from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.methods.parts.all_available import AllAvailable
@@ -162,7 +162,7 @@ def test_what_cannot_start_is_told(start: Any, error: type[Exception], says: str
 
 
 def test_memory_of_fedlaavg_is_told_by_its_aggregation() -> None:
-    assert LongestAbsent.start(P, 2).aggregation == "fedlaavg"
+    assert FedLaAvg.start(P, 2).aggregation == "fedlaavg"
     assert AllAvailable.start(P, 2).aggregation == "sum"
 
 

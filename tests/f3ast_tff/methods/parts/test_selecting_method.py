@@ -13,6 +13,7 @@ from f3ast_tff import simulate
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.methods import Cohort, Round
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
+from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
 from f3ast_tff.methods.parts.method import MeanOfAvailable, method
 from f3ast_tff.methods.parts.selecting_method import RenewedMethod
 from f3ast_tff.run.object_identity import identity_of
@@ -92,9 +93,58 @@ def test_a_class_that_neither_selects_nor_has_rules_is_refused() -> None:
         method("mine", about="nothing")(AlgorithmConfig)
 
 
-def test_rules_of_a_class_that_selects_are_not_lost_in_silence() -> None:
-    class Both(RenewedMethod, MeanOfAvailable):
-        """Selects, and has rules."""
+@method("pulled", "Pulled", about="clients are pulled to their start")
+@dataclass(frozen=True)
+class Pulled(MeanOfAvailable):
+    pulled_mu: float = parameter(0.0, "mu of the pull", minimum=0)
 
-    with pytest.raises(ComponentError, match="must be one class of each, and selects= of the"):
-        method("both", about="both")(Both)
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
+        return ClientInit(pull=self.pulled_mu)
+
+
+@method("fewest_pulled", about="the fewest updates first, each client pulled to its start")
+@dataclass(frozen=True)
+class Both(Fewest, Pulled):
+    """Selects, and has rules."""
+
+
+def test_one_class_may_have_both_halves() -> None:
+    """The rules have the parameters of the class and of its rules' base, not of its selection's."""
+    rules = Both.rules
+    assert (component_of(Both).kind, component_of(rules).kind) == ("algorithm", "aggregation")
+    assert [each.name for each in parameters_of(rules)] == ["cohort_weights", "pulled_mu"]
+    assert rules("mean", 0.5).memory == rules(cohort_weights="mean", pulled_mu=0.5)
+    given: dict[str, Any] = {"rounds": 3, "clients_per_round": 2, "availability": "always"}
+    plain = simulate(tiny_data(), Fewest, aggregation="mean", **given)
+    pulled = simulate(tiny_data(), Both, pulled_mu=5.0, **given)
+    without = simulate(tiny_data(), Both, **given)
+    assert pulled.selection["selected"].tolist() == plain.selection["selected"].tolist()
+    apart = [np.abs(a - b).max() for a, b in zip(pulled.weights, plain.weights)]
+    assert max(apart) > 1e-3
+    for a, b in zip(without.weights, plain.weights):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bases", "given", "wanted"),
+    [
+        ((MeanOfAvailable, Fewest), {}, "must derive from SelectingMethod before the base of its"),
+        ((Fewest, MeanOfAvailable), {"selects": Fewest}, "must select itself, or by selects=, not"),
+        ((Fewest,), {"selects": Fewest}, "must select itself, or by selects=, not"),
+    ],
+)
+def test_halves_that_contradict_each_other_are_refused(
+    bases: tuple[type, ...], given: dict[str, Any], wanted: str
+) -> None:
+    declared = dataclass(frozen=True)(type("Contradicts", bases, {}))
+    with pytest.raises(ComponentError, match=wanted):
+        method("contradicts", about="nothing", **given)(declared)
+
+
+def test_a_run_takes_the_class_of_rules_too() -> None:
+    """It stands for the algorithm that `method` made of it."""
+    given: dict[str, Any] = {"rounds": 2, "clients_per_round": 2, "availability": "always"}
+    for algorithm in (Pulled, Pulled(pulled_mu=0.5), Pulled.algorithm):
+        known = {} if isinstance(algorithm, Pulled) else {"pulled_mu": 0.5}
+        chosen = simulate(tiny_data(), algorithm, **known, **given).configuration.settings
+        assert chosen.algorithm == chosen.aggregation == "pulled" and chosen["pulled_mu"] == 0.5

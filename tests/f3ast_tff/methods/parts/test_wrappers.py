@@ -15,7 +15,7 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import FedAvg, Uniform
-from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
@@ -243,8 +243,8 @@ def test_nobody_present_is_an_empty_round() -> None:
 
 
 def test_what_cannot_follow_is_refused() -> None:
-    with pytest.raises(ParameterError, match="present: LongestAbsent does not know clients that"):
-        OfThosePresent(LongestAbsent.start(P, 1), STAYS, P, mean_k=1)
+    with pytest.raises(ParameterError, match="present: FedLaAvg does not know clients that"):
+        OfThosePresent(FedLaAvg.start(P, 1), STAYS, P, mean_k=1)
 
 
 def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:
