@@ -50,13 +50,13 @@ def weighted_sum(
     """
     total = weights.sum(dtype=np.float32)
     divisor = total if mean and (total != 0 or not may_be_zero) else np.float32(1)
-    scales = [start.scale for start in starts if start.scale is not None]
-    shifts = [start.shift for start in starts if start.shift is not None]
-    scaled = weights * np.array(scales, np.float32) if scales else weights
+    start = ClientInit.stacked(starts)
+    # A product with the weights is cheaper than one with the updates.
+    scaled = weights if start.scale is None else weights * start.scale[:, 0]
     delta: np.ndarray = scaled @ updates / divisor
     if echo_clip is not None:
         delta = clipped(delta, echo_clip, np)
-    return delta + weights @ np.array(shifts, np.float32) / divisor if shifts else delta
+    return delta if start.shift is None else delta + weights @ start.shift / divisor
 
 
 def direction(aggregation: Aggregation, delta: np.ndarray, like: list[np.ndarray]) -> np.ndarray:

@@ -44,13 +44,7 @@ class Sent:
         """Returns the same with v_k = scale D_k + shift in `updates`."""
         if not self.starts:
             return self
-        updates = self.updates
-        if self.starts[0].scale is not None:
-            scales = np.array([start.scale for start in self.starts], np.float32)
-            updates = scales[:, None] * updates
-        if self.starts[0].shift is not None:
-            updates = updates + np.array([start.shift for start in self.starts], np.float32)
-        return replace(self, updates=updates, starts=())
+        return replace(self, updates=ClientInit.stacked(self.starts).sent(self.updates), starts=())
 
     def with_messages(
         self, memory: HostMemory, losses: Sequence[ClientLosses], now: RoundContext

@@ -79,17 +79,17 @@ class ClientStart:
 
         Called in a graph.
         """
-        leaves = tf.nest.flatten(update)
-        if "scale" in self.parts:
-            leaves = [leaf * sent["scale"] for leaf in leaves]
-        if "shift" not in self.parts:
-            return tf.nest.pack_sequence_as(update, leaves)
-        shifts = split(sent["shift"], leaves)
-        if self.apart:
-            negative = tf.nest.pack_sequence_as(update, [-shift for shift in shifts])
-            return OrderedDict(echo=tf.nest.pack_sequence_as(update, leaves), shift=negative)
-        leaves = [leaf - shift for leaf, shift in zip(leaves, shifts)]
-        return tf.nest.pack_sequence_as(update, leaves)
+        leaves, scale = tf.nest.flatten(update), sent.get("scale")
+        shifts: list[Any] = [None] * len(leaves)
+        if "shift" in self.parts:
+            shifts = [-shift for shift in split(sent["shift"], leaves)]
+        apart = self.apart and "shift" in self.parts
+        starts = [ClientInit(scale=scale, shift=None if apart else shift) for shift in shifts]
+        leaves = [start.sent(leaf) for start, leaf in zip(starts, leaves)]
+        contribution = tf.nest.pack_sequence_as(update, leaves)
+        if not apart:
+            return contribution
+        return OrderedDict(echo=contribution, shift=tf.nest.pack_sequence_as(update, shifts))
 
 
 def split(vector: tf.Tensor, like: Sequence[Any]) -> list[tf.Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -123,8 +123,18 @@ class ClientInit(NamedTuple):
     pull: Any = None
     trains: Any = None
 
+    @classmethod
+    def stacked(cls, starts: Sequence[ClientInit]) -> ClientInit:
+        """Returns what m clients send: scale `float32 [m, 1]`, shift `float32 [m, num_weights]`."""
+        scales = [start.scale for start in starts if start.scale is not None]
+        shifts = [start.shift for start in starts if start.shift is not None]
+        return cls(
+            scale=np.array(scales, np.float32)[:, None] if scales else None,
+            shift=np.array(shifts, np.float32) if shifts else None,
+        )
+
     def sent(self, update: Any) -> Any:
-        """Returns scale * D_k + shift, `[num_weights]`."""
+        """Returns scale * D_k + shift, of the shape of `update`."""
         scaled = update if self.scale is None else self.scale * update
         return scaled if self.shift is None else scaled + self.shift
 
