@@ -78,7 +78,7 @@ class Arrived(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LateRound:
+class FusedLateRound:
     """The two halves of a round.
 
     Attributes:

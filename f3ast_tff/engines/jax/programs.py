@@ -39,8 +39,8 @@ class LatePrograms(NamedTuple):
     """Programs of rounds with late updates.
 
     Attributes:
-        start: `LateRound.start`; the kept updates are donated and returned.
-        enter: `LateRound.enter`, with tables.
+        start: `FusedLateRound.start`; the kept updates are donated and returned.
+        enter: `FusedLateRound.enter`, with tables.
     """
 
     start: Any
@@ -98,9 +98,9 @@ class RoundPrograms:
     @cached_property
     def late(self) -> LatePrograms:
         """The programs of rounds with late updates."""
-        from f3ast_tff.engines.jax.late import LateRound
+        from f3ast_tff.engines.jax.late import FusedLateRound
 
-        late_round = LateRound(self._round)
+        late_round = FusedLateRound(self._round)
 
         def start(state: ServerState, inputs: RoundInputs, slots: Any, *, kept: LateUpdates) -> Any:
             self.traces += 1

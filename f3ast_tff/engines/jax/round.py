@@ -17,11 +17,11 @@ from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.engines.jax.packing import PackedWork, Waves
 from f3ast_tff.engines.jax.server_step import (
     ClientsKept,
+    ClientSums,
     DeviceOutcome,
     MemoryInputs,
     ServerState,
     ServerStep,
-    Totals,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
 
@@ -65,7 +65,7 @@ class Summed(NamedTuple):
         stack: What each client sent, if an aggregation `stacks`.
     """
 
-    totals: Totals
+    totals: ClientSums
     by_lane: ByLane | None
     clients: ClientsKept | None
     stack: Stack | None = None
@@ -241,7 +241,7 @@ def summed_nothing(
     """
     none = jnp.float32(0)
     num_idle, idle_weight = (none, none) if idle is None else idle
-    totals = Totals(_map(jnp.zeros_like, update), idle_weight, num_idle, none, none, none)
+    totals = ClientSums(_map(jnp.zeros_like, update), idle_weight, num_idle, none, none, none)
     by_lane = ByLane(jnp.zeros(shape), jnp.zeros(shape, bool)) if by_client else None
     return Summed(totals, by_lane, clients)
 
@@ -290,7 +290,7 @@ def with_wave(
     sent = _map(lambda d: jnp.where(_as_lanes(finite, d), d, jnp.zeros_like(d)), sent)
     weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
     update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, sent)
-    totals = Totals(
+    totals = ClientSums(
         update=update,
         weight=totals.weight + jnp.sum(weight),
         finite=totals.finite + jnp.sum(times),

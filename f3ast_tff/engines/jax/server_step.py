@@ -39,7 +39,7 @@ class DeviceOutcome(NamedTuple):
     rejected: Any
 
 
-class Totals(NamedTuple):
+class ClientSums(NamedTuple):
     """Sums over clients with a finite update; totals of two parts can be added.
 
     Attributes:
@@ -125,7 +125,7 @@ class ServerStep:
     def __call__(
         self,
         state: ServerState,
-        totals: Totals,
+        totals: ClientSums,
         num_clients: Any,
         *,
         learning_rate: Any,
@@ -221,7 +221,7 @@ class ServerStep:
         return new, outcome, clients
 
     def _plain(
-        self, state: ServerState, totals: Totals, num_clients: Any, step: Any, combined: Any
+        self, state: ServerState, totals: ClientSums, num_clients: Any, step: Any, combined: Any
     ) -> tuple[ServerState, DeviceOutcome]:
         delta = totals.update
         if combined is not None:

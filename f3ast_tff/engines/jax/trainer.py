@@ -15,7 +15,7 @@ from f3ast_tff.engines.jax.local_sgd import CrossEntropy, LocalSgd
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedCohort, Waves, by_place, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
-from f3ast_tff.engines.jax.server_step import MemoryInputs, ServerState, Totals
+from f3ast_tff.engines.jax.server_step import ClientSums, MemoryInputs, ServerState
 from f3ast_tff.methods.parts.strategy import Cohort
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class ClientsOnDevice:
 
 
 class FusedTrainer:
-    """A `distributed.workers.Trainer` whose sums are the leaves of `Totals`."""
+    """A `distributed.workers.Trainer` whose sums are the leaves of `ClientSums`."""
 
     def __init__(
         self,
@@ -165,10 +165,10 @@ def sums_of(scoring: Scoring | None) -> Any:
     return OwnSums(scoring)
 
 
-def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:
+def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> ClientSums:
     """Returns a cohort's totals, shaped like `weights`: its parts' totals added in order."""
     zero = np.zeros((), np.float32)
-    zeros = Totals([np.zeros_like(weight) for weight in weights], *[zero] * 5)
+    zeros = ClientSums([np.zeros_like(weight) for weight in weights], *[zero] * 5)
     total = [np.array(leaf) for leaf in (parts[0] if parts else jax.tree_util.tree_leaves(zeros))]
     for part in parts[1:]:
         for so_far, leaf in zip(total, part):
