@@ -19,7 +19,7 @@ import pandas as pd
 from f3ast_tff.advice.candidates import Candidate, candidate
 from f3ast_tff.advice.trial import LOCAL_STEPS, study_rates
 from f3ast_tff.analysis.command_line import command, say_left_out
-from f3ast_tff.analysis.compare.judge import NOT_JUDGED
+from f3ast_tff.analysis.compare.judge import NOT_JUDGED, WORDS
 from f3ast_tff.analysis.leaderboard.kept_pairs import kept_pairs
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
@@ -74,6 +74,7 @@ def _main(flags: Flags) -> None:
         show("\n".join(_not_run(a, b, where)))
         return
     show(f"{a.name} minus {b.name}, in the kept studies")
+    show("\n".join(_counts(a.name, table)))
     for (study, asked), part in table.groupby(["study", "asked"], sort=False):
         plan = f"plan of {asked}" if asked else "no plan"
         show(f"\n{study} ({plan}; page: analysis/studies/{study}/page.md)")
@@ -90,9 +91,32 @@ def _main(flags: Flags) -> None:
         show(f"table: {flags.csv}")
 
 
+def _counts(name: str, table: pd.DataFrame) -> list[str]:
+    """How often each verdict is there: over all, then by objective and score."""
+    parts = [(f"{name} is ", table)]
+    by_score = list(table.groupby(["client_share", "score"], sort=False))
+    if len(by_score) > 1:
+        parts += [
+            (f"  {_share(share)}, {_words(score)}: ", each) for (share, score), each in by_score
+        ]
+    lines = []
+    for begin, part in parts:
+        number = part["verdict"].value_counts()
+        said = (f"{verdict} in {number[verdict]}" for verdict in WORDS if verdict in number)
+        lines.append(f"{begin}{', '.join(said)} of {len(part)} comparisons")
+    return lines
+
+
+def _share(client_share: object) -> str:
+    return _SHARES.get(str(client_share), str(client_share))
+
+
+def _words(score: object) -> str:
+    return str(score).replace("_", " ")
+
+
 def _line(row: Mapping[Any, Any]) -> str:
-    score = str(row["score"]).replace("_", " ")
-    share = _SHARES.get(str(row["client_share"]), str(row["client_share"]))
+    score, share = _words(row["score"]), _share(row["client_share"])
     earlier = f" (before: {row['earlier']})" if row["earlier"] else ""
     low, high = row["low"], row["high"]
     ends = "" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]"

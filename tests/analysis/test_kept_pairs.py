@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -51,7 +53,12 @@ def test_conditions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
 def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "compare", "--kept", "f3ast", FEDAVG, "--availability=sine"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("F3AST minus FedAvg, without replacement, in the kept studies\n")
+    first, counts, *more = out.splitlines()
+    assert first == "F3AST minus FedAvg, without replacement, in the kept studies"
+    numbers = [int(each) for each in re.findall(r"in (\d+)", counts)]
+    verdicts = re.findall(r"; (better|worse|too close to call|not judged)", out)
+    assert counts.endswith(f" of {sum(numbers)} comparisons")
+    assert sorted(numbers) == sorted(Counter(verdicts).values())
     assert "  Sine, p_k = 1 / N: user accuracy +0.0" in out and "better, 40 draws" in out
     words = ["--availability=no_such", "--client_share=equal"]
     assert main(["f3ast-tff", "compare", "--kept", "f3ast", "fedau", *words]) == 2
