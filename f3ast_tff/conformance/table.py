@@ -76,6 +76,14 @@ PROPERTIES = (
         quick=False,
     ),
     Property(
+        "steps as long as it says",
+        _ALGORITHM,
+        "If all clients have one update, the mean step is `step_scale` times that update; else it "
+        "is said how many times, such as K times by a sum for a mean.",
+        fixed_point.steps_as_long_as_it_says,
+        quick=False,
+    ),
+    Property(
         "function of the round",
         _PROCESSES,
         "Round t asked for alone is round t after the rounds before it.",

@@ -84,6 +84,7 @@ class F3AST(SelectingMethod, TiesConfig, ObjectiveConfig, RateBetaConfig):
     """
 
     reaches_optimum: ClassVar[bool | None] = True
+    step_scale: ClassVar[float | None] = 1
 
     rate_clusters: int | None = parameter(
         None,

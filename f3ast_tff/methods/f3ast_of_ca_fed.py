@@ -21,6 +21,7 @@ from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
     "F3AST (CA-Fed's rule)",
     about="takes the K clients of largest p / pi, ties to the lowest id, weighs by p / r",
     order=12,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class F3ASTOfCAFed(FollowsAvailability, RateBetaConfig):

@@ -24,6 +24,7 @@ from f3ast_tff.settings import parameter
     order=17,
     client_share="equal",
     corrects=MEAN_OF_AVAILABLE,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedAU(RenewedMethod, TakesAvailable):

@@ -68,6 +68,7 @@ class SampledMean(SelectingMethod):
 
     aggregation: ClassVar[str] = "mean"
     corrects: ClassVar[Mapping[str, str]] = _NOTHING
+    step_scale: ClassVar[float | None] = 1
 
     baseline_sampling: str = parameter(
         Reading(
@@ -162,6 +163,7 @@ class FedAdam(FedAvg):
     order=6,
     client_share="equal",
     corrects=_NOTHING,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class Uniform(RenewedMethod):

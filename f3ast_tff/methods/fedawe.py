@@ -19,6 +19,7 @@ from f3ast_tff.settings.configuration import Settings
     "FedAWE",
     about="mean of the clients' own models, each moved by its update times missed rounds and eta_g",
     order=24,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedAwe(MethodRules):

@@ -29,6 +29,7 @@ from f3ast_tff.settings.configuration import Settings
     takes="takes the clients absent longest",
     corrects=MEAN_OF_AVAILABLE,
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 # `method` tells the two `build`s apart.

@@ -19,6 +19,7 @@ from f3ast_tff.settings.configuration import Settings
     order=35,
     client_share="examples",
     corrects=MEAN_OF_AVAILABLE,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedNova(MeanOfAvailable):

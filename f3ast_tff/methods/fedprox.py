@@ -17,6 +17,7 @@ from f3ast_tff.settings import parameter
     order=33,
     client_share="examples",
     corrects=MEAN_OF_AVAILABLE,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedProx(MeanOfAvailable):

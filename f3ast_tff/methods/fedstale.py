@@ -23,6 +23,7 @@ from f3ast_tff.settings import parameter
     client_share="equal",
     corrects=MappingProxyType({"algorithm": "unbiased"}),
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedStale(UpdateMemory, MeanOfAvailable):

@@ -15,6 +15,7 @@ from f3ast_tff.methods.parts.update_memory import UpdateMemory
     about="changes of the cohort's updates since their last, plus the average of latest updates",
     order=20,
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class FedVarp(UpdateMemory, MeanOfAvailable):

@@ -17,6 +17,7 @@ from f3ast_tff.methods.parts.update_memory import UpdateMemory
     about="steps against the sum of p_k times the gradient of each client's last local step",
     order=28,
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class Focus(UpdateMemory, MethodRules):

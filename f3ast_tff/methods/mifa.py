@@ -17,6 +17,7 @@ from f3ast_tff.settings import parameter
     about="sum of p_k times each client's latest update, at once or once all have taken part",
     order=19,
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class Mifa(UpdateMemory, MethodRules):

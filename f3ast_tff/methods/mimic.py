@@ -16,6 +16,7 @@ from f3ast_tff.methods.parts.method import MethodRules, method
     "MimiC",
     about="mean of the updates, each plus the client's last gap to the whole step",
     order=22,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class Mimic(MethodRules):

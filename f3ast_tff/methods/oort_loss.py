@@ -28,6 +28,7 @@ _SMALLEST_SPREAD = 1e-4
     "Oort (loss)",
     about="draws clients by n_k times the root mean square of their last losses, explores new ones",
     order=18,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class OortLoss(RenewedMethod):

@@ -25,6 +25,7 @@ from f3ast_tff.settings.configuration import Settings
     "Power-of-Choice",
     about="asks d candidates for their losses and trains the K of highest loss",
     order=7,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class PowerOfChoice(RenewedMethod):

@@ -22,6 +22,7 @@ def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
     about="clients correct their gradients by their own and the average last gradients",
     order=25,
     reaches_optimum=True,
+    step_scale=1,
 )
 @dataclass(frozen=True)
 class Scaffold(MeanOfAvailable):

@@ -168,6 +168,7 @@ class Unbiased(FollowsAvailability):
     """
 
     unbiased: ClassVar[bool | None] = True
+    step_scale: ClassVar[float | None] = 1
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Weighs by p_k over the known pi_k.
@@ -213,6 +214,7 @@ class MoreAvailable(Unbiased):
     """
 
     unbiased: ClassVar[bool | None] = False
+    step_scale: ClassVar[float | None] = None
 
     more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
 

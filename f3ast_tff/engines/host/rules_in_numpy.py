@@ -104,19 +104,55 @@ def quadratic_path(
     Returns:
         The model that the method is scored by, after each round, `float64 [T]`.
     """
-    server, found = RulesInNumpy(aggregation, p, np.zeros(1)), np.zeros(rounds)
 
     def train(k: int, model: np.ndarray, offset: Any) -> np.ndarray:
         return -rate * (model - optima[k] + offset)
 
+    def losses(model: np.ndarray) -> np.ndarray:
+        return (model - optima) ** 2 / 2
+
+    return path_of(
+        strategy, aggregation, train, losses, p=p, process=process, k=k, rounds=rounds, rate=rate
+    )
+
+
+def path_of(
+    strategy: Strategy,
+    aggregation: Aggregation,
+    train: Train,
+    losses: Callable[[np.ndarray], np.ndarray],
+    *,
+    p: np.ndarray,
+    process: AvailabilityProcess,
+    k: int,
+    rounds: int,
+    rate: float = 1.0,
+) -> np.ndarray:
+    """Trains a number from 0; as `quadratic_path`, with any clients.
+
+    Args:
+        strategy: Selection and weights, before round 1.
+        aggregation: Its aggregation.
+        train: The clients' training.
+        losses: The losses of all clients, `float [N]`, under a model `[1]`.
+        p: Client shares, `float64 [N]`.
+        process: Clients that are there.
+        k: Most clients of a round.
+        rounds: T.
+        rate: Rate of the clients' step.
+
+    Returns:
+        The model that the method is scored by, after each round, `float64 [T]`.
+    """
+    server, found = RulesInNumpy(aggregation, p, np.zeros(1)), np.zeros(rounds)
     for t in range(1, rounds + 1):
-        losses = (server.model - optima) ** 2 / 2
-        now = Round(t, process.mask(t), RoundConstraint(k), losses.__getitem__)
+        now_losses = losses(server.model)
+        now = Round(t, process.mask(t), RoundConstraint(k), now_losses.__getitem__)
         ids = strategy.select(now)
         everyone = np.ones(len(ids), bool)
         server.round(t, strategy.weigh(now, ids, everyone), train, rate)
         if strategy.needs_outcome:
-            strategy.observe(t, Outcome(ids, everyone, losses[ids]))
+            strategy.observe(t, Outcome(ids, everyone, now_losses[ids]))
         memory = server.memory
         scored = server.model if memory is None else memory.evaluated(server.model)
         found[t - 1] = scored[0]

@@ -35,6 +35,8 @@ class AlgorithmConfig:
         reaches_optimum: Whether on quadratics with one local step the model settles at the optimum
             of F, however often each client is there; `None` if that is not known.
         unbiased: Whether a client's mean weight in a round is p_k; `None` if that is not known.
+        step_scale: If all clients have one update, the mean step over that update, above 0: 1 of a
+            mean, and of weights that are p_k on average; `None` if that is not known.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -57,6 +59,7 @@ class AlgorithmConfig:
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
     reaches_optimum: ClassVar[bool | None] = None
     unbiased: ClassVar[bool | None] = None
+    step_scale: ClassVar[float | None] = None
 
     def build(self, world: StrategyContext) -> Strategy:
         """Returns a new strategy.

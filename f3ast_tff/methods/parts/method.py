@@ -67,6 +67,7 @@ def method(
     client_share: str | None = None,
     corrects: Mapping[str, str] | None = None,
     reaches_optimum: bool | None = None,
+    step_scale: float | None = None,
 ) -> Callable[[_Method], _Method]:
     """Registers a frozen dataclass as a method.
 
@@ -91,12 +92,18 @@ def method(
             `selects`.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
         reaches_optimum: As `AlgorithmConfig.reaches_optimum`; likewise.
+        step_scale: As `AlgorithmConfig.step_scale`; likewise.
 
     Raises:
         ComponentError: If the class neither selects nor has rules, has rules before it selects,
             names a selection beside its own, or cannot be a component.
     """
-    facts = {"client_share": client_share, "corrects": corrects, "reaches_optimum": reaches_optimum}
+    facts = {
+        "client_share": client_share,
+        "corrects": corrects,
+        "reaches_optimum": reaches_optimum,
+        "step_scale": step_scale,
+    }
     given = {key: value for key, value in facts.items() if value is not None}
 
     def decorate(declared: _Method) -> _Method:

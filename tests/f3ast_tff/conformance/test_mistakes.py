@@ -369,6 +369,32 @@ def test_where_the_model_settles(
     assert holds or "towards clients that are often there" in found.said
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("weight", "declared", "holds", "said"),
+    [
+        # 8 clients of share 1 / 8 and K = 3: a sum of the shares, of their mean, and of K means.
+        ("self.p[ids[delivered]] / self.p[ids[delivered]].sum()", "1", True, ""),
+        ("np.ones(delivered.sum())", "1", False, "times their update, though step_scale=1 is"),
+        ("np.ones(delivered.sum())", "None", None, "times their update; step_scale is not"),
+    ],
+)
+def test_how_long_a_step_is(
+    weight: str, declared: str, holds: bool | None, said: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "algorithm")
+    code = (
+        "def weigh(self, now, ids, delivered):\n"
+        f"    return Cohort(ids[delivered], {weight})\n"
+        f"Mine.weigh, MineConfig.step_scale = weigh, {declared}\n"
+    )
+    path.write_text(path.read_text() + code)
+    case = Case("algorithm", "mine", registry_with([str(path)]), tmp_path)
+    (steps,) = (each for each in PROPERTIES if each.name == "steps as long as it says")
+    found = finding(steps, case)
+    assert found.holds is holds and said in found.said, found.said
+
+
 def chosen(weight: str) -> str:
     """Chooses one of those there by chance, and weighs it."""
     return (
