@@ -30,10 +30,12 @@ from f3ast_tff.analysis.compare.table_claims import (
     heading,
     judged,
 )
-from f3ast_tff.analysis.compare.table_columns import recognised, score_in
+from f3ast_tff.analysis.compare.table_columns import recognised, score_in, scores_in
 from f3ast_tff.analysis.compare.table_left_out import without_summaries, without_unfinished
 from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
+from f3ast_tff.analysis.compare.table_shapes import split_names
+from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.frame_columns import pandas_of
 
 
@@ -113,7 +115,12 @@ def judge_table(
 
     scores = {each.score: of_score(each.score) for each in asked} or {"": of_score("")}
     first = next(iter(scores.values()))
+    others = [] if asked else scores_in(table, given)[1:]
+    if others:
+        left_out = [*left_out, f"not judged: {listed(others)}, --score= names another score"]
     if not asked:
+        if baseline is None and (said := split_names(table[first.method])):
+            raise RunsError(f"{said}; --baseline= if each is a method")
         asked = every_pair(runs_in(table, first), first.metric, baseline)
     asked = [
         replace(

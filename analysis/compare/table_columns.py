@@ -26,9 +26,9 @@ from f3ast_tff.analysis.compare.table_conditions import (
 from f3ast_tff.analysis.compare.table_directions import (
     higher_is_better,
     is_loss_beside,
-    likeliest_score,
+    likeliest_scores,
 )
-from f3ast_tff.analysis.compare.table_hints import melt_hint, refuse_clients, refuse_unknown
+from f3ast_tff.analysis.compare.table_hints import refuse_clients, refuse_unknown
 from f3ast_tff.analysis.compare.table_roles import (
     NAMES,
     Columns,
@@ -37,6 +37,14 @@ from f3ast_tff.analysis.compare.table_roles import (
     method_in,
     require_columns,
 )
+from f3ast_tff.analysis.compare.table_shapes import (
+    no_method,
+    no_score,
+    refuse_means,
+    refuse_several,
+    what_text,
+)
+from f3ast_tff.analysis.compare.table_spellings import refuse_copies, refuse_spellings
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
@@ -66,12 +74,14 @@ def recognised(
     method = method_in(table, given)
     roles_by_name = {n for role in NAMES for n in known_as(table, role)}
     if method is None:
-        hint = melt_hint(table, roles_by_name, "method")
+        hint = no_method(table, roles_by_name)
         raise RunsError(f"no column is known as the method: --method= names one of {all_}{hint}")
     score = score_in(table, given)
     if score is None:
-        hint = melt_hint(table, {*roles_by_name, method}, "seed")
+        hint = no_score(table, {*roles_by_name, method})
         raise RunsError(f"no column is known as the score: --score= names one of {all_}{hint}")
+    if "score" not in given:
+        refuse_several(table, score, {*roles_by_name, method})
     known = higher_is_better(score)
     if higher is None and known is None:
         raise ParameterError("score", score, "give --higher or --lower, which is better")
@@ -82,7 +92,7 @@ def recognised(
         said = (
             f"column {score} holds text in {rows_said(texts)}: {repr(table.loc[texts[0], score])}"
         )
-        raise RunsError(said)
+        raise RunsError(said + what_text(score, table.loc[texts, score]))
     if table.empty:
         raise RunsError(f"column {score} is empty in every row")
     run = None if seed else column_of(table, "run", given)
@@ -91,7 +101,12 @@ def recognised(
         seed, draw = draw, None
     for name in (n for n in (method, seed, run, draw) if n):
         if empty := [r for r, v in zip(table.index, table[name]) if not is_measured(v) or v != v]:
-            raise RunsError(f"column {name} is empty in {rows_said(empty)}")
+            cure = "" if name == method else ": without it a row is no run, delete it or fill it in"
+            raise RunsError(f"column {name} is empty in {rows_said(empty)}{cure}")
+    refuse_spellings(table, [method])
+    if seed is None and run is None:
+        refuse_means(table, score, may_differ)
+        refuse_copies(table, method)
     losses = [n for n in map(str, table) if n != score and is_loss_beside(n, score)]
     roles = {method, score, step, seed, run, draw}
     found = Columns(
@@ -107,6 +122,7 @@ def recognised(
         own=tuple(n for n, told in differing(table, roles, method).items() if told == "tuned"),
     )
     found = replace(found, conditions=text_conditions(table, found, within, may_differ))
+    refuse_spellings(table, found.conditions)
     refuse_mixed(table, found, higher)
     if found.unit is None:
         refuse_unknown(table, found, may_differ)
@@ -118,11 +134,18 @@ def recognised(
 
 def score_in(table: pd.DataFrame, given: Mapping[str, str]) -> str | None:
     """Returns the column of the score: the given one, or the likeliest by its name."""
+    return next(iter(scores_in(table, given)), None)
+
+
+def scores_in(table: pd.DataFrame, given: Mapping[str, str]) -> list[str]:
+    """Returns the column of the score, and others that are as likely by their names."""
 
     def may_be(name: str) -> bool:
         return bool(table[name].map(_may_be_score).any())
 
-    return given.get("score") or likeliest_score([str(name) for name in table], may_be)
+    if given.get("score"):
+        return [given["score"]]
+    return likeliest_scores([str(name) for name in table], may_be)
 
 
 def measured(table: pd.DataFrame, score: str, step: str | None) -> pd.DataFrame:

@@ -8,19 +8,21 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, as_texts, is_text
 from f3ast_tff.analysis.compare.table_directions import higher_is_better, is_generic, is_result
 from f3ast_tff.analysis.compare.table_hints import is_round
-from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns, plain_name
+from f3ast_tff.analysis.compare.table_roles import KEPT_BY, METRICS, Columns, plain_name
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
 # Numbers in which tuned methods may differ.
 _TUNED = re.compile(r"(^|_)(lr|learning_rate|momentum|mu|beta_?\d?|tau|weight_decay|param\w*)$")
-# Columns that tell what a score is.
-_METRICS = frozenset({"metric", "metrics", "measure", "metric_name", "tag", "variable"})
 # Values of a text that tells the runs of a method apart, not conditions.
 _MANY = 5
+# Dates and times, as runs are stamped with: 2026-01-31, 31.1.2026, 12:30.
+_DATE = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?\b.*|\d{4}-\d\d-\d\d_.*|\d\d?[-/.]\d\d?[-/.]\d{2,4}.*|\d\d:\d\d.*"
+)
 # Most values of a number that is a condition.
 _FEW = 12
 
@@ -46,6 +48,7 @@ def text_conditions(
         # A name or a date of each run is no condition.
         of_a_run = values.nunique() > runs.nunique() / 2 and values.nunique() > _MANY
         of_a_run |= KEPT_BY.fullmatch(name.lower()) is not None
+        of_a_run |= bool(values[values != ""].map(lambda v: _DATE.fullmatch(v) is not None).all())
         if name in roles or of_a_run or not is_text(table[name]):
             continue
         if values.groupby(table[method]).nunique().max() > 1:
@@ -54,7 +57,9 @@ def text_conditions(
         others = [each for each in (*within, *several) if each != name]
         if found.step is not None and _changes_in_a_run(table, found, others, name):
             several.remove(name)
-        elif _is_of_single_runs(table, found, others, name):
+        elif _names_the_seed(table, found, others, name) or _is_of_single_runs(
+            table, found, others, name
+        ):
             raise _asks(table, found, name)
     return (*within, *several)
 
@@ -73,6 +78,16 @@ def _is_of_single_runs(
     of_seed = table.assign(_value=as_text(table[name])).groupby(seeds)
     paired = of_seed[found.method].nunique() > 1
     return bool((of_seed["_value"].nunique()[paired] > 1).any())
+
+
+def _names_the_seed(table: pd.DataFrame, found: Columns, others: Sequence[str], name: str) -> bool:
+    """Whether a text is another name of the seed, so that within each value is one run."""
+    if found.seed is None or table[name].nunique() < 2:
+        return False
+    if found.draw is not None or others:
+        return False
+    pairs = as_texts(table[[found.seed, name]]).drop_duplicates()
+    return bool(pairs[found.seed].is_unique and pairs[name].is_unique)
 
 
 def _asks(table: pd.DataFrame, found: Columns, name: str, cures: str = "") -> RunsError:
@@ -179,7 +194,7 @@ def refuse_mixed(table: pd.DataFrame, found: Columns, higher: bool | None) -> No
         RunsError: If higher is better in some rows only.
     """
     for name in map(str, table) if is_generic(found.score) else ():
-        if name not in found.conditions and plain_name(name) not in _METRICS:
+        if name not in found.conditions and plain_name(name) not in METRICS:
             continue
         values = as_text(table[name]).drop_duplicates()
         directions = {value: higher_is_better(str(value)) for value in values}
@@ -187,7 +202,8 @@ def refuse_mixed(table: pd.DataFrame, found: Columns, higher: bool | None) -> No
             said = f"in column {name} are {listed(values)}, of which higher or lower is better"
             raise RunsError(f"{said}: a table for each is judged")
         if higher is None and False in directions.values():
-            allowed = f"give --higher or --lower, which is better: {name} is {values.iloc[0]}"
+            lower = next(value for value, told in directions.items() if told is False)
+            allowed = f"give --higher or --lower, which is better: {name} is {lower}"
             raise ParameterError("score", found.score, allowed)
 
 

@@ -115,6 +115,11 @@ def is_measure(name: str) -> bool:
     return any(word in _ORDER or _NAMED_LOWER.fullmatch(word) for word in words_of(name))
 
 
+def is_bare_measure(name: str) -> bool:
+    """Returns whether a name says what is measured and on which data, and no more: `val_acc`."""
+    return is_measure(name) and set(words_of(name)) <= {*_ORDER, *_SPLITS}
+
+
 def is_result(name: str) -> bool:
     """Returns whether a name is that of what a run gave: a score, a time, its best round."""
     words = words_of(name)
@@ -145,14 +150,18 @@ def is_loss_beside(name: str, score: str) -> bool:
     return words_of(name)[-1:] == ["loss"] and split_of(name) == split_of(score)
 
 
-def likeliest_score(names: Sequence[str], may_be: Callable[[str], bool]) -> str | None:
-    """Returns the likeliest score of some columns: accuracies first, of tests, as measured."""
-    found = []
-    for place, name in enumerate(names):
+def likeliest_scores(names: Sequence[str], may_be: Callable[[str], bool]) -> list[str]:
+    """Returns the likeliest scores of some columns: accuracies first, of tests, as measured.
+
+    They are equally likely by their names, in the order of the columns.
+    """
+    found: dict[tuple[bool, bool, int, int], list[str]] = {}
+    for name in names:
         if _SETTINGS & set(words_of(name)):
             continue
         words = [word for word in words_of(name) if word in _ORDER]
         if words and may_be(name):
             rank = _ORDER.index(words[-1])
-            found.append((is_derived(name), rank > 1, split_of(name), rank, place))
-    return names[min(found)[-1]] if found else None
+            key = (is_derived(name), rank > 1, split_of(name), rank)
+            found.setdefault(key, []).append(name)
+    return found[min(found)] if found else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, labelled
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_text, labelled
+from f3ast_tff.analysis.compare.table_objects import how_to_read
+from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
 from f3ast_tff.files.csv_rows import after_lines
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
@@ -46,22 +49,28 @@ def read_table(path: Path) -> pd.DataFrame:
         if kind == ".parquet":
             return _numbered(labelled(read_parquet(path)), 1)
         if kind in _JSON:
-            return _of_json(read_text(path))
-        return _of_csv(read_packed(path, MAX_TEXT_BYTES))
+            return _of_json(read_text(path), path.name)
+        return _of_csv(read_packed(path, MAX_TEXT_BYTES), path.name)
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise RunsError(f"{path} is no table: {one_line(error)}") from error
 
 
-def _of_csv(content: bytes) -> pd.DataFrame:
+def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
     content = content.removeprefix(codecs.BOM_UTF8)
     notes = (b"#", b"\n", b"\r\n")
     place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
     content = content[place:]
+    first, _, rest = content.partition(b"\n")
+    # Excel's line that names the separator.
+    if of_excel := re.fullmatch(rb'"?sep=([,;\t])"?\r?', first):
+        content, skipped = rest, skipped + 1
     head = content.partition(b"\n")[0].decode(errors="replace")
-    separator = max(",;\t", key=head.count)
+    separator = of_excel[1].decode() if of_excel else max(",;\t", key=head.count)
+    if (said := _other_form(content, separator, file)) is not None:
+        raise ValueError(said)
     # Blank lines stay, so that rows are counted as lines.
     table = csv_table(
         content,
@@ -78,15 +87,45 @@ def _of_csv(content: bytes) -> pd.DataFrame:
     return table.apply(_plain_numbers, decimal_comma=separator != ",")
 
 
+def _other_form(content: bytes, separator: str, file: str) -> str | None:
+    """What a table is that is no CSV with a line of names, and how to read it, or `None`."""
+    lines = [line.decode(errors="replace").strip() for line in content.split(b"\n", 3)[:3]]
+    head, second = [*lines, "", ""][:2]
+    if separator not in head:
+        # A single column says nothing of methods.
+        to_csv = ".to_csv('scores.csv', index=False)"
+        if head.startswith("|") or "&" in head:
+            mark, kind = (r"\|", "Markdown") if head.startswith("|") else ("&", "LaTeX")
+            read = rf"pd.read_csv({file!r}, sep=r'\s*{mark}\s*', engine='python')"
+            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ""
+            return f"it is {kind}, in pandas: {read}{cut}{to_csv}"
+        if len(head.split()) > 1 and len(head.split()) == len(second.split()):
+            return f"blanks separate it, in pandas: pd.read_csv({file!r}, sep=r'\\s+'){to_csv}"
+        if any(separator in line for line in lines[1:] for separator in ",;\t"):
+            return "its first line is not the names of its columns: begin it with #"
+        return None
+    names, below = ([cell.strip(' "\r') for cell in each.split(separator)] for each in lines[:2])
+    twice = any(name and names.count(name) > 1 for name in names)
+    if not twice or any(as_number(cell) is not None for cell in below if cell):
+        return None
+    if {"mean", "std"} & {cell.lower() for cell in below}:
+        return f"its columns have two lines of names; {NO_MEANS}"
+    name = next(name for name in names if names.count(name) > 1)
+    read = f"pd.read_csv({file!r}, header=[0, 1], index_col=0)[{name!r}]"
+    melt = f".melt('seed', var_name='method', value_name={name!r})"
+    rows = f"{read}.rename_axis(index='seed').reset_index(){melt}"
+    return f"its columns have two lines of names; if by method and seed, in pandas: {rows}"
+
+
 def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
     """The row labels, as pandas writes them, as a column if they do not number the rows.
 
-    Labels that begin anew for each method may be its seeds or its rounds.
+    Labels that begin anew for each method may be its seeds or its rounds, texts its methods.
     """
     unnamed = "Unnamed: 0"
     if unnamed not in table:
         return table
-    if table[unnamed].is_unique or INDEX in table:
+    if (table[unnamed].is_unique and not is_text(table[unnamed])) or INDEX in table:
         return table.drop(columns=unnamed)
     return table.rename(columns={unnamed: INDEX})
 
@@ -95,15 +134,24 @@ def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str
     """Percentages and decimal commas as Python's numbers, if a whole column has them."""
     there = column[column != ""]
     with_comma = there.str.fullmatch(_DECIMAL_COMMA)
-    if decimal_comma and with_comma.any() and not there[~with_comma].str.contains(",").any():
+    # Beside whole numbers, 1,012 may be a thousand and twelve.
+    thousands = there[with_comma].str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}").all()
+    thousands &= there[~with_comma].str.fullmatch(r"[-+]?\d+").any()
+    others = there[~with_comma].str.contains(",").any()
+    if decimal_comma and with_comma.any() and not others and not thousands:
         column = column.str.replace(",", ".")
     if len(there) and there.str.fullmatch(r"[-+\d.,eE]+\s*%").all():
         column = column.str.rstrip("% ")
     return column
 
 
-def _of_json(text: str) -> pd.DataFrame:
+def _of_json(text: str, file: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
+    if (found := _one_object(text)) is not None:
+        said = how_to_read(found, file)
+        raise ValueError(
+            f"from line 1: one object; {_ROWS}{f'. In pandas, {said}' if said else ''}"
+        )
     if text.lstrip().startswith("["):
         rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:
@@ -112,6 +160,18 @@ def _of_json(text: str) -> pd.DataFrame:
         raise ValueError(_ROWS)
     table = frame_of_objects(rows)
     return _numbered(table.where(table.notna(), ""), 1)
+
+
+def _one_object(text: str) -> dict[str, Any] | None:
+    """The object that a text is as a whole, with its line breaks; `None` of rows, and of one."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json_in(text, parse_constant=str, parse_int=_integer)
+    except ValueError:
+        # Lines of objects, or no JSON, which is said with its line.
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _object(number: int, line: str) -> Any:

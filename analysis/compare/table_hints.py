@@ -8,45 +8,25 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, as_text, is_text
+from f3ast_tff.analysis.compare.table_cells import as_number, as_text, is_text
 from f3ast_tff.analysis.compare.table_directions import is_measure, words_of
 from f3ast_tff.analysis.compare.table_roles import Columns, plain_name
 
-_MEANS = re.compile(r"(^|_)(mean|avg|average|std|sd|stdev|stderr|ci)($|_)")
 # The range that W&B exports beside each curve.
 RANGES = ("__MIN", "__MAX")
-# Columns of services that are neither methods nor seeds.
-_OTHERS = frozenset(
-    {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
-)
-_OF_CLIENTS = re.compile(r"(client|user|device|node|participant|worker|partition)(s|id)?")
+_SITE = r"site|silo|hospital|clinic|center|centre|institution"
+_OF_CLIENTS = re.compile(rf"(client|user|device|node|participant|worker|partition|{_SITE})(s|id)?")
 # One client of a run; a number of clients is a condition.
 _CLIENT = re.compile(
-    r"(client|user|device|participant|party)(_?(id|idx|index|name|no|number))?|[cu]id"
+    rf"(client|user|device|participant|party|{_SITE})(_?(id|idx|index|name|no|number))?|[cu]id"
 )
+# Values such as FLamby's client_test_0.
+_CLIENT_VALUE = rf"((?:client|{_SITE})[\w ]*?)[-_ ]?\d+"
 _PROCESSORS = r"(?i)(cuda|cpu|gpu|tpu|mps)"
 _COUNTS = frozenset({"samples", "examples", "size", "count"})
 _ROUNDS = re.compile(r"\w*(round|epoch|step|iter(ation)?|rnd)s?")
 # Rows of a method of which a rising number is a clock; of fewer each order is likely.
 _FEWEST_RISING = 3
-
-
-def melt_hint(table: pd.DataFrame, roles: set[str], role: str) -> str:
-    """Returns how to read a table with a column per method or seed; `""` for another table."""
-    numbers = [str(n) for n in table if str(n) not in roles and not is_text(table[n])]
-    if any(_MEANS.search(plain_name(name)) for name in numbers):
-        return "; means of runs are not judged, a row per run is needed"
-    numbers = [name for name in numbers if plain_name(name) not in _OTHERS]
-    ranges = [name for name in numbers if name.endswith(RANGES)]
-    # A number with repeated values, such as alpha, tells rows apart.
-    values = [n for n in numbers if n not in ranges and 2 * table[n].nunique() > len(table)]
-    if len(values) < 2:
-        return ""
-    ids = [str(name) for name in table if str(name) not in (*values, *ranges)]
-    # A name that tells no direction: what the columns hold may be a loss.
-    melted = f"melt({ids}, var_name={role!r}, value_name='value')"
-    kept = f"table[[n for n in table if not n.endswith({RANGES})]]" if ranges else "table"
-    return f"; if there is one per {role}, in pandas: {kept}.{melted}, then --score=value"
 
 
 def may_be_seed(name: str) -> bool:
@@ -88,23 +68,47 @@ def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) 
     """
     keys = [n for n in (found.method, *found.conditions, found.draw, found.unit, found.step) if n]
     roles = {found.method, found.score, found.draw, found.unit, found.step, *allowed}
+    rounds = [str(n) for n in table if str(n) not in (*roles, *keys) and is_round(str(n))]
     for name in (str(n) for n in table if str(n) not in roles):
-        by = [key for key in keys if key != name]
-        if not _CLIENT.fullmatch(plain_name(name)) or not _is_shared(table, name, found.method):
+        by = [key for key in (*keys, *rounds) if key != name]
+        if not _is_of_clients(table, name) or not _is_shared(table, name, found.method):
             continue
         if as_text(table[name]).str.match(_PROCESSORS).any():
             continue
         if (table.groupby(by)[name].nunique() > 1).all():
-            mean = f"table.groupby({by}, as_index=False)[{found.score!r}].mean()"
-            raise RunsError(
-                f"{name} is of clients, and rows of one run are no draws. Compare means over its "
-                f"clients, in pandas: {mean}; --within={name} if each is a question of its own"
+            own, rest = _rows_of_clients(table, name)
+            mean = f"{own}.groupby({by}, as_index=False)[{found.score!r}].mean()"
+            what = (
+                "sites" if re.search(_SITE, f"{name} {table[name].iloc[0]}".lower()) else "clients"
             )
+            raise RunsError(
+                f"{name} is of {what}, and rows of one run are no draws. Compare means over its "
+                f"{what}, in pandas: {mean}{rest}; --within={name} if each is a question of its own"
+            )
+
+
+def _is_of_clients(table: pd.DataFrame, name: str) -> bool:
+    """Whether a column tells clients or sites apart, by its name or by most of its values."""
+    values = as_text(table[name]).drop_duplicates()
+    named = _CLIENT.fullmatch(plain_name(name)) is not None
+    return named or 2 * values.str.fullmatch(_CLIENT_VALUE, case=False).sum() > len(values)
+
+
+def _rows_of_clients(table: pd.DataFrame, name: str) -> tuple[str, str]:
+    """The rows of clients as a call, and what to do with others, such as FLamby's Pooled Test."""
+    values = as_text(table[name]).drop_duplicates()
+    parts = values.str.extract(f"(?i)^{_CLIENT_VALUE}$")[0]
+    if not (parts.isna().any() and parts.notna().any()):
+        return "table", ""
+    begins = parts.dropna().iloc[0]
+    other = values[parts.isna()].iloc[0]
+    own = f"table[table[{name!r}].str.startswith({begins!r})]"
+    return own, f", or {other} alone: table[table[{name!r}] == {other!r}]"
 
 
 def _cures(table: pd.DataFrame, name: str) -> str:
     flags = ["within"] if is_text(table[name]) else ["step", "within"]
-    if not may_be_seed(name):
+    if not may_be_seed(name) or _is_of_clients(table, name):
         # Taken as seeds, rounds or clients of one run would pass for runs.
         flags = ["step"] if any(_ROUNDS.fullmatch(word) for word in words_of(name)) else ["within"]
     else:

@@ -20,13 +20,18 @@ NAMES = {
     "run": "run run_id run_name id",
     "draw": "data_seed draw fold split_seed",
     "step": "round rounds server_round server-round comm_round global_round step "
-    "communication_round epoch iteration training_iteration _step",
+    "communication_round round_number round_idx current_round epoch iteration "
+    "training_iteration _step",
 }
-_PREFIX = re.compile(r"^(config|params|metrics|summary|hparams)[./]")
+_PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params_)")
+# Columns that tell what a score is.
+METRICS = frozenset({"metric", "metrics", "measure", "metric_name", "tag", "variable"})
 # Columns by which W&B and MLflow keep runs; no conditions.
 KEPT_BY = re.compile(
     r"(name|state|notes|user|tags|created|updated|end time|runtime|hostname|sweep|id|status|"
-    r"artifact_uri|start_time|end_time|experiment_id|run_name|run_id|_\w+|tags\..+)"
+    r"artifact_uri|start_time|end_time|experiment_id|run_name|run_id|_\w+|tags\..+|"
+    # Ray Tune and Optuna.
+    r"date|datetime\w*|trial_id|trial_name|experiment_tag|node_ip|logdir|duration)"
 )
 
 

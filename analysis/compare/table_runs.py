@@ -167,6 +167,8 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
     cure = f"; they differ in {apart[0]}: --within={apart[0]} if it is a condition" if apart else ""
     if apart and is_round(apart[0]):
         cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
+    if others.max() == 1:
+        cure = "; they are alike, in pandas table.drop_duplicates() keeps one"
     what = f"{columns.unit} {row[columns.unit]}"
     raise RunsError(f"{what} is there twice for {row[columns.method]}{place}: {rows}{cure}")
 

@@ -33,6 +33,7 @@ def with_decimal_commas(text: str) -> str:
         ("a.txt", ROWS.replace(",", "\t").encode(), LEAD),
         ("a.csv", ROWS.replace(",", " , ").encode(), LEAD),
         ("a.csv", ROWS.replace("\n", "\r\n").encode(), LEAD),
+        ("a.csv", ("sep=;\r\n" + with_decimal_commas(ROWS)).encode(), LEAD),
         ("a.csv", ("# of May\n" + ROWS + "\n\n").encode(), LEAD),
         ("a.csv", ROWS.replace(",.7", ",7").replace(",.8", ",8").replace("\n", "%\n")
             .replace("accuracy%", "accuracy").encode(), POINTS),
@@ -104,6 +105,50 @@ def test_a_million_lines_before_the_names_are_passed_over_at_once(
     began = time.process_time()
     assert read_table(tmp_path / "a.csv").index[0] == 10**6 + 2
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ROWS.replace(",", " "), "blanks separate it"),
+        ("| " + ROWS.replace(",", " | ").replace("\n", " |\n| ").removesuffix("| "),
+         "it is Markdown"),
+        (ROWS.replace(",", " & "), "it is LaTeX"),
+        (",accuracy,accuracy\nmethod,fedavg,mine\nseed,,\n0,.71,.81\n1,.74,.83\n2,.70,.80\n"
+         "3,.71,.82\n", "two lines of names; if by method and seed"),
+        ("seed,accuracy,accuracy\n,fedavg,mine\n0,.71,.81\n1,.74,.83\n2,.70,.80\n3,.71,.82\n",
+         "two lines of names; if by method and seed"),
+    ],
+)  # fmt: skip
+def test_other_forms_are_read_by_the_call(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if said == "it is Markdown":
+        first, rest = text.split("\n", 1)
+        text = f"{first}\n|---|---|---|\n{rest}"
+    Path("a.csv").write_text(text)
+    with pytest.raises(RunsError, match=said) as refused:
+        read_table(Path("a.csv"))
+    found = eval(str(refused.value).partition("in pandas: ")[2], {"pd": pd})
+    table = read_table(Path("scores.csv")) if found is None else found
+    assert judge_table(table).results[0].sentence == LEAD
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Results of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
+        # As decimals, mine had 1.01 rounds and fedavg 987.
+        ("method;seed;loss\n" + "".join(f"mine;{s};1,01{s}\nfedavg;{s};98{s}\n" for s in range(4)),
+         r"'1,010'; if commas mark thousands, in pandas: table\['loss'\] = table\['loss'\].str"),
+        (ROWS.replace("1\n", "1%\n"), r"not all have %, if all are percentages, in pandas: table"),
+    ],
+)  # fmt: skip
+def test_what_may_be_read_in_two_ways_is_asked(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(RunsError, match=said):
+        judge_table(read_table(tmp_path / "a.csv"))
 
 
 def test_a_folder_is_no_table(tmp_path: Path) -> None:

@@ -202,3 +202,62 @@ def test_ids_of_runs_and_processors_are_no_clients(
     table = pd.DataFrame(rows, columns=["method", "seed", "alpha", "accuracy"])
     table[column] = [value_of(n, alpha) for n, alpha in enumerate(table["alpha"])]
     assert conditions in judge_table(table).heading
+
+
+@pytest.mark.parametrize(
+    ("column", "value_of"),
+    [("site", "site_{}".format), ("hospital", "h{}".format), ("Center", int),
+     ("Test", "client_test_{}".format), ("split", "Silo {}".format)],
+)  # fmt: skip
+def test_sites_are_asked(column: str, value_of: Callable[[int], object]) -> None:
+    """Ten sites waver by .06; ten tests by Holm's rule hide a certain mean lead of .05."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (m, s, value_of(k), 0.5 + 0.05 * (m == "b") + s / 100 + 0.06 * rng.normal())
+        for m in "ab" for s in range(5) for k in range(10)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", column, "accuracy"])
+    with pytest.raises(RunsError, match=f"{column} is of (sites|clients), and rows of") as refused:
+        judge_table(table)
+    call = str(refused.value).partition("in pandas: ")[2].partition("; --within=")[0]
+    means = eval(call, {"table": table})
+    (row,) = judge_table(means).frame().to_dict("records")
+    by_hand = table.groupby("method")["accuracy"].mean()
+    assert row["verdict"] == "better" and "over 5 seeds" in row["sentence"]
+    assert row["difference"] == pytest.approx(by_hand["b"] - by_hand["a"])
+    each = judge_table(table, within=[column]).frame()
+    assert len(each) == 10 and not each["verdict"].eq("better").any()
+    # Of one run each, sites are no seeds.
+    with pytest.raises(RunsError, match=f"the seed: --within={column} says what"):
+        judge_table(table[table["seed"] == 0].drop(columns="seed"))
+
+
+def test_the_pooled_test_of_flamby_is_no_site() -> None:
+    rows = [
+        (m, s, test, 0.5 + 0.1 * (m == "b") + s / 100 + n / 50)
+        for m in "ab" for s in range(5)
+        for n, test in enumerate(("client_test_0", "client_test_1", "Pooled Test"))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["Method", "seed", "Test", "Metric"])
+    with pytest.raises(RunsError, match="Test is of clients") as refused:
+        judge_table(table, columns={"score": "Metric"}, higher=True)
+    calls = str(refused.value).partition("in pandas: ")[2].partition("; --within=")[0]
+    for call in calls.split(", or Pooled Test alone: "):
+        found = judge_table(eval(call, {"table": table}), columns={"score": "Metric"}, higher=True)
+        assert list(found.frame()["difference"]) == pytest.approx([0.1])
+
+
+def test_the_mean_over_clients_keeps_the_rounds() -> None:
+    """LEAF's table: its rounds are known; those of another name are kept in the call."""
+    rows = [
+        (m, s, t, f"f{k}", 0.5 + 0.1 * (m == "b") + t / 100 + s / 100)
+        for m in "ab" for s in range(3) for t in (10, 20) for k in range(4)
+    ]  # fmt: skip
+    for name in ("round_number", "fl_round"):
+        head = ["algorithm", "seed", name, "client_id", "accuracy"]
+        table = pd.DataFrame(rows, columns=head)
+        with pytest.raises(RunsError, match="client_id is of clients") as refused:
+            judge_table(table)
+        call = str(refused.value).partition("in pandas: ")[2].partition("; --within=")[0]
+        found = judge_table(eval(call, {"table": table}), columns={"step": name})
+        assert found.results[0].sentence.endswith("at round 20 over 3 seeds.")
