@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from f3ast_tff.audit.check_server import (
     check_restart,
 )
 from f3ast_tff.audit.check_weights import check_axes, check_left_out, check_presence, check_weights
-from f3ast_tff.audit.findings import CHECKS, OPEN, RIGHT, WRONG, Audit, Finding
+from f3ast_tff.audit.findings import CHECKS, NOTE, OPEN, RIGHT, WRONG, Audit, Finding
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.influence import Influence
-from f3ast_tff.audit.plays import NoStepError, played, step
+from f3ast_tff.audit.merged import merged
+from f3ast_tff.audit.plays import NoStepError, calls_of, played, step
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import (
@@ -40,6 +42,8 @@ from f3ast_tff.audit.weights import (
 from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
 
 ROUNDS, _FEWEST = 300, 100
+# Error of an array that the audit's dict does not have; ids of clients are numbers.
+_NO_NAME = "KeyError: '"
 # Second step over the first.
 _STAYS = 0.01
 
@@ -51,6 +55,7 @@ def audit(
     objective: str | None = None,
     log: np.ndarray | None = None,
     rounds: int = ROUNDS,
+    model: str | None = None,
 ) -> Audit:
     """Returns the audit of a server.
 
@@ -60,6 +65,8 @@ def audit(
         objective: Objective that the target states, of `targets.OBJECTIVES`.
         log: Masks of the user's log, `bool [T, N]`; `None` for none.
         rounds: Rounds of each schedule, at least 100.
+        model: How the model of a function is made of arrays: `array`, `layers`, `dict`, or names
+            with commas; by default as it says.
 
     Raises:
         ParameterError: If the target cannot be imported or made.
@@ -72,13 +79,21 @@ def audit(
         >>> [found.check for found in audit(aggregate, rounds=100).wrong()]
         ['weights', 'scale']
     """
+    found = target if isinstance(target, Target) else target_of(target, arguments, objective, model)
+    if not found.parts:
+        return _audited(found, log, rounds)
+    parts = {name: replace(found, make=make) for name, make in found.parts.items()}
+    return merged(found, {name: _audited(part, log, rounds) for name, part in parts.items()})
+
+
+def _audited(found: Target, log: np.ndarray | None, rounds: int) -> Audit:
     begun = time.perf_counter()
-    found = target if isinstance(target, Target) else target_of(target, arguments, objective)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         examples = examples_for(found.least or 0)
         # Many clients take fewer rounds in the same time.
         rounds = max(rounds * len(EXAMPLES) // len(examples), min(rounds, _FEWEST))
+        found = replace(found, calls=calls_of(found, examples))
         rule = rule_of(found, examples)
         weights: list[Weights] = []
         influence: list[Influence] = []
@@ -93,6 +108,10 @@ def audit(
             speeds = speeds_of(found, rule, examples, max(rounds, COURSE))
             weights = _weights(found, rule, examples, rounds, log, speeds)
             findings += _findings(found, rule, examples, weights, rounds, replaced, speeds)
+        if found.gathers:
+            calls = found.calls[1]
+            about = f"the model moves in one round of {calls}: the audit takes {calls} as one"
+            findings.insert(0, Finding("scale", NOTE, about, value=calls))
         # A model that is replaced in each round has no weights.
         if rule.kind == ROBUST and not replaced:
             influence, why = influences_of(found, examples)
@@ -128,8 +147,14 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
             advice = f"The audit has {n} clients: give least numbers of clients below that."
         elif target.messages:
             advice = "The audit's clients reply one record of arrays, num-examples and train_loss."
+        elif not target.parts:
+            advice = "Of a list or dict of arrays, annotate the model, or give --model=layers|dict."
         # A strategy may need what other clients reply.
-        yield Finding("liveness", OPEN if target.messages and not waits else WRONG, about, advice)
+        unknown = target.messages
+        if target.parts and rule.error.startswith(_NO_NAME):
+            about += "; the audit's dict has other names: name yours, --model=fc.weight,fc.bias"
+            unknown = True
+        yield Finding("liveness", OPEN if unknown and not waits else WRONG, about, advice)
         return
     updates = np.random.default_rng(0).standard_normal((n, 4 * n))
     try:

@@ -79,7 +79,8 @@ def gradient_weights(
     steps = np.resize(np.array(_STEPS, float), n)
     curvatures = np.resize(np.array(_CURVATURES), n)
     goals = optima(n, DENSE * n, 0)
-    answer = Clients(goals, examples, rate=pulls(curvatures, steps, _RATE, mu))
+    rate = pulls(curvatures, steps, _RATE, mu)
+    answer = Clients(goals, examples, rate=rate, steps=steps)
     schedule = everybody(rounds, n)
     trace = played(target, schedule, answer, rounds, start_model(DENSE * n))
     if len(trace.models) < rounds:

@@ -90,23 +90,30 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
         yield Finding(_CHECK, WRONG, f"a reply with 0 examples beside others: {why}")
     yield from _of_nan(target, examples)
 
-    longer = _first_of_a_round(_with(lambda weights: np.ones(3, np.float32)))
-    trace = played(target, everybody(20, n), _answer(examples, longer), 6, start_model(DENSE * n))
-    broken = trace.ended or trace.errors.get(_AT, "")
-    moves = len(trace.models) == 6 and trace.models[5][WEIGHTS].shape == (DENSE * n,)
-    moves = moves and not np.array_equal(trace.models[5][WEIGHTS], trace.models[4][WEIGHTS])
-    if broken and not trace.ended:
-        yield Finding(_CHECK, RIGHT, f"a reply of another shape is refused: {broken}")
-    elif trace.ended or not moves:
-        why = trace.ended or "the model has another shape, or stays, from then on"
-        advice = "Compare names and shapes with the model's, and leave the reply out."
-        yield Finding(_CHECK, WRONG, f"a reply of another shape ends it: {why}", advice)
-    else:
-        yield Finding(_CHECK, RIGHT, "a reply of another shape does not end it")
+    yield _of_shape(target, examples, 3, "a reply of another shape")
+    if target.parts:
+        yield _of_shape(target, examples, 0, "a reply with an array less")
     yield from _of_order(target, rule, examples)
     if target.messages:
         yield _of_error(target, examples)
         yield _of_buffers(target, examples)
+
+
+def _of_shape(target: Target, examples: np.ndarray, size: int, name: str) -> Finding:
+    """A reply whose array has another size; of a model of several arrays 0 leaves the array out."""
+    n = len(examples)
+    other = _first_of_a_round(_with(lambda weights: np.ones(size, np.float32)))
+    trace = played(target, everybody(20, n), _answer(examples, other), 6, start_model(DENSE * n))
+    broken = trace.ended or trace.errors.get(_AT, "")
+    moves = len(trace.models) == 6 and trace.models[5][WEIGHTS].shape == (DENSE * n,)
+    moves = moves and not np.array_equal(trace.models[5][WEIGHTS], trace.models[4][WEIGHTS])
+    if broken and not trace.ended:
+        return Finding(_CHECK, RIGHT, f"{name} is refused: {broken}")
+    if trace.ended or not moves:
+        why = trace.ended or "the model has another shape, or stays, from then on"
+        advice = "Compare names and shapes with the model's, and leave the reply out."
+        return Finding(_CHECK, WRONG, f"{name} ends it: {why}", advice)
+    return Finding(_CHECK, RIGHT, f"{name} does not end it")
 
 
 def _of_zero(target: Target, trace: Trace) -> Finding:

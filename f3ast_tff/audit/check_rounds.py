@@ -132,6 +132,8 @@ def check_course(
     sums, noise = weights.sum(axis=1), course.noise / np.abs(pace)
     whole = float(sums[usual].mean())
     own_weights = _OWN.get(target.objective, "")
+    # How many replies a server gathers decides how often it moves.
+    gathers = "servers that gather replies" if target.gathers else own_weights
     few = course.part(away + _BACK, _FEW)
     lost = course.part(away + _BACK + _FEW + _REST, _LOST)
     error = float(sums[usual].std() / max(abs(whole), 1e-12))
@@ -139,13 +141,10 @@ def check_course(
         float(sums[few].mean() / whole),
         f"a round with {course.few} of {len(course.updates)} clients",
         error,
-        own_weights,
+        gathers,
     )
     yield _ratio(
-        float(sums[lost].mean() / whole),
-        "a round that loses half of its replies",
-        error,
-        own_weights,
+        float(sums[lost].mean() / whole), "a round that loses half of its replies", error, gathers
     )
     about = f"weights of a round with all clients sum to {whole:.2f}"
     changes = float(np.nanmax(pace[5:]) - np.nanmin(pace[5:])) > 2 * _WEIGHT

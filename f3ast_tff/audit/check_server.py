@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def check_fraction(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     # A share of few clients may round to nobody.
     for n, least in ((len(examples), max(target.least or 0, 2)), (_MANY, 0)):
         sizes = np.full(n, 10.0)
-        trace = played(target, everybody(20, n), _updates(sizes), 5, start_model(DENSE * n))
+        alone = replace(target, calls=(1, 1))
+        trace = played(alone, everybody(20, n), _updates(sizes), 5, start_model(DENSE * n))
         if not trace.models:
             yield Finding("liveness", OPEN, f"the share that trains is not seen: {trace.ended}")
             return

@@ -38,9 +38,9 @@ def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Itera
         return
 
     def allowed(found: Weights) -> float:
-        # Late updates are computed at older models; draws are few.
+        # Late updates, and gathered ones, are computed at older models; draws are few.
         exact = rule.kind == LINEAR and found.schedule != "late replies"
-        exact = exact and target.objective != "drawn"
+        exact = exact and target.objective != "drawn" and not target.gathers
         return max(_EXACT if exact else _LOOSE, _ERRORS * found.distance_error)
 
     far = [w for w in named if w.distance > allowed(w)]

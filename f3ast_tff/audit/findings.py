@@ -57,6 +57,7 @@ class Audit:
         influence: Influence of the clients with all there and by presence, of such a rule.
         findings: All findings, in the order of `CHECKS`.
         seconds: Time that it took.
+        arrays: Arrays of the model that the rule, weights and influence are of; empty for all.
     """
 
     target: Target
@@ -65,6 +66,7 @@ class Audit:
     influence: Sequence[Influence]
     findings: Sequence[Finding]
     seconds: float
+    arrays: Sequence[str] = ()
 
     def wrong(self, checks: Sequence[str] = ()) -> list[Finding]:
         """Returns the findings that are wrong, of some checks or of all."""
@@ -77,7 +79,8 @@ class Audit:
             return f"{self.target.name} cannot be audited: {self.rule.error.rstrip('.')}."
         wrong = list(dict.fromkeys(each.check for each in self.wrong()))
         end = f"wrong: {', '.join(wrong)}" if wrong else "no check is wrong"
-        return f"{self._of_the_rare()}; {end}."
+        of_arrays = f" in {', '.join(self.arrays)}" if self.arrays else ""
+        return f"{self._of_the_rare()}{of_arrays}; {end}."
 
     def _of_the_rare(self) -> str:
         named = [each for each in self.weights if each.named]

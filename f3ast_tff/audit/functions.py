@@ -5,16 +5,21 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.audit.arrays import Form, form_said_by, is_by_client
 from f3ast_tff.audit.targets import FOREIGN, Target, is_aggregation, required
 from f3ast_tff.audit.world import WEIGHTS, Model, Reply, World
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import one_line_of
 
 _CLIENTS, _ROUND = ("clients", "ids", "client_ids"), ("round", "t", "server_round")
+_STEPS = ("steps", "taus", "tau", "num_steps", "local_steps")
+_MORE = (*_CLIENTS, *_ROUND, *_STEPS)
 NOT_FINITE = "returns a model that is not finite"
 _MODELS = ("models", "client_models", "local_models")
 _UPDATES = (*_MODELS, "updates", "deltas", "changes", "replies", "results", "client_updates")
@@ -34,17 +39,28 @@ _FRACTIONS = (
 
 
 class FunctionServer:
-    """Rounds around an aggregation: all clients that are there train, or those it selects."""
+    """Rounds around an aggregation: all clients that are there train, or those it selects.
 
-    def __init__(self, held: Any) -> None:
-        """Takes a function, or an object with `aggregate` and perhaps `select`."""
+    Attributes:
+        form: How the model is made of arrays.
+    """
+
+    def __init__(self, held: Any, form: Form | None = None) -> None:
+        """Takes a function, or an object with `aggregate` and perhaps `select`.
+
+        Args:
+            held: The function or object.
+            form: How its model is made of arrays; by default as it says.
+        """
         self.held = held
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
         self._weights_first = _has_weights_first(names)
-        self._models = names[1 + self._weights_first] in _MODELS
-        self._more = [name for name in names[3:] if name in (*_CLIENTS, *_ROUND)]
+        updates = names[1 + self._weights_first]
+        self._models = updates in _MODELS
+        self.form = form_said_by(self._aggregate, names[0], updates) if form is None else form
+        self._more = [name for name in names[3:] if name in _MORE]
         self._by_client = _takes_mappings(self._aggregate)
 
     @property
@@ -60,17 +76,12 @@ class FunctionServer:
             try:
                 chosen = there if self._select is None else _selected(self._select, t, there)
                 replies = world.ask(chosen, {WEIGHTS: now.astype(np.float32)})
-                returned = self._aggregated(now.copy(), replies, t)
-                if returned is None:
-                    raise TypeError("returns None: must return the model")
-                found = np.asarray(returned, float)
-                if found.shape != now.shape:
-                    raise ValueError(f"returns shape {found.shape} for a model of {now.shape}")
+                found = self.form.join(self._aggregated(now, replies, t), now.size)
                 if not replies and not np.isfinite(found).all():
                     raise FloatingPointError(f"{NOT_FINITE} for no replies")
                 now = found
             except FOREIGN as error:
-                world.trace.errors[t] = one_line_of(error)
+                world.trace.errors[world.round] = one_line_of(error)
             world.close({**model, WEIGHTS: now})
 
     def _aggregated(self, now: np.ndarray, replies: list[Reply], t: int) -> Any:
@@ -79,13 +90,19 @@ class FunctionServer:
         if not self._models:
             starts = [np.array(reply.sent[WEIGHTS], float) for reply in replies]
             sent = [s - w if s.shape == w.shape else s for s, w in zip(sent, starts)]
+        sent = [self.form.split(each, now.size) for each in sent]
         weights: Any = np.array([reply.examples for reply in replies], float)
+        steps: Any = np.array([reply.steps for reply in replies], float)
         if self._by_client:
-            sent, weights = dict(zip(clients, sent)), dict(zip(clients, weights.tolist()))
-        more = {name: clients if name in _CLIENTS else t for name in self._more}
+            sent, weights, steps = (
+                dict(zip(clients, each)) for each in (sent, weights.tolist(), steps.tolist())
+            )
+        told = {**dict.fromkeys(_CLIENTS, clients), **dict.fromkeys(_STEPS, steps)}
+        more = {name: told.get(name, t) for name in self._more}
+        whole = self.form.split(now, now.size)
         if self._weights_first:
-            return self._aggregate(now, weights, sent, **more)
-        return self._aggregate(now, sent, weights, **more)
+            return self._aggregate(whole, weights, sent, **more)
+        return self._aggregate(whole, sent, weights, **more)
 
 
 def _has_weights_first(names: Sequence[str]) -> bool:
@@ -103,7 +120,7 @@ def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
     said = inspect.signature(aggregate).parameters
     names = list(said)
     name = names[1 + _has_weights_first(names)]
-    if any(word in str(said[name].annotation).lower() for word in ("dict", "mapping")):
+    if is_by_client(said[name].annotation):
         return True
     try:
         source = inspect.getsource(aggregate)
@@ -112,8 +129,16 @@ def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
     return re.search(rf"\b{name}\.(items|values|keys|get)\(", source) is not None
 
 
-def function_target(name: str, maker: Callable[[], Any], example: Any) -> Target:
+def function_target(
+    name: str, maker: Callable[[], Any], example: Any, form: Form | None = None
+) -> Target:
     """Returns the target of a function, or of an object with `aggregate`.
+
+    Args:
+        name: Its name in the report.
+        maker: Function that returns it anew.
+        example: One of them.
+        form: How its model is made of arrays; by default as it says.
 
     Raises:
         ParameterError: If it is neither.
@@ -126,17 +151,32 @@ def function_target(name: str, maker: Callable[[], Any], example: Any) -> Target
         raise ParameterError("target", name, allowed)
     if not _is_function(example) and not is_aggregation(example.aggregate):
         raise ParameterError("target", name, "its aggregate must take model, updates and weights")
-    server = FunctionServer(example)
+    aggregate = example if _is_function(example) else example.aggregate
+    more = set(list(inspect.signature(aggregate).parameters)[3:]) & set(required(aggregate))
+    if unknown := sorted(more - {*_MORE}):
+        allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
+        raise ParameterError("target", name, allowed + "clients, round and steps")
+    server = FunctionServer(example, form)
+    form = server.form
+    kind = "aggregate(model, updates, weights)"
     said = {name.strip("_").lower(): name for name in dir(example)}
     fractions = [getattr(example, said[each]) for each in _FRACTIONS if each in said]
     return Target(
         name,
-        kind="aggregate(model, updates, weights)",
-        make=lambda: FunctionServer(maker()),
+        kind=f"{kind}, model: {form.words}" if form.words else kind,
+        make=lambda: FunctionServer(maker(), form),
         fraction=next((each for each in fractions if isinstance(each, float)), None),
         knows_clients=server.knows_clients,
         versions=dict(getattr(example, "versions", {})),
+        parts={
+            each: partial(_server_of, maker, replace(form, seen=n))
+            for n, each in enumerate(form.seen_names)
+        },
     )
+
+
+def _server_of(maker: Callable[[], Any], form: Form) -> FunctionServer:
+    return FunctionServer(maker(), form)
 
 
 def _is_function(held: Any) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.audit.arrays import Form, form_named
 from f3ast_tff.audit.functions import function_target
 from f3ast_tff.audit.targets import FOREIGN, OBJECTIVES, Target, is_aggregation, required
 from f3ast_tff.core.errors import ParameterError
@@ -19,7 +20,10 @@ from f3ast_tff.files.messages import one_line_of
 
 
 def target_of(
-    given: Any, arguments: Mapping[str, Any] | None = None, objective: str | None = None
+    given: Any,
+    arguments: Mapping[str, Any] | None = None,
+    objective: str | None = None,
+    model: str | None = None,
 ) -> Target:
     """Returns the target of an object or of a text.
 
@@ -29,12 +33,15 @@ def target_of(
         arguments: Arguments of a class or of a function that makes a server. A text
             `module:name` among them stands for that object, of a class an instance.
         objective: Objective that it states, of `OBJECTIVES`; by default that of its kind.
+        model: How the model of a function is made of arrays, as `arrays.form_named` takes it; by
+            default as its annotations and its code say.
 
     Raises:
         ParameterError: If it cannot be imported, or needs arguments; names them.
     """
     if objective is not None and objective not in OBJECTIVES:
         raise ParameterError("objective", objective, f"must be one of {', '.join(OBJECTIVES)}")
+    form = None if model is None else form_named(model)
     named = {key: _value(value) for key, value in (arguments or {}).items()}
     # With a dot it is a module, or a file.
     if isinstance(given, str) and not {":", "."} & {*given}:
@@ -42,11 +49,13 @@ def target_of(
 
         found = method_target(given, named)
     else:
-        found = _target(given, named)
+        found = _target(given, named, form)
+    if found.messages and model is not None:
+        raise ParameterError("model", model, "is of functions; a strategy's is a record of arrays")
     return found if objective is None else replace(found, objective=objective)
 
 
-def _target(given: Any, arguments: Mapping[str, Any]) -> Target:
+def _target(given: Any, arguments: Mapping[str, Any], form: Form | None) -> Target:
     text = given if isinstance(given, str) else ""
     name = text.rpartition(":")[2] or getattr(given, "__name__", type(given).__name__)
     found = imported(text) if text else given
@@ -55,7 +64,7 @@ def _target(given: Any, arguments: Mapping[str, Any]) -> Target:
         if arguments:
             raise ParameterError("args", ", ".join(arguments), f"{name} takes none: it is no class")
         # Globals of the file are the state of its functions: a new server has them anew.
-        return function_target(name, lambda: imported(text, anew=True), found)
+        return function_target(name, lambda: imported(text, anew=True), found, form)
     if inspect.ismodule(found) and not hasattr(found, "aggregate"):
         raise ParameterError("target", text, f"has no aggregate; name one of {_defined(found)}")
     if _is_of(found, "flwr.") and type(found).__name__ == "ServerApp":
@@ -66,7 +75,7 @@ def _target(given: Any, arguments: Mapping[str, Any]) -> Target:
         from f3ast_tff.audit.flower import flower_target
 
         return flower_target(name, maker, example)
-    return function_target(name, maker, example)
+    return function_target(name, maker, example, form)
 
 
 def imported(text: str, *, anew: bool = False) -> Any:

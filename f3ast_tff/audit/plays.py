@@ -20,12 +20,15 @@ from f3ast_tff.audit.world import (
     Trace,
     World,
     everybody,
+    optima,
     start_model,
 )
 from f3ast_tff.files.messages import one_line_of
 
 # Seconds of work in one play.
 _MOST_SECONDS = 15.0
+# Rounds in which a server is seen to move its model in each second, third or fourth.
+_PERIODS = 12
 
 
 def played(
@@ -51,15 +54,36 @@ def played(
         order: Seed of the order of the replies; `None` for the order of asking.
         server: A server that goes on.
     """
-    world = World(schedule, answer, seed, order)
+    first, later = target.calls
+    # A server that goes on has its first round behind it.
+    first = first if server is None else later
+    world = World(schedule, answer, seed, order, (first, later))
     with _quiet(), virtual_time(world, _MOST_SECONDS, seed):
         try:
-            (target.make() if server is None else server).play(world, rounds, model)
+            one = target.make() if server is None else server
+            one.play(world, first + (rounds - 1) * later, model)
         except OutOfTime as error:
             world.trace.ended = str(error)
         except FOREIGN as error:
             world.trace.ended = one_line_of(error)
     return world.trace
+
+
+def calls_of(target: Target, examples: np.ndarray) -> tuple[int, int]:
+    """Returns how many rounds a server takes to move its model at first, and later each time.
+
+    With all clients there. Both are 1 if the model moves irregularly, once, or never.
+    """
+    n = len(examples)
+    updates = optima(n, 4 * n, 0)
+    model = start_model(4 * n)
+    trace = played(target, everybody(_PERIODS, n), Fixed(updates, examples), _PERIODS, model)
+    models = trace.flat()
+    if trace.errors or len(models) < _PERIODS:
+        return 1, 1
+    moves = np.flatnonzero(np.diff(models, axis=0, prepend=0.0).any(axis=1))
+    gaps = set(np.diff(moves).tolist())
+    return (int(moves[0]) + 1, int(gaps.pop())) if len(gaps) == 1 else (1, 1)
 
 
 def step(

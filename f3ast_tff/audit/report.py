@@ -68,6 +68,7 @@ def json_of(audit: Audit) -> str:
         "versions": dict(target.versions),
         "rule": audit.rule.kind,
         "sentence": audit.sentence,
+        "arrays": list(audit.arrays),
         "findings": [vars(each) for each in audit.findings],
         "influence": [
             {name: np.asarray(values).tolist() for name, values in vars(each).items()}
@@ -109,7 +110,9 @@ def junit_of(audit: Audit) -> str:
 
 
 def _table(audit: Audit) -> Iterator[str]:
-    yield "weight of a client over its share of the examples (1: its share), the rarest first"
+    of_arrays = f"{', '.join(audit.arrays)}: " if audit.arrays else ""
+    title = "weight of a client over its share of the examples (1: its share), the rarest first"
+    yield from textwrap.wrap(of_arrays + title, _WIDTH)
     first, *_ = audit.weights
     named = next((each for each in audit.weights if each.schedule == "independent"), first)
     yield f"  {'there, independent':<20}" + _cells(shares_in(named)[0])
@@ -122,7 +125,9 @@ def _table(audit: Audit) -> Iterator[str]:
 
 def _influences(audit: Audit) -> Iterator[str]:
     everybody, by_presence = audit.influence
-    yield "influence of a client on a step over that of an equal mean of all (1: equal)"
+    of_arrays = f"{', '.join(audit.arrays)}: " if audit.arrays else ""
+    title = "influence of a client on a step over that of an equal mean of all (1: equal)"
+    yield from textwrap.wrap(of_arrays + title, _WIDTH)
     for found, title, by in (
         (everybody, "all there, strays by", everybody.noise),
         (by_presence, "there, independent", by_presence.presence),

@@ -50,7 +50,11 @@ class Target:
         messages: True if it owns the rounds and the model, as a Flower strategy does; a function
             has a caller who does.
         knows_clients: True if each reply comes with its client.
+        calls: Rounds of the server in the audit's first round, and in each other one: more than one
+            if it gathers replies.
         versions: Versions of the packages, by name.
+        parts: Functions that return a new server of which the audit sees one array of the model,
+            by the array's name; empty if the model is one array, or a dict of Flower's.
     """
 
     name: str
@@ -62,7 +66,14 @@ class Target:
     proximal: float | None = None
     messages: bool = False
     knows_clients: bool = True
+    calls: tuple[int, int] = (1, 1)
     versions: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Callable[[], Server]] = field(default_factory=dict)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it gathers replies of several rounds before it moves its model."""
+        return self.calls[1] > 1
 
 
 def required(function: Callable[..., Any]) -> list[str]:

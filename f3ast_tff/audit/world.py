@@ -62,6 +62,7 @@ class Reply:
         model: Model that it replies.
         examples: Its `num-examples`.
         failed: Whether an error of the client arrives in its place.
+        steps: Local steps that it took.
     """
 
     client: int
@@ -69,6 +70,7 @@ class Reply:
     model: Model
     examples: float
     failed: bool = False
+    steps: float = 1.0
 
 
 # Function from client, round and model to its replies: none, one, or several.
@@ -112,10 +114,24 @@ class World:
     """
 
     def __init__(
-        self, schedule: Schedule, answer: Answer, seed: int = 0, order: int | None = None
+        self,
+        schedule: Schedule,
+        answer: Answer,
+        seed: int = 0,
+        order: int | None = None,
+        calls: tuple[int, int] = (1, 1),
     ) -> None:
-        """Begins at second 0; `order` is the seed of the replies' order, `None` for as asked."""
+        """Begins at second 0.
+
+        Args:
+            schedule: Who is there.
+            answer: The clients' replies.
+            seed: Seed of lost and late replies.
+            order: Seed of the replies' order; `None` for as asked.
+            calls: Rounds of the server in the first round of the world, and in each other one.
+        """
         self._order = order
+        self._left, self._calls = calls
         self.schedule, self.trace = schedule, Trace()
         self._answer, self._seed = answer, seed
         self._clock, self._waited, self._polls = 0.0, 0.0, 0
@@ -132,7 +148,7 @@ class World:
 
     @property
     def round(self) -> int:
-        """The server's round, from 1."""
+        """The round, from 1; of a server that gathers replies several of its own."""
         return len(self.trace.models) + 1
 
     def nodes(self) -> dict[int, int]:
@@ -195,7 +211,7 @@ class World:
         return [replies[i] for i in places]
 
     def close(self, model: Model) -> None:
-        """Ends the server's round with this model; the next one begins a round later.
+        """Ends the server's round with this model; after the last of its calls the next one begins.
 
         Raises:
             OutOfTime: If the schedule is over.
@@ -206,6 +222,10 @@ class World:
         if self._shape is not None and np.shape(model[WEIGHTS]) != self._shape:
             shape = np.shape(model[WEIGHTS])
             raise ValueError(f"returns shape {shape} for a model of {self._shape}")
+        self._left -= 1
+        if self._left:
+            return
+        self._left = self._calls
         self.trace.models.append({name: np.array(value) for name, value in model.items()})
         self.trace.asked.append(self._asked)
         self.trace.delivered.append(self._delivered)
@@ -233,11 +253,13 @@ class Clients:
         examples: `num-examples` of each, `float [N]`.
         rate: a, share of the way to the optimum that the client goes, in (0, 1]: a number, or one
             per client, `float [N]`.
+        steps: Local steps that each client says that it takes, `float [N]`; `None` for one.
     """
 
     optima: np.ndarray
     examples: np.ndarray
     rate: float | np.ndarray = 0.1
+    steps: np.ndarray | None = None
 
     def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
         """Returns the reply of client k to a model."""
@@ -246,7 +268,8 @@ class Clients:
         found = {WEIGHTS: (start + rate * (self.optima[k] - start)).astype(start.dtype)}
         if VARIANCE in model:
             found[VARIANCE] = np.array([1.0 + 0.1 * k], model[VARIANCE].dtype)
-        return [Reply(k, model, found, float(self.examples[k]))]
+        steps = 1.0 if self.steps is None else float(self.steps[k])
+        return [Reply(k, model, found, float(self.examples[k]), steps=steps)]
 
 
 @dataclass(frozen=True, eq=False)

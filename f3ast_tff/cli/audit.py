@@ -22,6 +22,7 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import command, names_in, require_ending
 from f3ast_tff.analysis.compare.scored import RunsError
+from f3ast_tff.audit.arrays import FORMS
 from f3ast_tff.audit.audit import ROUNDS, audit
 from f3ast_tff.audit.findings import CHECKS
 from f3ast_tff.audit.given_targets import target_of
@@ -55,6 +56,11 @@ class Flags:
         "whose mean the model is meant to be of; default: present, of our sums all",
         choices=tuple(OBJECTIVES),
     )
+    model: str | None = parameter(
+        None,
+        f"a function's model, if its annotations do not say it: {', '.join(FORMS)}, or the names "
+        "of a dict's arrays with commas",
+    )
     log: str | None = parameter(
         None, "log of who was online, as f3ast-tff advise reads it: one more schedule", is_path=True
     )
@@ -80,7 +86,7 @@ def main(flags: Flags) -> int:
     masks = None if flags.log is None else _masks(Path(flags.log))
     # A module of the folder is found as by `python -m`.
     sys.path.insert(0, "")
-    target = target_of(flags.target, _arguments(flags.args), flags.objective)
+    target = target_of(flags.target, _arguments(flags.args), flags.objective, flags.model)
     say(f"auditing {target.name} ({target.kind}): up to a minute")
     found = audit(target, log=masks, rounds=flags.rounds)
     show(text_of(found))

@@ -63,6 +63,7 @@ def test_a_log_of_the_user_is_a_schedule(
         ([f"{SERVERS}:aggregate", "--fail_on=wieghts"], "--fail_on=wieghts: must be of weights,"),
         ([f"{SERVERS}:aggregate", "--html=a.pdf"], "--html=a.pdf: must end in .html or .htm"),
         ([f"{SERVERS}:aggregate", "--log=none.csv"], "none.csv"),
+        ([f"{SERVERS}:aggregate", "--model=other"], "--model=other: must be array, layers, dict,"),
         ([], "a target (or --target) must be given"),
     ],
 )
