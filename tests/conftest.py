@@ -8,6 +8,7 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,26 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_power_failure() -> Iterator[None]:
+    """Leaves writes to the system, which needs none on the disk while it runs.
+
+    Waiting for the disk would be a third of the time of a run's tests. A test of the calls
+    replaces the function itself; processes that tests start wait as users' do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_packages() -> Iterator[None]:
+    """Reads once per worker which plug-ins are installed: a run reads the files of all packages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "entry_points", functools.cache(metadata.entry_points))
+        yield
 
 
 @pytest.fixture(scope="module")
