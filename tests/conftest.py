@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,29 @@ LONGEST = (
 )
 
 
+# Files whose tests share what takes seconds, so one worker gets them: all sources as trees, and
+# TensorFlow, which a test imports that needs it.
+TOGETHER = {
+    "sources": ("f3ast_tff/test_imports.py", "f3ast_tff/test_floors.py", "test_docstrings.py"),
+    "tensorflow": (
+        "test_api_examples.py",
+        "datasets/test_equality_with_tff.py",
+        "f3ast_tff/core/test_preprocessing.py",
+        "f3ast_tff/engines/test_components.py",
+        "f3ast_tff/engines/test_cross_entropy.py",
+        "f3ast_tff/engines/tff/test_client_data.py",
+        "f3ast_tff/engines/tff/test_engine.py",
+        "f3ast_tff/engines/tff/test_functions.py",
+        "f3ast_tff/engines/tff/test_importance_weighted_sum.py",
+        "f3ast_tff/engines/tff/test_in_process.py",
+        "f3ast_tff/engines/tff/test_worker.py",
+        "f3ast_tff/methods/parts/test_aggregation.py",
+        "f3ast_tff/models/test_initializers.py",
+        "f3ast_tff/optimizers/test_optimizers.py",
+        "f3ast_tff/run/test_trained_part.py",
+    ),
+}
+
 WITHOUT_TFF = "TensorFlow Federated is not installed: tests marked tff are skipped"
 HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
 # Marks of files to leave out unimported, since a file may import TensorFlow at its top.
@@ -96,9 +120,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not HAS_TFF and _needs_tff(item):
             item.add_marker(pytest.mark.skip(reason=WITHOUT_TFF))
-    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
-    assert all(path.exists() for path in places)
+    tests = Path(__file__).parent
+    places = {tests / name: place for place, name in enumerate(LONGEST)}
+    shared = (tests / name for files in TOGETHER.values() for name in files)
+    assert all(path.exists() for path in (*places, *shared))
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives the files of `TOGETHER` to one worker each, where `--dist loadfile` is asked for."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    groups = {f"tests/{file}": name for name, files in TOGETHER.items() for file in files}
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return groups.get(file, file)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
