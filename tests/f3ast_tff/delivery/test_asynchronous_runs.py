@@ -167,8 +167,20 @@ LOOPS: dict[str, tuple[dict[str, Any], int, Callable[[], Step]]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["host", "fused"])
-@pytest.mark.parametrize("name", LOOPS)
+# One of each form of the server's step is compiled by default.
+COMPILED = ("fedbuff", "ca2fl", "fedasync")
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        *((name, "host") for name in LOOPS),
+        *(
+            pytest.param(name, "fused", marks=() if name in COMPILED else pytest.mark.long)
+            for name in LOOPS
+        ),
+    ],
+)
 def test_as_an_own_event_loop(name: str, engine: str) -> None:
     settings, buffer, step = LOOPS[name]
     given = {**LOOP, **settings}
