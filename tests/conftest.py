@@ -8,7 +8,9 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +66,29 @@ LONGEST = (
 )
 
 
+# Files whose tests share what takes seconds, so one worker gets them: all sources as trees, and
+# TensorFlow, which a test imports that needs it.
+TOGETHER = {
+    "sources": ("f3ast_tff/test_imports.py", "f3ast_tff/test_floors.py", "test_docstrings.py"),
+    "tensorflow": (
+        "test_api_examples.py",
+        "datasets/test_equality_with_tff.py",
+        "f3ast_tff/core/test_preprocessing.py",
+        "f3ast_tff/engines/test_components.py",
+        "f3ast_tff/engines/test_cross_entropy.py",
+        "f3ast_tff/engines/tff/test_client_data.py",
+        "f3ast_tff/engines/tff/test_engine.py",
+        "f3ast_tff/engines/tff/test_functions.py",
+        "f3ast_tff/engines/tff/test_importance_weighted_sum.py",
+        "f3ast_tff/engines/tff/test_in_process.py",
+        "f3ast_tff/engines/tff/test_worker.py",
+        "f3ast_tff/methods/parts/test_aggregation.py",
+        "f3ast_tff/models/test_initializers.py",
+        "f3ast_tff/optimizers/test_optimizers.py",
+        "f3ast_tff/run/test_trained_part.py",
+    ),
+}
+
 WITHOUT_TFF = "TensorFlow Federated is not installed: tests marked tff are skipped"
 HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
 # Marks of files to leave out unimported, since a file may import TensorFlow at its top.
@@ -95,9 +120,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not HAS_TFF and _needs_tff(item):
             item.add_marker(pytest.mark.skip(reason=WITHOUT_TFF))
-    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
-    assert all(path.exists() for path in places)
+    tests = Path(__file__).parent
+    places = {tests / name: place for place, name in enumerate(LONGEST)}
+    shared = (tests / name for files in TOGETHER.values() for name in files)
+    assert all(path.exists() for path in (*places, *shared))
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives the files of `TOGETHER` to one worker each, where `--dist loadfile` is asked for."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    groups = {f"tests/{file}": name for name, files in TOGETHER.items() for file in files}
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return groups.get(file, file)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -118,6 +162,26 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_power_failure() -> Iterator[None]:
+    """Leaves writes to the system, which needs none on the disk while it runs.
+
+    Waiting for the disk would be a third of the time of a run's tests. A test of the calls
+    replaces the function itself; processes that tests start wait as users' do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_packages() -> Iterator[None]:
+    """Reads once per worker which plug-ins are installed: a run reads the files of all packages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "entry_points", functools.cache(metadata.entry_points))
+        yield
 
 
 @pytest.fixture(scope="module")

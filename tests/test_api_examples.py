@@ -30,7 +30,12 @@ WITHOUT = {
 
 
 # Modules whose examples take seconds.
-LONG = {"f3ast_tff.advice.trial", "f3ast_tff.engines.tff.runtime"}
+LONG = {
+    "f3ast_tff.advice.page",
+    "f3ast_tff.advice.trial",
+    "f3ast_tff.audit.audit",
+    "f3ast_tff.engines.tff.runtime",
+}
 
 
 def marked(names: Iterable[str]) -> list[Any]:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import sources
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("f3ast_tff", "analysis", "availability", "datasets", "tools")
 
@@ -14,7 +16,7 @@ def classes() -> Iterator[tuple[str, ast.ClassDef]]:
     """Each class of the sources, with its file."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in sources.nodes(path):
                 if isinstance(node, ast.ClassDef):
                     yield str(path.relative_to(ROOT)), node
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import sources
+
 ROOT = Path(__file__).parent.parent.parent
 # From the ground up. A name is a folder or a file of `f3ast_tff`, or a folder of the checkout.
 FLOORS = (
@@ -59,7 +61,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 def imported(name: str, path: Path) -> Iterator[str]:
     """Dotted names that a file imports, also inside functions and for types only."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in sources.imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         if isinstance(node, ast.ImportFrom):

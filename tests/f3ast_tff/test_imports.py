@@ -10,6 +10,7 @@ from typing import Any
 
 import f3ast_tff
 from f3ast_tff.settings import builtin_registry
+from tests import sources
 
 PACKAGE = Path(f3ast_tff.__file__).parent
 
@@ -34,11 +35,6 @@ MODULES = modules()
 
 
 @functools.cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
-
-
-@functools.cache
 def imports(name: str) -> frozenset[str]:
     """Dotted names that a module imports, also inside functions and for types only."""
     return frozenset(_imports(name))
@@ -47,7 +43,7 @@ def imports(name: str) -> frozenset[str]:
 def _imports(name: str) -> Iterator[str]:
     path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(tree(name)):
+    for node in sources.imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         if isinstance(node, ast.ImportFrom):
@@ -99,7 +95,7 @@ def callers() -> dict[str, set[str]]:
     """For each name of a method or function, the modules that call it."""
     found: dict[str, set[str]] = {}
     for module in MODULES:
-        for node in ast.walk(tree(module)):
+        for node in sources.nodes(MODULES[module]):
             if isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                 found.setdefault(name, set()).add(module)
@@ -129,7 +125,7 @@ def test_no_list_of_components_is_kept_by_hand() -> None:
     by_hand = {
         module
         for module in MODULES
-        for node in ast.walk(tree(module))
+        for node in sources.nodes(MODULES[module])
         if len(_texts(node) & names) >= 3 and _texts(node) <= names and ".studies." not in module
     }
     # The rows of published tables, and the plain baselines of the leaderboard.

@@ -16,6 +16,7 @@ from f3ast_tff.campaigns import study_folders
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.study_folders import STUDIES, declared, grid_files, name_of
 from f3ast_tff.core.errors import ParameterError
+from tests import sources
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = sorted(path.name for path in STUDIES.iterdir() if (path / "page.md").exists())
@@ -77,10 +78,9 @@ def test_no_source_outside_imports_a_study() -> None:
     imported = re.compile(rf"\bstudies\.({'|'.join(NAMES)})\b")
     for folder in OUTSIDE:
         for path in (ROOT / folder).rglob("*.py"):
-            if "studies" not in path.parts:
-                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                    if isinstance(node, ast.Import | ast.ImportFrom):
-                        assert not imported.search(ast.unparse(node)), path
+            if "studies" not in path.parts and imported.search(path.read_text(encoding="utf-8")):
+                for node in sources.imports(path):
+                    assert not imported.search(ast.unparse(node)), path
 
 
 def test_a_grid_or_scores_go_by_the_name_of_the_study(tmp_path: Path) -> None:

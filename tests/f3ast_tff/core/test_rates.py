@@ -158,7 +158,10 @@ def test_initial_rate_outside_0_1_is_refused(rate: float) -> None:
 
 
 @pytest.mark.parametrize("falling", [False, True])
-@pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 30_000)])
+@pytest.mark.parametrize(
+    ("beta", "rounds"),
+    [(0.9, 300), (0.1, 2000), pytest.param(1e-3, 30_000, marks=pytest.mark.long)],
+)
 def test_lazy_decay_equals_the_recursion(beta: float, rounds: int, falling: bool) -> None:
     """Eq. (5) for each client in each round, with step beta or max(1 / t, beta).
 

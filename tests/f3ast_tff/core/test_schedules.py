@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,21 +60,10 @@ def test_settings(given: dict[str, Any], expected: Schedule) -> None:
     assert found == expected
 
 
-def test_a_run_that_goes_on_keeps_the_schedule(tmp_path: Path) -> None:
-    """Six rounds at once, and six with a stop in round 4, after the checkpoint of round 2."""
+def test_a_run_follows_the_schedule() -> None:
+    """By settings as by an optimizer; `run/test_interrupted.py` has one that goes on."""
     given = {"num_clients": 5, "clients_per_round": 2, "rounds": 6, "device": "cpu"}
-    every = {"checkpoint_every": 2, "eval_every": 2, **INVERSE_SQRT}
-    whole = simulate(**given, **every)
-
-    def stop(row: Any, trained: Any) -> None:
-        if row["round"] == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        simulate(**given, **every, folder=tmp_path / "run", on_evaluation=stop)
-    resumed = simulate(**given, **every, folder=tmp_path / "run")
-    for a, b in zip(whole.weights, resumed.weights):
-        np.testing.assert_array_equal(a, b)
+    whole = simulate(**given, **INVERSE_SQRT)
     own = Sgd(0.1, schedule=InverseSqrt())
     for a, b in zip(whole.weights, simulate(**given, client_optimizer=own).weights):
         np.testing.assert_array_equal(a, b)

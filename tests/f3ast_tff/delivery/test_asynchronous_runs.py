@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,21 +10,15 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Asynchronous
 from f3ast_tff.delivery.event_clock import EventClock
-from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
-from f3ast_tff.records.metrics import Row
-from f3ast_tff.records.run_folder import RunFolder
+from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.round_loop import train
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.delivery.small_world import world
-from tests.f3ast_tff.run.small_run import assert_same_results
 
 N, M, ROUNDS, RATE = 8, 3, 25, 0.05
 ALIKE = {"device_example_spread": 0.0, "device_jitter": 0.0, "device_kbps_spread": 0.0}
@@ -148,7 +140,6 @@ def hinge(tau: int) -> float:
     return 0.5 if tau <= 3 else 0.5 / (2 * (tau - 3) + 1)
 
 
-MORE = {"fedbuff": {"buffer_size": 2}, "poc": {"poc_candidates": 6}, "aced": {"aced_tau": 2}}
 MIXED = {"algorithm": "fedasync", "rounds": 40}
 LOOPS: dict[str, tuple[dict[str, Any], int, Callable[[], Step]]] = {
     "fedbuff": ({"algorithm": "fedbuff", "buffer_size": M}, M, lambda: buffered(0.5)),
@@ -176,8 +167,20 @@ LOOPS: dict[str, tuple[dict[str, Any], int, Callable[[], Step]]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["host", "fused"])
-@pytest.mark.parametrize("name", LOOPS)
+# One of each form of the server's step is compiled by default.
+COMPILED = ("fedbuff", "ca2fl", "fedasync")
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        *((name, "host") for name in LOOPS),
+        *(
+            pytest.param(name, "fused", marks=() if name in COMPILED else pytest.mark.long)
+            for name in LOOPS
+        ),
+    ],
+)
 def test_as_an_own_event_loop(name: str, engine: str) -> None:
     settings, buffer, step = LOOPS[name]
     given = {**LOOP, **settings}
@@ -223,39 +226,6 @@ def test_waiting_for_all_is_synchronous_at_any_speeds() -> None:
         np.testing.assert_allclose(one.selection[name], other.selection[name], rtol=1e-12)
     for before, after in zip(one.weights, other.weights):
         np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize("algorithm", ["fedbuff", "f3ast", "mifa", "poc", "fedasync", "aced"])
-def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
-    """Killed after round 7, resumed from round 6, with clients at work."""
-    more = MORE.get(algorithm, {})
-    given = {
-        **{**SMALL, "algorithm": algorithm, "delivery": "asynchronous", "checkpoint_every": 2},
-        **{"availability": "four_classes", "async_leavers": "late", **more},
-    }
-
-    class Kill:
-        def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-            if round_number == 7:
-                raise Interrupted("here")
-
-        def on_evaluation(self, row: Row, trained: Any) -> None:
-            pass
-
-    def run(folder: str, *callbacks: Any) -> list[np.ndarray]:
-        parts = Builder(resolve(given)).experiment()
-        with closing(parts.engine), closing(RunFolder(tmp_path / folder, {"a": 1})) as opened:
-            train(parts, opened, None, callbacks)
-            return parts.engine.weights()
-
-    whole = run("whole")
-    with pytest.raises(Interrupted):
-        run("torn", Kill())
-    for one, other in zip(run("torn"), whole):
-        np.testing.assert_array_equal(one, other)
-    assert_same_results(tmp_path / "torn", tmp_path / "whole")
-    with np.load(tmp_path / "whole" / "selection.npz") as record:
-        assert record["in_flight"][5] > 0
 
 
 @pytest.mark.long

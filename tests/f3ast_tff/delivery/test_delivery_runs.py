@@ -20,8 +20,7 @@ from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.round_loop import RunResult, train
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
-from tests.f3ast_tff.run.small_run import assert_same_results
-from tests.fake_engine import Breakdown, FakeEngine
+from tests.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -71,21 +70,6 @@ def ran(folder: Path | None, parts: Experiment) -> RunResult:
         return train(parts, None)
     with closing(RunFolder(folder, {"name": "test"})) as opened:
         return train(parts, opened)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_killed_and_resumed_is_undisturbed(algorithm: str, fake: None, tmp_path: Path) -> None:
-    """Each algorithm with one of the deliveries; checkpoints are every 2 rounds."""
-    lossy = list(LOSSY.values())[ALGORITHMS.index(algorithm) % len(LOSSY)]
-    given = {"algorithm": algorithm, **GIVEN.get(algorithm, {}), **lossy}
-    if algorithm == "f3ast":
-        given["rates_follow"] = "both"
-    expected = ran(tmp_path / "whole", built(**given))
-    assert expected.summary["lost_updates"] > 0
-    with pytest.raises(Breakdown):
-        ran(tmp_path / "torn", built(8, **given))
-    ran(tmp_path / "torn", built(**given))
-    assert_same_results(tmp_path / "torn", tmp_path / "whole")
 
 
 @pytest.mark.parametrize("name", LOSSY)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.core.round_constraint import RoundConstraint
-from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery
+from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.delivery.losses import LossyConfig
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.delivering import Payload, deliver
-from tests.f3ast_tff.delivery.small_world import world
-from tests.f3ast_tff.run.small_run import STRATEGIES, N, assert_same_results, run
-from tests.fake_engine import Breakdown
+from tests.f3ast_tff.run.small_run import STRATEGIES, failing, run
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,6 @@ class AllLostWhere:
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         found = self.failing.arrivals(round_number, ids)
         return replace(found, delivered=found.delivered & (not found.failed), failed=False)
-
-
-def failing() -> Bernoulli:
-    """If two clients are asked, both must be delivered; about a third of the updates are lost."""
-    lossy = Bernoulli(loss_probability=0.3, fail_below_arrivals=0.8)
-    return lossy.build(world(np.full(N, 10), seed=2, num_bytes=125))
 
 
 @pytest.mark.parametrize(
@@ -118,14 +109,3 @@ def test_failed_round_is_one_in_which_all_are_lost(
         else:
             np.testing.assert_array_equal(array, record[key])
     assert result.summary["lost_updates"] == other.summary["lost_updates"]
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("break_at", [2, 5])
-def test_resumed_run_repeats_an_uninterrupted_one(break_at: int, name: str, tmp_path: Path) -> None:
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
-    run(whole, STRATEGIES[name], delivery=failing())
-    with pytest.raises(Breakdown):
-        run(torn, STRATEGIES[name], break_at=break_at, delivery=failing())
-    run(torn, STRATEGIES[name], delivery=failing())
-    assert_same_results(torn, whole)

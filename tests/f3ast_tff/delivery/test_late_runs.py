@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,15 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
-from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.strategy import Cohort, Round
-from f3ast_tff.records.metrics import Row
-from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.build import Builder
+from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.in_flight import InFlight
-from f3ast_tff.run.round_loop import train
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
-from tests.f3ast_tff.run.small_run import assert_same_results
 
 pytestmark = pytest.mark.usefixtures("host_by_default")
 
@@ -95,37 +88,6 @@ def test_every_method_that_can_be_late_runs(algorithm: str) -> None:
     rounds = np.arange(1, 13)[:, None]
     assert (record["late_asked_in"][late] < np.broadcast_to(rounds, late.shape)[late]).all()
     assert late.any() == (algorithm != "fedavg_in_time")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("algorithm", ["f3ast", "fedbuff", "fadas", "mifa", "fedau", "fedavg"])
-def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
-    """Killed after round 7, resumed from the checkpoint of round 6, with updates in flight."""
-    given = {**SMALL, **GIVEN.get(algorithm, {}), "algorithm": algorithm}
-
-    class Kill:
-        def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-            if round_number == 7:
-                raise Interrupted("here")
-
-        def on_evaluation(self, row: Row, trained: Any) -> None:
-            pass
-
-    def run(folder: str, *callbacks: Any) -> list[np.ndarray]:
-        parts = Builder(resolve(given)).experiment()
-        with closing(parts.engine), closing(RunFolder(tmp_path / folder, {"a": 1})) as opened:
-            train(parts, opened, None, callbacks)
-            return parts.engine.weights()
-
-    whole = run("whole")
-    with pytest.raises(Interrupted):
-        run("torn", Kill())
-    assert not (tmp_path / "torn" / "summary.json").exists()
-    for one, other in zip(run("torn"), whole):
-        np.testing.assert_array_equal(one, other)
-    assert_same_results(tmp_path / "torn", tmp_path / "whole")
-    with np.load(tmp_path / "whole" / "selection.npz") as record:
-        assert record["in_flight"][5] > 0
 
 
 def test_what_is_written_of_staleness(tmp_path: Path) -> None:

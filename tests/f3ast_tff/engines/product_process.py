@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
-import tensorflow_federated as tff
+
+if TYPE_CHECKING:
+    import tensorflow_federated as tff
 
 
 def product_process(secure: bool = False) -> tff.templates.IterativeProcess:
@@ -15,6 +16,9 @@ def product_process(secure: bool = False) -> tff.templates.IterativeProcess:
     Args:
         secure: Whether a secure sum counts the clients.
     """
+    import tensorflow as tf
+    import tensorflow_federated as tff
+
     data_type = tff.SequenceType(tff.TensorType(np.float32, [3]))
 
     @tff.tensorflow.computation

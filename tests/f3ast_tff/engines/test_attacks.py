@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from f3ast_tff.attacks import AttackConfig, Noise, SignFlip
 from f3ast_tff.attacks.attack import Attack
-from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.memory import Client, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.records.metrics import Row
-from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.build import Builder
-from f3ast_tff.run.round_loop import train
-from f3ast_tff.settings.registry import registry_with
-from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.test_local_work import DATA, P, moved, run
-from tests.f3ast_tff.engines.test_messages import PLUGINS, own_loop
+from tests.f3ast_tff.engines.test_messages import own_loop
 from tests.f3ast_tff.engines.two_biases import ENGINES, ONE_ENGINE, biases, s
-from tests.f3ast_tff.run.small_run import assert_same_results
 
 NOW = RoundContext(np, np.int32(3), 0.5, 1.0, np.zeros(4, np.float32), 2)
 
@@ -84,40 +72,3 @@ def test_a_method_remembers_honest_updates(name: str, make_engine: Callable[...,
     flat = np.concatenate([np.ravel(weight) for weight in engine.weights()])
     np.testing.assert_allclose(flat, -update, atol=1e-6)
     np.testing.assert_allclose(engine.state()["client_control"][2], -update / 0.4, atol=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("aggregation", ["centred_clip", "adaptive_clip"])
-@pytest.mark.parametrize("engine", ["host", "fused"])
-def test_killed_and_resumed_is_bit_for_bit_the_same(
-    engine: str, aggregation: str, tmp_path: Path
-) -> None:
-    """Killed after round 5, resumed from the checkpoint of round 4."""
-    given = {"num_clients": 10, "clients_per_round": 4, "rounds": 8, "checkpoint_every": 4}
-    given |= {"engine": engine, "algorithm": "fedavg", "aggregation": aggregation}
-    given |= {"attack": "noise", "eval_every": 2}
-    given |= {"bucket_size": 2} if aggregation == "centred_clip" else {"clip_rate": 0.5}
-    registry = registry_with([str(PLUGINS / f"{aggregation}.py")])
-
-    class Kill:
-        def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-            if round_number == 5:
-                raise Interrupted("here")
-
-        def on_evaluation(self, row: Row, trained: Any) -> None:
-            pass
-
-    def play(folder: str, *callbacks: Any) -> dict[str, np.ndarray]:
-        parts = Builder(resolve(given, registry)).experiment()
-        with closing(parts.engine), closing(RunFolder(tmp_path / folder, {"a": 1})) as opened:
-            train(parts, opened, None, callbacks)
-            return {name: np.array(value) for name, value in parts.engine.state().items()}
-
-    whole = play("whole")
-    with pytest.raises(Interrupted):
-        play("torn", Kill())
-    for name, value in play("torn").items():
-        np.testing.assert_array_equal(value, whole[name], err_msg=name)
-    assert_same_results(tmp_path / "torn", tmp_path / "whole")
-    kept = {"centred_clip": "server_last", "adaptive_clip": "server_clip"}[aggregation]
-    assert np.any(whole[kept] != (0 if kept == "server_last" else np.float32(0.1)))

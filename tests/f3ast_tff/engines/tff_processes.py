@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
-import tensorflow_federated as tff
 
 from benchmarks.tiny import NUM_CLASSES, NUM_FEATURES
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.tff.client_work import ClientBatches, client_dataset
-from f3ast_tff.engines.tff.composition import MeanCrossEntropy, batch_spec, stored_spec
-from f3ast_tff.engines.tff.learning_process import (
-    ImportanceWeightedSumFactory,
-    build_optimizer,
-    build_process,
-)
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
+
+# A worker without a test that needs TensorFlow does not import it.
+if TYPE_CHECKING:
+    import tensorflow as tf
+    import tensorflow_federated as tff
 
 CLIENT = Sgd(0.1)
 SGD, ADAM = Sgd(0.7), Adam(0.05, epsilon=0.01)
@@ -30,6 +26,11 @@ WORK = LocalTraining(4, epochs=2, seed=5)
 
 def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD) -> Any:
     """Our process; its input is `element_feed`."""
+    import tensorflow_federated as tff
+
+    from f3ast_tff.engines.tff.client_work import ClientBatches
+    from f3ast_tff.engines.tff.composition import MeanCrossEntropy, batch_spec, stored_spec
+    from f3ast_tff.engines.tff.learning_process import build_process
 
     def model_fn() -> tff.learning.models.VariableModel:
         model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
@@ -43,6 +44,9 @@ def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD)
 
 def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
     """Input as from `TffEngine`, with a different weight for each client."""
+    import tensorflow as tf
+
+    from f3ast_tff.engines.tff.client_work import client_dataset
 
     def client(k: int) -> tf.data.Dataset:
         x, y = data.train.client(k)
@@ -62,6 +66,7 @@ def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> lis
 
 def batch_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
     """Ordinary datasets, shuffled and mapped, for TFF's own algorithms."""
+    import tensorflow as tf
 
     def client(k: int) -> tf.data.Dataset:
         x, y = data.train.client(k)
@@ -77,6 +82,11 @@ def _doubled(example: Any) -> Any:
 
 def stock(name: str, data: FederatedData) -> Any:
     """One of TFF's own algorithms; its input is `batch_feed`."""
+    import tensorflow as tf
+    import tensorflow_federated as tff
+
+    from f3ast_tff.engines.tff.composition import batch_spec
+    from f3ast_tff.engines.tff.learning_process import ImportanceWeightedSumFactory, build_optimizer
 
     def model_fn() -> tff.learning.models.VariableModel:
         return tff.learning.models.from_keras_model(

@@ -79,6 +79,20 @@ def half_lost() -> Bernoulli:
     return lossy.build(world(np.full(N, 10), seed=3, num_bytes=125))
 
 
+def failing() -> Bernoulli:
+    """If two clients are asked, both must be delivered; about a third of the updates are lost."""
+    lossy = Bernoulli(loss_probability=0.3, fail_below_arrivals=0.8)
+    return lossy.build(world(np.full(N, 10), seed=2, num_bytes=125))
+
+
+# By name, as parameters of tests.
+DELIVERIES: dict[str, Callable[[], Delivery]] = {
+    "certain": Certain,
+    "half_lost": half_lost,
+    "failing": failing,
+}
+
+
 class Sometimes(IndependentAvailability):
     """No client in round 3 and in the last round, else about half of all clients."""
 

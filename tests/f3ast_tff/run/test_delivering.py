@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,16 +18,7 @@ from f3ast_tff.delivery import Arrivals, Certain
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round
 from f3ast_tff.run.delivering import Payload, deliver
 from f3ast_tff.run.in_flight import InFlight
-from tests.f3ast_tff.run.small_run import (
-    STRATEGIES,
-    Learner,
-    N,
-    assert_same_results,
-    half_lost,
-    run,
-    selection,
-)
-from tests.fake_engine import Breakdown
+from tests.f3ast_tff.run.small_run import STRATEGIES, Learner, N, half_lost, run, selection
 
 
 class Fate:
@@ -42,19 +34,10 @@ class Fate:
 NOW = Round(2, np.ones(5, bool), RoundConstraint(5))
 
 
-@pytest.fixture(scope="module")
-def with_losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Results of each strategy without interruption, with half of the updates lost."""
-    folders = {name: tmp_path_factory.mktemp(name) for name in STRATEGIES}
-    for name, strategy in STRATEGIES.items():
-        run(folders[name], strategy, delivery=half_lost())
-    return folders
-
-
 @pytest.mark.parametrize("block_rounds", [1, 100])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_engine_gets_those_delivered_once_and_nobody_else(
-    name: str, block_rounds: int, with_losses: dict[str, Path]
+    name: str, block_rounds: int, with_delivery: Callable[[str, str], Path]
 ) -> None:
     """A lost update never enters, in its round or later; blocks change nothing."""
     result, engine, _ = run(None, STRATEGIES[name], delivery=half_lost(), block_rounds=block_rounds)
@@ -68,19 +51,8 @@ def test_engine_gets_those_delivered_once_and_nobody_else(
     blocks = [last - first for first, last in engine.blocks]
     ahead = name not in ("learner", "power_of_choice") and block_rounds > 1
     assert (max(blocks) > 0) == ahead
-    for key, array in selection(with_losses[name]).items():
+    for key, array in selection(with_delivery(name, "half_lost")).items():
         np.testing.assert_array_equal(array, record[key])
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("break_at", [2, 4, 5, 7])
-def test_resumed_run_repeats_an_uninterrupted_one(
-    break_at: int, name: str, with_losses: dict[str, Path], tmp_path: Path
-) -> None:
-    with pytest.raises(Breakdown):
-        run(tmp_path, STRATEGIES[name], break_at=break_at, delivery=half_lost())
-    run(tmp_path, STRATEGIES[name], delivery=half_lost())
-    assert_same_results(tmp_path, with_losses[name])
 
 
 def test_metrics_sum_bytes_and_seconds_up(tmp_path: Path) -> None:

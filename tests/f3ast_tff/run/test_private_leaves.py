@@ -78,20 +78,6 @@ def test_a_private_head_helps_clients_that_differ() -> None:
     assert own.metrics[best].iloc[-1] > shared.metrics[best].iloc[-1] + 0.1
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ["host", "fused"])
-def test_a_resumed_run_repeats_an_uninterrupted_one(engine: str, tmp_path: Path) -> None:
-    """The run of 4 rounds is made longer from its checkpoint."""
-    given = {"private": "head.bias", "engine": engine, "checkpoint_every": 4}
-    whole = run(**given, folder=tmp_path / "whole")
-    run(**given, rounds=4, folder=tmp_path / "resumed")
-    assert_same(run(**given, folder=tmp_path / "resumed"), whole)
-    found = [last_checkpoint(tmp_path / name) for name in ("whole", "resumed")]
-    assert found[0][TABLE].shape == (N, CLASSES) and found[0][TABLE].any()
-    for name, value in found[0].items():
-        np.testing.assert_array_equal(found[1][name], value, err_msg=name)
-
-
 def test_a_client_keeps_what_it_trained_if_its_update_arrives(tmp_path: Path) -> None:
     """Half of all updates are lost: these clients start from the leaves that they had before."""
     given = {"private": "head.bias", "delivery": "bernoulli", "loss_probability": 0.5}

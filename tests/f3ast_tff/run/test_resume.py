@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.f3ast_tff.run.small_run import ROUNDS, STRATEGIES, assert_same_results, run
-from tests.fake_engine import Breakdown, SilentProgress
+from f3ast_tff.run.round_loop import RunResult
+from tests.f3ast_tff.run.small_run import DELIVERIES, ROUNDS, STRATEGIES, assert_same_results, run
+from tests.fake_engine import Breakdown, FakeEngine, SilentProgress
+
+# Delivery, rounds of a block of the engine, and the rounds in which it breaks down.
+BREAKDOWNS: tuple[tuple[str, int, tuple[int, ...]], ...] = (
+    *(("certain", block, tuple(range(1, ROUNDS + 1))) for block in (1, 100)),
+    ("half_lost", 1, (2, 4, 5, 7)),
+    ("failing", 1, (2, 5)),
+)
 
 
-@pytest.mark.parametrize("block_rounds", [1, 100])
+@pytest.mark.parametrize(
+    ("delivery", "block_rounds", "break_at"),
+    [(delivery, block, at) for delivery, block, rounds in BREAKDOWNS for at in rounds],
+)
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("break_at", range(1, ROUNDS + 1))
 def test_resumed_run_repeats_an_uninterrupted_one(
-    break_at: int, name: str, block_rounds: int, undisturbed: dict[str, Path], tmp_path: Path
+    name: str,
+    delivery: str,
+    block_rounds: int,
+    break_at: int,
+    with_delivery: Callable[[str, str], Path],
+    tmp_path: Path,
 ) -> None:
     """The engine breaks down in one round; checkpoints are every 2 rounds."""
+
+    def ran(at: int | None) -> tuple[RunResult, FakeEngine, SilentProgress]:
+        sent = DELIVERIES[delivery]()
+        strategy = STRATEGIES[name]
+        return run(tmp_path, strategy, break_at=at, block_rounds=block_rounds, delivery=sent)
+
     with pytest.raises(Breakdown):
-        run(tmp_path, STRATEGIES[name], break_at=break_at, block_rounds=block_rounds)
+        ran(break_at)
     assert not (tmp_path / "summary.json").exists()
-    _, engine, progress = run(tmp_path, STRATEGIES[name], block_rounds=block_rounds)
+    _, engine, progress = ran(None)
     first = (break_at - 1) // 2 * 2 + 1
     assert progress.first_rounds == [first]
     assert engine.blocks[0][0] == first
-    assert_same_results(tmp_path, undisturbed[name])
+    assert_same_results(tmp_path, with_delivery(name, delivery))
 
 
 @pytest.mark.parametrize("rounds_done", range(1, ROUNDS + 1))

@@ -90,17 +90,6 @@ def test_every_one_of_the_registry_has_its_columns(further: str) -> None:
     assert np.isfinite(metrics[[f"test_{further}_accuracy", f"test_{further}_loss"]]).all(axis=None)
 
 
-def test_a_resumed_run_has_it_too(tmp_path: Path) -> None:
-    given = {**SMALL, "score_of": "worst", "output_dir": str(tmp_path), "checkpoint_every": 2}
-    whole, stopped = (resolve({**given, "run_name": name}) for name in ("whole", "stopped"))
-    run_experiment(whole, whole.folder)
-    short = resolve({**given, "run_name": "stopped", "rounds": 2})
-    run_experiment(short, short.folder)
-    run_experiment(stopped, stopped.folder)
-    one, two = (load_runs(each.folder)[0].metrics for each in (whole, stopped))
-    assert one.drop(columns="wall_seconds").equals(two.drop(columns="wall_seconds"))
-
-
 def test_a_folder_of_a_run_with_another_one_is_refused(tmp_path: Path) -> None:
     given = {**SMALL, "output_dir": str(tmp_path), "run_name": "a"}
     first = resolve({**given, "score_of": "worst"})

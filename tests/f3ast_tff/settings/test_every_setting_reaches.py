@@ -285,7 +285,8 @@ def cases() -> list[Any]:
                 base["availability"] = "four_classes"
             base.update(chosen)
             label = f"{component.kind}-{component.name}-{parameter.name}"
-            found.append(pytest.param(component.kind, base, parameter, id=label))
+            marks = pytest.mark.long if component.name == "resnet18" else ()
+            found.append(pytest.param(component.kind, base, parameter, id=label, marks=marks))
     for config in GROUPS.values():
         for parameter in parameters_of(config):
             if parameter.name not in ELSEWHERE:

@@ -8,21 +8,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
 import pytest
-import tensorflow as tf
 
 from benchmarks.tiny import tiny_data, with_nan_client
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.engines.tff.runtime import InProcessRuntime
-from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from tests.f3ast_tff.engines.product_process import product_process
 from tests.f3ast_tff.engines.tff_processes import ADAM, SGD, batch_feed, element_feed, ours, stock
 from tests.listening import is_loopback, listening
+
+if TYPE_CHECKING:
+    from f3ast_tff.engines.tff.worker import WorkerRuntime
 
 pytestmark = pytest.mark.tff
 
@@ -42,9 +42,17 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerRuntime]:
     """One worker for all learning processes."""
+    from f3ast_tff.engines.tff.worker import WorkerRuntime
+
     runtime = WorkerRuntime(ours(DATA, WeightedSum()), tmp_path_factory.mktemp("worker") / "log")
     yield runtime
     runtime.close()
+
+
+def in_process(process: Any) -> Any:
+    from f3ast_tff.engines.tff.runtime import InProcessRuntime
+
+    return InProcessRuntime(process, "cpu")
 
 
 def cohort(round_number: int) -> np.ndarray:
@@ -52,6 +60,8 @@ def cohort(round_number: int) -> np.ndarray:
 
 
 def assert_close(ours: Any, theirs: Any) -> None:
+    import tensorflow as tf
+
     tf.nest.assert_same_structure(ours, theirs)
     for one, other in zip(tf.nest.flatten(ours), tf.nest.flatten(theirs)):
         assert np.asarray(one).dtype == np.asarray(other).dtype
@@ -70,7 +80,7 @@ def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
     """State, metrics and their nesting agree after each round, to 1e-5."""
     build, feed, num_rounds = CASES[name]
     process = build()
-    runtime = InProcessRuntime(process, "cpu")
+    runtime = in_process(process)
     state = here = worker.run(process.initialize)
     assert_close(runtime.initialize(), state)
     for t in range(1, num_rounds + 1):
@@ -100,7 +110,7 @@ def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> 
     - No step starts a child process, or listens.
     """
     children, ports = psutil.Process().children(recursive=True), listening()
-    runtime = InProcessRuntime(ours(DATA, WeightedSum(), ADAM), "cpu")
+    runtime = in_process(ours(DATA, WeightedSum(), ADAM))
     start = runtime.initialize()
     feed = element_feed(DATA, 1, np.array([0, 3, 4]))
     whole = runtime.next(start, feed)
@@ -134,7 +144,7 @@ def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> 
 
 def test_secure_aggregation_is_refused() -> None:
     with pytest.raises(ValueError, match="secure"):
-        InProcessRuntime(product_process(secure=True), "cpu")
+        in_process(product_process(secure=True))
 
 
 @pytest.mark.slow

@@ -5,18 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.engines.tff.worker import TffWorker
 
 pytestmark = pytest.mark.tff
 
 
+def started(log: Path) -> Any:
+    from f3ast_tff.engines.tff.worker import TffWorker
+
+    return TffWorker(log)
+
+
 def test_serves_until_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    worker = TffWorker(tmp_path / "worker.log")
+    worker = started(tmp_path / "worker.log")
     try:
         (record,) = caplog.records
         assert f"port {worker.port}, on every network interface" in record.getMessage()
@@ -32,7 +38,7 @@ def test_serves_until_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
 
 
 def test_a_dead_worker_is_named(tmp_path: Path) -> None:
-    worker = TffWorker(tmp_path / "worker.log")
+    worker = started(tmp_path / "worker.log")
     psutil.Process(worker.pid).kill()
     psutil.wait_procs([psutil.Process(worker.pid)], timeout=10)
     with pytest.raises(EngineError, match=rf"localhost:{worker.port} ended .*worker\.log"):
@@ -45,7 +51,7 @@ def test_must_be_started_from_the_main_thread(tmp_path: Path) -> None:
 
     def start() -> None:
         try:
-            TffWorker(tmp_path / "worker.log")
+            started(tmp_path / "worker.log")
         except EngineError as error:
             caught.append(error)
 

@@ -154,10 +154,22 @@ def _loop(rule: str, mean: bool, fresh: Sequence[np.ndarray]) -> list[list[np.nd
     return found
 
 
-@pytest.mark.parametrize("engine", ["host", "fused"])
+# The other rules are compiled by `test_everyone_present_is_a_central_step`, or take long.
+COMPILED = ("fedit", "changes")
+
+
 @pytest.mark.parametrize("aggregation", ["sum", "mean"])
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_is_its_loop(rule: str, aggregation: str, engine: str) -> None:
+@pytest.mark.parametrize(
+    ("rule", "engine"),
+    [
+        *((rule, "host") for rule in RULES),
+        *(
+            pytest.param(rule, "fused", marks=() if rule in COMPILED else pytest.mark.long)
+            for rule in RULES
+        ),
+    ],
+)
+def test_a_rule_is_its_loop(rule: str, engine: str, aggregation: str) -> None:
     given = {"algorithm": "f3ast"} if aggregation == "sum" else {}
     found = _played(_builder(engine, factors=rule, aggregation=aggregation, **given), COHORTS)
     expected = _loop(rule, aggregation == "mean", [leaves[1] for leaves in found])
