@@ -114,7 +114,8 @@ def test_one_class_may_have_both_halves() -> None:
     assert (component_of(Both).kind, component_of(rules).kind) == ("algorithm", "aggregation")
     assert [each.name for each in parameters_of(rules)] == ["cohort_weights", "pulled_mu"]
     assert rules("mean", 0.5).memory == rules(cohort_weights="mean", pulled_mu=0.5)
-    given: dict[str, Any] = {"rounds": 3, "clients_per_round": 2, "availability": "always"}
+    given: dict[str, Any] = {"engine": "host", "rounds": 3, "availability": "always"}
+    given |= {"clients_per_round": 2}
     plain = simulate(tiny_data(), Fewest, aggregation="mean", **given)
     pulled = simulate(tiny_data(), Both, pulled_mu=5.0, **given)
     without = simulate(tiny_data(), Both, **given)
@@ -143,7 +144,7 @@ def test_halves_that_contradict_each_other_are_refused(
 
 def test_a_run_takes_the_class_of_rules_too() -> None:
     """It stands for the algorithm that `method` made of it."""
-    given: dict[str, Any] = {"rounds": 2, "clients_per_round": 2, "availability": "always"}
+    given: dict[str, Any] = {"engine": "host", "rounds": 2, "clients_per_round": 2}
     for algorithm in (Pulled, Pulled(pulled_mu=0.5), Pulled.algorithm):
         known = {} if isinstance(algorithm, Pulled) else {"pulled_mu": 0.5}
         chosen = simulate(tiny_data(), algorithm, **known, **given).configuration.settings
