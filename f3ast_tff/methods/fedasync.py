@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.core.lazy_names import renamed
 from f3ast_tff.methods.fedbuff import OnArrival
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import require
@@ -64,3 +65,6 @@ class FedAsync(OnArrival, Aggregation):  # type: ignore[misc]  # Two builds, as 
         super().check(settings)
         when = "with algorithm fedasync, which steps on every arrival"
         require("async_buffer", settings.async_buffer, 1, when)
+
+
+__getattr__ = renamed(__name__, Mixing=FedAsync)

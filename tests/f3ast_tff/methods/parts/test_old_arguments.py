@@ -18,6 +18,7 @@ from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
+from f3ast_tff.methods.fedasync import FedAsync
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import FedAvg, SampledMean, Uniform
 from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
@@ -195,6 +196,8 @@ def test_what_no_parameter_says_is_refused(old: Callable[..., Any], says: str) -
         ("f3ast_tff.methods.f3ast", "F3ASTConfig", F3AST),
         ("f3ast_tff.methods.f3ast_fixed", "F3ASTFixedConfig", FixedPolicy),
         ("f3ast_tff.methods.fedlaavg", "FedLaAvgConfig", FedLaAvg),
+        ("f3ast_tff.methods.fedlaavg", "LongestAbsent", FedLaAvg),
+        ("f3ast_tff.methods.fedasync", "Mixing", FedAsync),
         ("f3ast_tff.methods.parts.all_available", "AllAvailableConfig", AllAvailable),
     ],
 )
