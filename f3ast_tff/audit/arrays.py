@@ -31,7 +31,7 @@ class Form:
     """How a server's model is made of arrays.
 
     Attributes:
-        kind: Of `FORMS`.
+        kind: One of `FORMS`.
         names: Names of a dict's arrays.
         seen: Place of the array that the audit sees.
     """
@@ -153,7 +153,7 @@ def form_said_by(aggregate: Callable[..., Any], model: str, updates: str) -> For
     said = inspect.signature(aggregate).parameters
     of_model, of_updates = (_text(said[name].annotation) for name in (model, updates))
     inner = of_updates.partition("[")[2]
-    # Of a dict by client the values.
+    # Values of a dict by client.
     inner = inner.partition(",")[2] if _is(of_updates, _OF_DICTS) else inner
     for text in (of_model, inner):
         if _is(text, _OF_DICTS):

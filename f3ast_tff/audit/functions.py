@@ -136,8 +136,8 @@ def function_target(
 
     Args:
         name: Its name in the report.
-        maker: Function that returns it anew.
-        example: One of them.
+        maker: Function that returns a new one.
+        example: Function or object that it returned.
         form: How its model is made of arrays; by default as it says.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One audit of the audits of a model's arrays: what is said of all once, else by array."""
+"""Merges the audits of a model's arrays: equal lines stand once, others name their array."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _is_alike(a: Audit, b: Audit) -> bool:
 
 
 def _plain(finding: Finding, array: str) -> set[tuple[str, str, str]]:
-    """What a finding says, without tiny numbers, with and without the array's name."""
+    """Texts of a finding without tiny numbers: with the array's name, and without."""
     found = re.sub(r"\d\.\d(e-\d+|e\+00)", "0", finding.found)
     texts = {found, found.replace(array, "its array")}
     return {(finding.check, finding.verdict, text) for text in texts}

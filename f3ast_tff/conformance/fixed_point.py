@@ -9,32 +9,47 @@ import numpy as np
 
 from f3ast_tff.availability.process import stationary_of
 from f3ast_tff.conformance.case import Case, NotDecided
-from f3ast_tff.engines.host.rules_in_numpy import path_of, quadratic_path
+from f3ast_tff.engines.host.rules_in_numpy import QuadraticClients, SmallClients, path_of
+from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.selecting import constraint_of
+from f3ast_tff.settings.configuration import Configuration
 
 _ROUNDS, _BLOCKS = 4000, 10
-# What a rate above 0, and shares that are still being learnt, may leave of a distance or scale.
+# Error of a distance or scale that a rate above 0 and learnt shares may leave.
 _LEFT = 0.05
 
 
 @dataclass(frozen=True)
-class _World:
-    """A method's parts where clients are there for different shares of time.
+class _Equal:
+    """Clients of gradient -1 before corrections, so of update 1, whatever the model."""
+
+    num_clients: int
+    rate: float = 1.0
+
+    def train(self, k: int, model: np.ndarray, offset: Any) -> np.ndarray:
+        return np.ones(1) - offset
+
+    def losses(self, model: np.ndarray) -> np.ndarray:
+        return np.zeros(self.num_clients)
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A method whose clients are available for different shares of time.
 
     Attributes:
-        declared: `Config` of the algorithm.
-        given: Arguments of `path_of` that do not depend on the clients.
-        pi: Share of the rounds in which each client is there, `float64 [N]`.
+        configuration: Its settings.
+        parts: Its parts.
+        pi: Share of the rounds in which each client is available, `float64 [N]`.
     """
 
-    declared: Any
-    given: dict[str, Any]
+    configuration: Configuration
+    parts: Experiment
     pi: np.ndarray
 
     @classmethod
-    def of(cls, case: Case) -> _World:
+    def of(cls, case: Case) -> _Method:
         law = {} if "availability" in case.given else {"availability": "home_devices"}
-        configuration = case.configuration(rounds=_ROUNDS, **law)
         parts = case.experiment(rounds=_ROUNDS, **law)
         if parts.staleness_weight is not None or parts.p is None:
             raise NotDecided("its updates may be late, so only whole runs say it")
@@ -42,24 +57,34 @@ class _World:
         pi = stationary_of(process)
         if pi is None or not np.ptp(pi):
             raise NotDecided("needs an availability whose clients are known to differ")
-        given = {
-            "strategy": parts.strategy,
-            "aggregation": configuration.configs["aggregation"].build(),
-            "p": parts.p,
-            "process": process,
-            "k": constraint_of(parts.constraint, 1).k,
-            "rounds": _ROUNDS,
-        }
-        return cls(configuration.configs["algorithm"], given, pi)
+        return cls(case.configuration(rounds=_ROUNDS, **law), parts, pi)
+
+    def path(self, clients: SmallClients) -> np.ndarray:
+        """Returns the scored model after each round, `float64 [T]`."""
+        process: Any = self.parts.availability
+        assert self.parts.p is not None
+        return path_of(
+            self.parts.strategy,
+            self.configuration.configs["aggregation"].build(),
+            clients,
+            p=self.parts.p,
+            process=process,
+            k=constraint_of(self.parts.constraint, 1).k,
+            rounds=_ROUNDS,
+        )
+
+    def declared(self, name: str) -> Any:
+        """Returns a declaration of the algorithm, `None` without it."""
+        return getattr(self.configuration.configs["algorithm"], name, None)
 
 
 def settles_at_the_optimum(case: Case) -> str | None:
-    """The more often clients are there, the larger their optimum; the mean of all, by p, is 0."""
-    world = _World.of(case)
-    p = world.given["p"]
-    optima = world.pi - p @ world.pi
+    """The larger a client's share of time, the larger its optimum; their mean by p is 0."""
+    method = _Method.of(case)
+    p = method.parts.p
+    optima = method.pi - p @ method.pi
     optima = optima / np.sqrt(p @ optima**2)
-    off, error = _mean_of_blocks(quadratic_path(**world.given, optima=optima)[_ROUNDS // 2 :])
+    off, error = _mean_of_blocks(method.path(QuadraticClients(optima))[_ROUNDS // 2 :])
     if not np.isfinite(off):
         raise NotDecided("on quadratics its model is not finite")
     side = "towards clients that are often there" if off > 0 else "towards those that seldom are"
@@ -67,7 +92,7 @@ def settles_at_the_optimum(case: Case) -> str | None:
         f"on quadratics its model settles {abs(off):.2g} of the spread of the clients' optima off "
         f"that of F, {side}"
     )
-    declared = getattr(world.declared, "reaches_optimum", None)
+    declared = method.declared("reaches_optimum")
     if declared is None:
         raise NotDecided(f"{said}; reaches_optimum is not declared")
     if declared and abs(off) > _LEFT + 4 * error:
@@ -76,19 +101,14 @@ def settles_at_the_optimum(case: Case) -> str | None:
 
 
 def steps_as_long_as_it_says(case: Case) -> str | None:
-    """Each client's update is 1 in each round; a client's gradient is -1 before corrections."""
-    world = _World.of(case)
-    equal = np.zeros(len(world.pi))
-    path = path_of(
-        **world.given,
-        train=lambda k, model, offset: np.ones(1) - offset,
-        losses=lambda model: equal,
-    )
-    scale, error = _mean_of_blocks(np.diff(path)[_ROUNDS // 2 - 1 :])
+    """All clients have update 1 in every round."""
+    method = _Method.of(case)
+    steps = np.diff(method.path(_Equal(len(method.pi))))
+    scale, error = _mean_of_blocks(steps[_ROUNDS // 2 - 1 :])
     if not np.isfinite(scale):
         raise NotDecided("with equal updates of all clients its model is not finite")
     said = f"with equal updates of all clients its step is {scale:.3g} times their update"
-    declared = getattr(world.declared, "step_scale", None)
+    declared = method.declared("step_scale")
     if declared is None:
         raise NotDecided(f"{said}; step_scale is not declared")
     if abs(scale - declared) > _LEFT * declared + 4 * error:

@@ -68,7 +68,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             continue
         component = _component_of(value)
         if kind == "algorithm" and component is not None and component.kind == "aggregation":
-            # Of rules it is the algorithm that `method` made of them, if it did.
+            # A class of rules stands for the algorithm that `method` made of it, if any.
             component = _component_of(getattr(component.config, "algorithm", value))
         if component is not None and component.kind == kind and not is_playing(value):
             arguments = getattr(value, "arguments", "")

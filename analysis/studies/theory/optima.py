@@ -24,7 +24,7 @@ from f3ast_tff.availability import (
     Turns,
 )
 from f3ast_tff.availability.constraints.counts import FixedK
-from f3ast_tff.engines.host.rules_in_numpy import quadratic_path
+from f3ast_tff.engines.host.rules_in_numpy import QuadraticClients, path_of
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.run.given_objects import settings_of
 from f3ast_tff.settings import builtin_registry
@@ -156,15 +156,14 @@ def path(
         preprocessing=absent,
         server_lr=RATE,
     )
-    return quadratic_path(
+    return path_of(
         configs["algorithm"].build(world),
         configs["aggregation"].build(),
+        QuadraticClients(problem.optima[:, 0], RATE),
         p=p,
-        optima=problem.optima[:, 0],
         process=process,
         k=K,
         rounds=rounds,
-        rate=RATE,
     )
 
 

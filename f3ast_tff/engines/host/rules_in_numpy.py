@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,81 +79,72 @@ class RulesInNumpy:
         return folded.delta, advanced
 
 
-def quadratic_path(
-    strategy: Strategy,
-    aggregation: Aggregation,
-    *,
-    p: np.ndarray,
-    optima: np.ndarray,
-    process: AvailabilityProcess,
-    k: int,
-    rounds: int,
-    rate: float = 0.05,
-) -> np.ndarray:
-    """Trains a number w from 0, on f_k(w) = (w - c_k)^2 / 2 with one exact local step.
+class SmallClients(Protocol):
+    """Clients whose model is one number."""
 
-    Args:
-        strategy: Selection and weights, before round 1.
-        aggregation: Its aggregation.
-        p: Client shares, `float64 [N]`.
+    @property
+    def rate(self) -> float:
+        """Rate of their local step."""
+
+    def train(self, k: int, model: np.ndarray, offset: Any) -> np.ndarray:
+        """Returns D_k, `[1]`; a `Train`."""
+
+    def losses(self, model: np.ndarray) -> np.ndarray:
+        """Returns the losses of all clients, `float [N]`, under a model `[1]`."""
+
+
+@dataclass(frozen=True)
+class QuadraticClients:
+    """f_k(w) = (w - c_k)^2 / 2, with one exact local step.
+
+    Attributes:
         optima: c_k, `float64 [N]`.
-        process: Clients that are there.
-        k: Most clients of a round.
-        rounds: T.
         rate: Rate of the step.
-
-    Returns:
-        The model that the method is scored by, after each round, `float64 [T]`.
     """
 
-    def train(k: int, model: np.ndarray, offset: Any) -> np.ndarray:
-        return -rate * (model - optima[k] + offset)
+    optima: np.ndarray
+    rate: float = 0.05
 
-    def losses(model: np.ndarray) -> np.ndarray:
-        return (model - optima) ** 2 / 2
+    def train(self, k: int, model: np.ndarray, offset: Any) -> np.ndarray:
+        return -self.rate * (model - self.optima[k] + offset)
 
-    return path_of(
-        strategy, aggregation, train, losses, p=p, process=process, k=k, rounds=rounds, rate=rate
-    )
+    def losses(self, model: np.ndarray) -> np.ndarray:
+        return (model - self.optima) ** 2 / 2
 
 
 def path_of(
     strategy: Strategy,
     aggregation: Aggregation,
-    train: Train,
-    losses: Callable[[np.ndarray], np.ndarray],
+    clients: SmallClients,
     *,
     p: np.ndarray,
     process: AvailabilityProcess,
     k: int,
     rounds: int,
-    rate: float = 1.0,
 ) -> np.ndarray:
-    """Trains a number from 0; as `quadratic_path`, with any clients.
+    """Trains a number from 0.
 
     Args:
         strategy: Selection and weights, before round 1.
         aggregation: Its aggregation.
-        train: The clients' training.
-        losses: The losses of all clients, `float [N]`, under a model `[1]`.
+        clients: Training and losses.
         p: Client shares, `float64 [N]`.
-        process: Clients that are there.
-        k: Most clients of a round.
+        process: Availability of the clients.
+        k: Most clients per round.
         rounds: T.
-        rate: Rate of the clients' step.
 
     Returns:
         The model that the method is scored by, after each round, `float64 [T]`.
     """
     server, found = RulesInNumpy(aggregation, p, np.zeros(1)), np.zeros(rounds)
     for t in range(1, rounds + 1):
-        now_losses = losses(server.model)
-        now = Round(t, process.mask(t), RoundConstraint(k), now_losses.__getitem__)
+        losses = clients.losses(server.model)
+        now = Round(t, process.mask(t), RoundConstraint(k), losses.__getitem__)
         ids = strategy.select(now)
         everyone = np.ones(len(ids), bool)
-        server.round(t, strategy.weigh(now, ids, everyone), train, rate)
+        server.round(t, strategy.weigh(now, ids, everyone), clients.train, clients.rate)
         if strategy.needs_outcome:
-            strategy.observe(t, Outcome(ids, everyone, now_losses[ids]))
+            strategy.observe(t, Outcome(ids, everyone, losses[ids]))
         memory = server.memory
         scored = server.model if memory is None else memory.evaluated(server.model)
         found[t - 1] = scored[0]

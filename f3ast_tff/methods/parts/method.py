@@ -83,20 +83,20 @@ def method(
     Args:
         name: Name of algorithm and aggregation, as in `register`.
         display: Name in tables and figures; by default `name`.
-        about: What the method does, one line.
+        about: Line that describes the method.
         order: Place among algorithms, and among aggregations.
         selects: For rules alone: `Config` of the selection and its weights, `AllAvailable` by
             default.
-        takes: What the selection of rules does, the beginning of the algorithm's line.
+        takes: Line that describes the selection; the algorithm's line begins with it.
         client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
             `selects`.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
-        reaches_optimum: As `AlgorithmConfig.reaches_optimum`; likewise.
-        step_scale: As `AlgorithmConfig.step_scale`; likewise.
+        reaches_optimum: `AlgorithmConfig.reaches_optimum`; likewise.
+        step_scale: `AlgorithmConfig.step_scale`; likewise.
 
     Raises:
         ComponentError: If the class neither selects nor has rules, has rules before it selects,
-            names a selection beside its own, or cannot be a component.
+            selects and has `selects` too, or cannot be a component.
     """
     facts = {
         "client_share": client_share,
@@ -163,7 +163,7 @@ def _rules_of(declared: type[SelectingMethod]) -> Any:
 
 
 def _owner(declared: type, name: str) -> type:
-    """The first class, in the order of look-up, that has an attribute of its own of this name."""
+    """The class that declares an attribute: the first in the order of look-up."""
     return next(base for base in declared.__mro__ if name in vars(base))
 
 

@@ -354,17 +354,13 @@ def test_without_a_mistake_nothing_fails(kind: str, tmp_path: Path) -> None:
 def test_where_the_model_settles(
     weigh: str, declared: str, holds: bool | None, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, "algorithm")
     code = (
         "def weigh(self, now, ids, delivered):\n"
         "    self.counts[ids[delivered]] += 1\n"
         f"    return Cohort(ids[delivered], {weigh})\n"
         f"Mine.weigh, MineConfig.reaches_optimum = weigh, {declared}\n"
     )
-    path.write_text(path.read_text() + code)
-    case = Case("algorithm", "mine", registry_with([str(path)]), tmp_path)
-    (settles,) = (each for each in PROPERTIES if each.name == "settles where it says")
-    found = finding(settles, case)
+    found = found_with(code, "settles where it says", tmp_path)
     assert found.holds is holds, found.said
     assert holds or "towards clients that are often there" in found.said
 
@@ -373,7 +369,7 @@ def test_where_the_model_settles(
 @pytest.mark.parametrize(
     ("weight", "declared", "holds", "said"),
     [
-        # 8 clients of share 1 / 8 and K = 3: a sum of the shares, of their mean, and of K means.
+        # Weights of sum 1; and 1 for each update, so that the sum is their number.
         ("self.p[ids[delivered]] / self.p[ids[delivered]].sum()", "1", True, ""),
         ("np.ones(delivered.sum())", "1", False, "times their update, though step_scale=1 is"),
         ("np.ones(delivered.sum())", "None", None, "times their update; step_scale is not"),
@@ -382,17 +378,22 @@ def test_where_the_model_settles(
 def test_how_long_a_step_is(
     weight: str, declared: str, holds: bool | None, said: str, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, "algorithm")
     code = (
         "def weigh(self, now, ids, delivered):\n"
         f"    return Cohort(ids[delivered], {weight})\n"
         f"Mine.weigh, MineConfig.step_scale = weigh, {declared}\n"
     )
-    path.write_text(path.read_text() + code)
-    case = Case("algorithm", "mine", registry_with([str(path)]), tmp_path)
-    (steps,) = (each for each in PROPERTIES if each.name == "steps as long as it says")
-    found = finding(steps, case)
+    found = found_with(code, "steps as long as it says", tmp_path)
     assert found.holds is holds and said in found.said, found.said
+
+
+def found_with(code: str, name: str, folder: Path) -> Finding:
+    """Finding of a property on the algorithm that more code changes."""
+    path = written(folder, "algorithm")
+    path.write_text(path.read_text() + code)
+    case = Case("algorithm", "mine", registry_with([str(path)]), folder)
+    (asked,) = (each for each in PROPERTIES if each.name == name)
+    return finding(asked, case)
 
 
 def chosen(weight: str) -> str:
