@@ -92,7 +92,7 @@ def recognised(
         said = (
             f"column {score} holds text in {rows_said(texts)}: {repr(table.loc[texts[0], score])}"
         )
-        raise RunsError(said + what_text(score, table.loc[texts, score]))
+        raise RunsError(said + what_text(table.loc[texts], score))
     if table.empty:
         raise RunsError(f"column {score} is empty in every row")
     run = None if seed else column_of(table, "run", given)

@@ -23,9 +23,13 @@ from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".xlsx", ".xls", ".ods")
+# Key of `attrs` under which a table holds the call of pandas that reads its file.
+LOADED = "loaded"
+_UNNAMED = "Unnamed: 0"
 # Digits of the largest float.
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
+_IMPORTS = "In pandas (import json, pandas as pd; from pathlib import Path)"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
@@ -47,7 +51,9 @@ def read_table(path: Path) -> pd.DataFrame:
         if kind in _SHEETS:
             raise ValueError("save it as CSV")
         if kind == ".parquet":
-            return _numbered(labelled(read_parquet(path)), 1)
+            table = _numbered(labelled(read_parquet(path)), 1)
+            table.attrs[LOADED] = f"pd.read_parquet({path.name!r})"
+            return table
         if kind in _JSON:
             return _of_json(read_text(path), path.name)
         return _of_csv(read_packed(path, MAX_TEXT_BYTES), path.name)
@@ -83,8 +89,17 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     # The first line holds the names.
     table = _numbered(table.rename(columns=str.strip), 2 + skipped)
     table = table.fillna("").apply(lambda column: column.str.strip())
-    table = _with_labels(table[(table != "").any(axis=1)])
-    return table.apply(_plain_numbers, decimal_comma=separator != ",")
+    found = _with_labels(table[(table != "").any(axis=1)])
+    options: dict[str, Any] = {} if separator == "," else {"sep": separator}
+    options |= {"decimal": ","} if options and re.search(rb"\d,\d", content) else {}
+    options |= {"skiprows": skipped} if skipped else {}
+    options |= {"index_col": 0} if len(found.columns) < len(table.columns) else {}
+    call = f"pd.read_csv({file!r}{''.join(f', {name}={v!r}' for name, v in options.items())})"
+    renamed = INDEX in found and INDEX not in table
+    call += f".rename(columns={{{_UNNAMED!r}: {INDEX!r}}})" if renamed else ""
+    found = found.apply(_plain_numbers, decimal_comma=separator != ",")
+    found.attrs[LOADED] = call
+    return found
 
 
 def _other_form(content: bytes, separator: str, file: str) -> str | None:
@@ -122,12 +137,11 @@ def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
 
     Labels that begin anew for each method may be its seeds or its rounds, texts its methods.
     """
-    unnamed = "Unnamed: 0"
-    if unnamed not in table:
+    if _UNNAMED not in table:
         return table
-    if (table[unnamed].is_unique and not is_text(table[unnamed])) or INDEX in table:
-        return table.drop(columns=unnamed)
-    return table.rename(columns={unnamed: INDEX})
+    if (table[_UNNAMED].is_unique and not is_text(table[_UNNAMED])) or INDEX in table:
+        return table.drop(columns=_UNNAMED)
+    return table.rename(columns={_UNNAMED: INDEX})
 
 
 def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
@@ -149,17 +163,18 @@ def _of_json(text: str, file: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
     if (found := _one_object(text)) is not None:
         said = how_to_read(found, file)
-        raise ValueError(
-            f"from line 1: one object; {_ROWS}{f'. In pandas, {said}' if said else ''}"
-        )
-    if text.lstrip().startswith("["):
+        raise ValueError(f"from line 1: one object; {_ROWS}{said and f'. {_IMPORTS}, {said}'}")
+    is_array = text.lstrip().startswith("[")
+    if is_array:
         rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:
         rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(_ROWS)
     table = frame_of_objects(rows)
-    return _numbered(table.where(table.notna(), ""), 1)
+    table = _numbered(table.where(table.notna(), ""), 1)
+    table.attrs[LOADED] = f"pd.read_json({file!r}{'' if is_array else ', lines=True'})"
+    return table
 
 
 def _one_object(text: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from f3ast_tff.analysis.compare.table_directions import words_of
+from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
@@ -94,8 +95,8 @@ def require_columns(table: pd.DataFrame, given: Mapping[str, str]) -> None:
 
 
 def plain_name(name: str) -> str:
-    """Returns a name in lower case, without a service's prefix."""
-    return _PREFIX.sub("", name).lower().replace(" ", "_")
+    """Returns a name in lower case and in English, without a service's prefix."""
+    return english(_PREFIX.sub("", name)).replace(" ", "_")
 
 
 def known_as(table: pd.DataFrame, role: str) -> list[str]:

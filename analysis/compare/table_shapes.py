@@ -13,9 +13,14 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
-from f3ast_tff.analysis.compare.table_directions import is_bare_measure, words_of
+from f3ast_tff.analysis.compare.table_directions import (
+    is_bare_measure,
+    is_measure,
+    likeliest_scores,
+    words_of,
+)
 from f3ast_tff.analysis.compare.table_hints import RANGES
-from f3ast_tff.analysis.compare.table_roles import METRICS, plain_name
+from f3ast_tff.analysis.compare.table_roles import METRICS, column_of, plain_name
 from f3ast_tff.core.client_names import listed
 
 NO_MEANS = "means of runs are not judged, a row per run is needed"
@@ -25,6 +30,8 @@ _MEANS = frozenset({"mean", "avg", "average"})
 _SPREADS = frozenset({"std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"})
 # A mean with its spread: 81.2 ± 0.3, 81.2 +- 0.3, 81.2 (0.3), 81.2_{0.3}.
 _MEAN = re.compile(r"\s*\$?[-+]?[\d.]+\s*%?\s*(±|\+\s?/?\s?-|\\pm|\(\s*[\d.±]|_\{)")
+# A number within a list; not that of np.float64(0.8).
+_NUMBER = r"(?<![\w.])[-+]?(?:[.\d][\w.+-]*|nan|inf)"
 # Columns of services that are neither methods nor seeds.
 _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
@@ -66,6 +73,9 @@ def no_score(table: pd.DataFrame, known: set[str]) -> str:
         return f"; a column per {metrics[0]}, in pandas: {call}.reset_index()"
     if any(as_text(table[name]).str.match(_MEAN).any() for name in others):
         return f"; {NO_MEANS}"
+    lists = [name for name in others if _holds_lists(table[name])]
+    if lists:
+        return _explode(table, likeliest_scores(lists, lambda _: True)[:1] or lists[:1])
     return _melt(table, known, None)
 
 
@@ -99,9 +109,16 @@ def refuse_means(table: pd.DataFrame, score: str, may_differ: Sequence[str]) -> 
             )
 
 
-def what_text(name: str, values: pd.Series[Any]) -> str:
-    """Returns what a cell that is no number may be, and how to read it; `""` if nothing tells."""
-    texts = as_text(values).str.strip()
+def what_text(table: pd.DataFrame, name: str) -> str:
+    """Returns what cells that are no numbers may be, and how to read them; `""` if nothing tells.
+
+    Args:
+        table: The rows with these cells.
+        name: Their column.
+    """
+    texts = as_text(table[name]).str.strip()
+    if _holds_lists(table[name]):
+        return _explode(table, [name])
     if texts.str.match(_MEAN).any():
         return f"; {NO_MEANS}"
     if texts.str.fullmatch(r"[-+\d.]+\s*%").any():
@@ -111,6 +128,27 @@ def what_text(name: str, values: pd.Series[Any]) -> str:
         call = f"table[{name!r}].str.replace(',', '').astype(float)"
         return f"; if commas mark thousands, in pandas: table[{name!r}] = {call}"
     return ""
+
+
+def _holds_lists(values: pd.Series[Any]) -> bool:
+    """Whether cells hold lists of numbers, as objects or as texts."""
+    # NumPy writes long arrays with dots in place of numbers.
+    return bool(as_text(values).str.fullmatch(rf"(?s)[\[(](?!.*\.\.\.).*?{_NUMBER}.*[\])]").any())
+
+
+def _explode(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """How to make rows of the lists of a column: runs, or rounds of the run of each row."""
+    (name,) = names
+    others = [str(n) for n in table if str(n) != name and _holds_lists(table[n])]
+    kept = f"table.drop(columns={others})" if others else "table"
+    numbers = f"lambda t: t[{name!r}].map(str).str.findall(r'{_NUMBER}')"
+    call = f"{kept}.assign(**{{{name!r}: {numbers}}}).explode({name!r})"
+    what = "runs"
+    if column_of(table, "seed", {}) or column_of(table, "run", {}):
+        what = "rounds"
+        call += ".assign(round=lambda t: t.groupby(level=0).cumcount() + 1)"
+    then = "" if is_measure(name) else f", then --score={name} and --higher or --lower"
+    return f"; if a list holds {what}, in pandas: {call}.reset_index(drop=True){then}"
 
 
 def split_names(values: pd.Series[Any]) -> str:
@@ -138,13 +176,14 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     numbers = [str(n) for n in table if str(n) not in known and not is_text(table[n])]
     ranges = [name for name in numbers if name.endswith(RANGES)]
     means = [n for n in numbers if set(words_of(n)) & (_MEANS | _SPREADS)]
+    numbered = _numbered([name for name in numbers if name not in (*ranges, *means)])
     # A number with repeated values, such as alpha, tells rows apart.
     values = [
         n
         for n in numbers
         if n not in (*ranges, *means)
         and plain_name(n) not in _OTHERS
-        and 2 * table[n].nunique() > len(table)
+        and (2 * table[n].nunique() > len(table) or any(n in each for each in numbered))
     ]
     # Accuracies are not compared with losses, nor tests with trainings.
     measures = [frozenset(w for w in words_of(name) if is_bare_measure(w)) for name in values]

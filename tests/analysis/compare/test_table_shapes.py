@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_files import read_table
+from f3ast_tff.analysis.compare.table_files import LOADED, read_table
 from tests.analysis.compare.test_judge_table import LEAD
 
 MINE, THEIRS = (0.81, 0.83, 0.80, 0.82), (0.71, 0.74, 0.70, 0.71)
@@ -18,7 +20,7 @@ RUNS = [(m, s, v) for m, own in (("mine", MINE), ("fedavg", THEIRS)) for s, v in
 IN_PANDAS = re.compile(r"in pandas: (.*?)(?:, then --score|; |$)")
 
 
-def rows(head: str, each: list[tuple[object, ...]]) -> str:
+def rows(head: str, each: Sequence[tuple[object, ...]]) -> str:
     return "\n".join([head, *(",".join(map(str, row)) for row in each)]) + "\n"
 
 
@@ -35,6 +37,12 @@ def per_round(names: str) -> str:
     return rows(f"method,seed,{names}", each)
 
 
+def loaded(folder: Path) -> pd.DataFrame:
+    """The table, by the call that is said."""
+    call = str(read_table(folder / "a.csv").attrs[LOADED])
+    return eval(call.replace("'a.csv'", repr(str(folder / "a.csv"))), {"pd": pd})
+
+
 def refused(text: str, tmp_path: Path) -> str:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(RunsError) as error:
@@ -45,6 +53,11 @@ def refused(text: str, tmp_path: Path) -> str:
 
 PAIRS = list(zip(range(4), MINE, THEIRS))
 WORSE = [(s, a, b, 1 - a, 1 - b) for s, a, b in PAIRS]
+
+
+def of_lists(write: Callable[[Sequence[float]], object]) -> str:
+    both = (("mine", MINE), ("fedavg", THEIRS))
+    return "method;accuracy\n" + "".join(f"{m};{write(own)}\n" for m, own in both)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +79,17 @@ WORSE = [(s, a, b, 1 - a, 1 - b) for s, a, b in PAIRS]
         # The first was judged: fedavg was called better by .05.
         (per_round("acc_1,acc_2,acc_10"), "acc_1, acc_2, acc_10 differ in a number: --score=", 0.1),
         (per_round("acc_r10,acc_r50,acc_r100"), "differ in a number: --score= names one", 0.1),
+        # Decimal commas, a note, and row labels, as R and Excel write them.
+        ("# of May\n;seed;mine;fedavg\n" + "".join(
+            f"{s};{s};{a};{b}\n".replace(".", ",") for s, a, b in PAIRS), "one per method", 0.1),
+        # Few distinct values, as of rounded scores.
+        ("method,acc_1,acc_2,acc_3,acc_4\nmine,.8,.8,.8,.8\nfedavg,.7,.7,.7,.7\n",
+         "differ in a number", 0.1),
+        (of_lists(list), "if a list holds runs", 0.1),
+        (of_lists(lambda own: f"[{' '.join(map(str, own))}]"), "if a list holds runs", 0.1),
+        (of_lists(lambda own: [np.float64(v) for v in own]), "if a list holds runs", 0.1),
+        ("method;seed;acc;loss\n" + "".join(f"{m};{s};[.9, {v}];[1, 2]\n" for m, s, v in RUNS),
+         "if a list holds rounds", 0.1),
         (rows("method,seed,metric,value", [
             (m, s, name, v if name == "accuracy" else 1 - v)
             for m, s, v in RUNS for name in ("accuracy", "loss")]), "a column per metric", 0.1),
@@ -79,12 +103,12 @@ def test_the_call_makes_rows_with_the_verdict(
     assert said in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": pd.read_csv(tmp_path / "a.csv")})
+    long = eval(call[1], {"table": loaded(tmp_path)})
     columns = {"score": "value"} if "value" in long else {}
     (row,) = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
     assert row["verdict"] == "better" and "mine" in row["a"] or "'m'" in row["a"]
     assert row["difference"] == pytest.approx(difference)
-    assert "over 4 seeds" in row["sentence"]
+    assert "over 4 " in row["sentence"]
 
 
 def test_a_column_per_data_set_makes_conditions(tmp_path: Path) -> None:
@@ -94,7 +118,7 @@ def test_a_column_per_data_set_makes_conditions(tmp_path: Path) -> None:
     assert "if there is one per dataset" in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": pd.read_csv(tmp_path / "a.csv")})
+    long = eval(call[1], {"table": loaded(tmp_path)})
     found = judge_table(long, columns={"score": "value"}, higher=True).frame().set_index("where")
     assert list(found["difference"]) == pytest.approx([0.05, 0.1])
     assert list(found.index) == ["dataset mnist", "dataset cifar10"]
