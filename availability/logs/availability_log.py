@@ -28,6 +28,7 @@ import numpy as np
 from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
 from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
 from f3ast_tff.availability.logs.failure_traces import with_nodes
+from f3ast_tff.availability.logs.home_entities import with_trackers
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS
 from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, with_form
@@ -244,7 +245,7 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     if not given.columns:
         frame = with_joined_times(frame)
     table = with_form(with_ready(replace(table, frame=frame, _coded={}), given))
-    table = with_nodes(table, given)
+    table = with_trackers(with_nodes(table, given))
     found = reading_of(table, given)
     if found.device is None and not given.names_log:
         return _log_of_masks(table, found, given, options)

@@ -110,6 +110,7 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     ]
     each = [tried(table, with_parts(found, more), options, more) for more in ways]
     likely = [one for one in distinct(each) if 0 < one.shares.mean() < 1]
+    likely = completed(table, given, options, likely)
     if not likely:
         return ""
     shown = " or ".join(said_of(given, one) for one in likely)

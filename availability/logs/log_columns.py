@@ -224,6 +224,7 @@ def plain_name(column: Any) -> str:
 _PLAIN = {part: [plain_name(name) for name in names] for part, names in KNOWN.items()}
 
 
+HOME_ASSISTANT = "Home Assistant's history"
 FAILURE_TRACES = "the Failure Trace Archive's event_trace"
 # Forms of known systems: the columns that tell them, by part.
 _FORMS = {
@@ -231,7 +232,7 @@ _FORMS = {
         **{"device": "clientid", "time": "timestamp", "state": "eventtype"},
         "session": "sessionidentifier",
     },
-    "Home Assistant's history": {**{"device": "entityid", "time": "lastchanged", "state": "state"}},
+    HOME_ASSISTANT: {"device": "entityid", "time": "lastchanged", "state": "state"},
     FAILURE_TRACES: {
         **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
         "state": "eventtype",

@@ -18,10 +18,17 @@ _GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, *_GONE), False),
-    # Of RADIUS, of Kubernetes, of pings, of people at their computers, of log-ins.
+    # Of RADIUS, Kubernetes, pings, people at their computers, log-ins, and Home Assistant.
     **{"start": True, "interim-update": True, "stop": False},
-    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
-    **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
+    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "home", "login"), True),
+    **dict.fromkeys(
+        ("notready", "nodenotready", "unreachable", "dead", "afk", "not_home", "logout"), False
+    ),
+}
+# What words of phones most likely mean: proposed, as a phone on battery may be online too.
+PHONES = {
+    **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless"), True),
+    **dict.fromkeys(("discharging", "unplugged", "not_charging", "not charging"), False),
 }
 # Words that answer any question, not only whether a device is online.
 ANY_ANSWER = frozenset(
@@ -33,12 +40,15 @@ NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", 
 _OFF_NAMES = frozenset(
     {word for word, is_on in STATES.items() if not is_on}
     - ANY_ANSWER
-    - {"unknown", "logout", "stop"}
+    - {"unknown", "logout", "stop", "not_home"}
     | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
     | {"problem", "alarm", "fault", "error", "missing", "timeout", "unhealthy", "disabled"}
-    | {"away", "asleep", "busy", "airplane"}
+    | {"away", "asleep", "busy", "airplane", "absent", "absence", "interruption", "maintenance"}
+    | {"ausfall", "panne"}
 )
-_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER - {"start"})
+_ON_NAMES = frozenset(
+    {word for word, is_on in STATES.items() if is_on} - ANY_ANSWER - {"start", "home"}
+)
 _SHOWN = 4
 
 

@@ -10,6 +10,7 @@ from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import (
     ANY_ANSWER,
     NO_ANSWER,
+    PHONES,
     known_states,
     unknown_words,
 )
@@ -46,19 +47,21 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     if len(free) < 2:
         # What a single word can only mean beside them.
         meant |= {False} if silent or len(others) > len(meant) else set()
-    if any("," in word or "/" in word or "=" in word for word in (*free, *silent)):
+    leans = {word: PHONES[word.lower()] for word in free if word.lower() in PHONES}
+    free = [word for word in free if word not in leans]
+    if any("," in word or "/" in word or "=" in word for word in (*free, *silent, *leans)):
         return []
     if len(free) > _MOST:
         return []
-    ways = [dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
+    ways = [leans | dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
     if len(free) > _FREE:
-        ways = [way for way in ways if sum(way.values()) == 1]
+        ways = [way for way in ways if sum(way[word] for word in free) == 1]
     given = []
     for way in ways:
         if {*way.values(), *meant} < {True, False}:
             continue
-        on = [word for word in free if way[word]]
-        off = [word for word in free if not way[word]] + silent
+        on = [word for word in way if way[word]]
+        off = [word for word in way if not way[word]] + silent
         parts = {"on": "/".join(on), "off": "/".join(off)}
         given.append({**state, **{part: text for part, text in parts.items() if text}})
     return given

@@ -24,7 +24,9 @@ from f3ast_tff.core.errors import DataError
 
 # Names of what a whole row is, also of its end; names of an end only an outage has.
 _OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes"})
-_BACK = frozenset({"reconnected", "restored", "recovered", "repaired"})
+_BACK = frozenset({"reconnected", "restored", "recovered", "repaired", "returned"})
+# Names of a begin that may have another meaning elsewhere.
+_BEGINS = frozenset({"left", "gone", "gap", "incident"})
 # Lengths named so, such as `time_to_failure`, are those of the time online before.
 _OTHER_LENGTHS = frozenset({"to", "until", "till", "before", "between", "failed", "failure"})
 # Units, seconds; share of the rows whose length a column has, and of all lengths together.
@@ -114,8 +116,9 @@ def _named(reading: Reading) -> Any:
 
     Visits may end at `disconnected_at`, outages begin there.
     """
-    if reading.begins is not None and is_of_offline(reading.begins):
-        return reading.begins
+    begins = reading.begins
+    if begins is not None and (is_of_offline(begins) or name_words(begins) & _BEGINS):
+        return begins
     if reading.end is not None and name_words(reading.end) & (_OUTAGES | _BACK):
         return reading.end
     uses_length = reading.begins is None or reading.end is None

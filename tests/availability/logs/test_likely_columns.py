@@ -160,8 +160,11 @@ def proposals(error: pytest.ExceptionInfo[DataError]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("on", "off", "given"),
     [
-        ("plugged", "unplugged", {"on=plugged,off=unplugged", "on=unplugged,off=plugged"}),
-        ("charging", "idle", {"on=charging,off=idle", "on=idle,off=charging"}),
+        ("here", "gone", {"on=here,off=gone", "on=gone,off=here"}),
+        # Words of phones are proposed in their likely meaning alone.
+        ("plugged", "unplugged", {"on=plugged,off=unplugged"}),
+        ("charging", "idle", {"on=charging,off=idle"}),
+        ("Full", "Not charging", {"on=Full,off=Not charging"}),
         (2, 1, {"on=2,off=1", "on=1,off=2"}),
         # Without another word for offline, `gone` can only be it.
         ("online", "gone", {"off=gone"}),
