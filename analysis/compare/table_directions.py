@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from f3ast_tff.analysis.compare.table_languages import english
 
@@ -149,6 +149,11 @@ def split_of(name: str) -> int:
     """Returns the rank of the part of the data that a score is of, tests first."""
     words = words_of(name)
     return next((n for n, word in enumerate(SPLITS) if word in words), SPLITS.index(""))
+
+
+def is_of_splits(values: Iterable[object]) -> bool:
+    """Returns whether all values are names of parts of the data, as of LEAF's column `set`."""
+    return {english(str(value).strip()) for value in values} <= {*SPLITS} - {""}
 
 
 def is_loss_beside(name: str, score: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_text, labelled
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured, is_text, labelled
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
@@ -30,6 +30,7 @@ _UNNAMED = "Unnamed: 0"
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
 _IMPORTS = "In pandas (import json, pandas as pd; from pathlib import Path)"
+_NO_NAMES = "its first line is not the names of its columns: begin it with #"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
@@ -110,15 +111,22 @@ def _other_form(content: bytes, separator: str, file: str) -> str | None:
         # A single column says nothing of methods.
         to_csv = ".to_csv('scores.csv', index=False)"
         if head.startswith("|") or "&" in head:
-            mark, kind = (r"\|", "Markdown") if head.startswith("|") else ("&", "LaTeX")
+            mark, kind = (r"\|", "Markdown") if head.startswith("|") else (r"(?:&|\\\\.*)", "LaTeX")
             read = rf"pd.read_csv({file!r}, sep=r'\s*{mark}\s*', engine='python')"
-            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ""
-            return f"it is {kind}, in pandas: {read}{cut}{to_csv}"
+            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ".dropna(axis=1, how='all').dropna()"
+            bold = r".replace(r'\\\w+\{(.*?)\}|\$|\*\*', r'\1', regex=True)"
+            return f"it is {kind}, in pandas: {read}{cut}{bold}{to_csv}"
         if len(head.split()) > 1 and len(head.split()) == len(second.split()):
             return f"blanks separate it, in pandas: pd.read_csv({file!r}, sep=r'\\s+'){to_csv}"
         if any(separator in line for line in lines[1:] for separator in ",;\t"):
-            return "its first line is not the names of its columns: begin it with #"
+            return _NO_NAMES
         return None
+    if (
+        len([name for name in head.split(separator) if name.strip(' "')])
+        == 1
+        < head.count(separator)
+    ):
+        return _NO_NAMES
     names, below = ([cell.strip(' "\r') for cell in each.split(separator)] for each in lines[:2])
     twice = any(name and names.count(name) > 1 for name in names)
     if not twice or any(as_number(cell) is not None for cell in below if cell):
@@ -146,7 +154,7 @@ def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
 
 def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
     """Percentages and decimal commas as Python's numbers, if a whole column has them."""
-    there = column[column != ""]
+    there = column[column.map(is_measured)]
     with_comma = there.str.fullmatch(_DECIMAL_COMMA)
     # Beside whole numbers, 1,012 may be a thousand and twelve.
     thousands = there[with_comma].str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}").all()

@@ -11,9 +11,15 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import as_number, as_texts, is_measured, rows_said
+from f3ast_tff.analysis.compare.table_cells import (
+    as_number,
+    as_texts,
+    is_measured,
+    is_text,
+    rows_said,
+)
 from f3ast_tff.analysis.compare.table_columns import measured, scores_in
-from f3ast_tff.analysis.compare.table_directions import SPLITS, is_result, split_of
+from f3ast_tff.analysis.compare.table_directions import is_of_splits, is_result, split_of
 from f3ast_tff.analysis.compare.table_hints import RANGES
 from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.analysis.compare.table_roles import column_of, method_in, plain_name
@@ -26,6 +32,11 @@ _SUMMARIES = frozenset(
 )
 # Of these a method may have the name, as robust aggregations do: its scores tell.
 _PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
+_AGGREGATES = {
+    **dict.fromkeys(("mean", "avg", "average", "overall", "all"), "mean"),
+    **{"median": "median", "min": "min", "max": "max", "sum": "sum", "total": "sum"},
+}
+_EXACT = 1e-9
 _STATES = ("state", "status", "run_state", "run_status")
 # Of W&B, Optuna, MLflow, Ray and SLURM.
 _UNFINISHED = (
@@ -45,21 +56,24 @@ def without_summaries(
         asked: Methods that the user names.
     """
     notes = []
-    names = [method_in(table, given)] + [
-        column_of(table, r, given) for r in ("seed", "run", "draw")
-    ]
-    for place, name in enumerate(names):
+    method = method_in(table, given)
+    roles = [column_of(table, r, given) for r in ("seed", "run", "draw")]
+    others = [n for n in map(str, table) if n not in (method, *roles) and is_text(table[n])]
+    for name in (method, *roles, *others):
         if name is None or name not in table:
             continue
         texts = pd.Series([str(value).strip() for value in table[name]], table.index, dtype=str)
-        summary = texts.str.endswith(RANGES) & texts.str[: -len("__MIN")].isin(set(texts))
-        words = texts.map(_summary)
-        if place:
-            summary |= words != ""
-        else:
-            named = (words != "") & ~texts.isin(asked)
-            computed = [w for w in words[named].unique() if _is_computed(table, given, words, w)]
-            summary |= named & words.isin(computed)
+        words = texts.map({text: _summary(text) for text in texts.unique()})
+        computed = [
+            word
+            for word in words[words != ""].unique()
+            if name in roles
+            or (name == method and word not in _PERHAPS_METHODS)
+            or _is_computed(table, given, name, words, word)
+        ]
+        summary = words.isin(computed) & ~texts.isin(asked)
+        if name not in others:
+            summary |= texts.str.endswith(RANGES) & texts.str[: -len("__MIN")].isin(set(texts))
         if summary.any() and not summary.all():
             said = listed(dict.fromkeys(texts[summary]))
             rows = rows_said(table.index[summary])
@@ -75,13 +89,11 @@ def _summary(text: str) -> str:
 
 
 def _is_computed(
-    table: pd.DataFrame, given: Mapping[str, str], words: pd.Series[str], word: str
+    table: pd.DataFrame, given: Mapping[str, str], name: str, words: pd.Series[str], word: str
 ) -> bool:
-    """Whether rows called `mean` or the like hold the means of the other methods' scores."""
-    if word not in _PERHAPS_METHODS:
-        return True
+    """Whether rows called `mean` or the like hold the means of the scores of the other rows."""
     score = next(iter(scores_in(table, given)), None)
-    if score is None:
+    if word not in _AGGREGATES or score is None:
         return False
     scores = pd.Series([as_number(value) for value in table[score]], table.index, dtype=float)
     own = table.loc[(words == word) & np.isfinite(scores)]
@@ -90,13 +102,13 @@ def _is_computed(
     digits = max(-int(Decimal(str(value)).as_tuple().exponent) for value in own[score])
     runs = [column_of(table, role, given) for role in ("seed", "run", "draw", "step")]
     keys = [n for n in map(str, table) if n in runs or not is_result(n)]
-    keys = [n for n in keys if n != method_in(table, given)]
-    texts, how = as_texts(table), "mean" if word == "all" else word
+    keys = [n for n in keys if n != name]
+    texts = as_texts(table)
     for each in (keys, []):
         place = pd.Series(["/".join(row) for row in texts[each].to_numpy()], table.index)
-        means = scores[words == ""].groupby(place).agg(how).reindex(place[own.index])
+        means = scores[words == ""].groupby(place).agg(_AGGREGATES[word]).reindex(place[own.index])
         apart = (scores[own.index].to_numpy() - means.to_numpy())[means.notna()]
-        if len(apart) and abs(apart).max() <= 0.51 * 0.1**digits:
+        if len(apart) and abs(apart).max() <= 0.51 * 0.1**digits + _EXACT:
             return True
     return False
 
@@ -113,14 +125,12 @@ def without_other_splits(
     """
     method = method_in(table, given)
     for name in map(str, table):
-        words = table[name].map(lambda value: english(str(value).strip()))
-        values = words.unique()
-        if name in (*given.values(), *kept, method) or not 1 < len(values) <= len(SPLITS):
+        if name in (*given.values(), *kept, method) or not is_of_splits(table[name]):
             continue
-        if not {*values} <= {*SPLITS}:
+        ranks = table[name].map(lambda value: split_of(str(value)))
+        own = ranks == ranks.min()
+        if own.all():
             continue
-        first = min(values, key=split_of)
-        own = words == first
         if method is None or table.loc[own, method].nunique() < table[method].nunique():
             continue
         others = listed(dict.fromkeys(table.loc[~own, name]))

@@ -27,12 +27,13 @@ NAMES = {
 _PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params_)")
 # Columns that tell what a score is.
 METRICS = frozenset({"metric", "metrics", "measure", "metric_name", "tag", "variable"})
+VALUES = frozenset({"value", "metric_value"})
 # Columns by which W&B and MLflow keep runs; no conditions.
 KEPT_BY = re.compile(
     r"(name|state|notes|user|tags|created|updated|end time|runtime|hostname|sweep|id|status|"
     r"artifact_uri|start_time|end_time|experiment_id|run_name|run_id|_\w+|tags\..+|"
     # Ray Tune and Optuna.
-    r"date|datetime\w*|trial_id|trial_name|experiment_tag|node_ip|logdir|duration)"
+    r"date|time|timestamp|datetime\w*|trial_id|trial_name|experiment_tag|node_ip|logdir|duration)"
 )
 
 

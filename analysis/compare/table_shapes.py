@@ -20,7 +20,7 @@ from f3ast_tff.analysis.compare.table_directions import (
     words_of,
 )
 from f3ast_tff.analysis.compare.table_hints import RANGES
-from f3ast_tff.analysis.compare.table_roles import METRICS, column_of, plain_name
+from f3ast_tff.analysis.compare.table_roles import METRICS, VALUES, column_of, plain_name
 from f3ast_tff.core.client_names import listed
 
 NO_MEANS = "means of runs are not judged, a row per run is needed"
@@ -66,8 +66,8 @@ def no_score(table: pd.DataFrame, known: set[str]) -> str:
     others = [str(name) for name in table if str(name) not in known]
     metrics = [name for name in others if plain_name(name) in METRICS and is_text(table[name])]
     values = [name for name in others if not is_text(table[name])]
-    if metrics and "value" in {plain_name(name) for name in values}:
-        value = next(name for name in values if plain_name(name) == "value")
+    value = next((name for name in values if plain_name(name) in VALUES), None)
+    if metrics and value is not None:
         index = [str(name) for name in table if str(name) not in (metrics[0], value)]
         call = f"table.pivot(index={index}, columns={metrics[0]!r}, values={value!r})"
         return f"; a column per {metrics[0]}, in pandas: {call}.reset_index()"
@@ -156,8 +156,8 @@ def split_names(values: pd.Series[Any]) -> str:
     names = as_text(values).drop_duplicates()
     # With the word seed; without it, the same numbers of each method, three at least.
     for pattern, fewest in (
-        (r"(.+?)[-_ /.]*seed[-_ =]*(\d+)", 2),
-        (r"(.+?)[-_ /]+(?:s|run|trial|rep)?(\d+)", 3),
+        (r"(.+?)[-_ /.,(]*seed[-_ =]*(\d+)\)?", 2),
+        (r"(.+?)[-_ /(]+(?:s|run|trial|rep)?(\d+)\)?", 3),
     ):
         parts = names.str.extract(rf"(?i)^{pattern}(?: - .*)?$")
         if parts.isna().any(axis=None):
@@ -176,6 +176,7 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     numbers = [str(n) for n in table if str(n) not in known and not is_text(table[n])]
     ranges = [name for name in numbers if name.endswith(RANGES)]
     means = [n for n in numbers if set(words_of(n)) & (_MEANS | _SPREADS)]
+    means_words = {word for name in means for word in words_of(name)}
     numbered = _numbered([name for name in numbers if name not in (*ranges, *means)])
     # A number with repeated values, such as alpha, tells rows apart.
     values = [
@@ -191,7 +192,8 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     others = others if measures and measures[0] else []
     values = [name for name in values if name not in others]
     alike = max(_numbered(values), key=len, default=[])
-    if means and not alike:
+    # A column Average, beside those of which it is, is dropped.
+    if means and not alike and not (len(values) > 1 and _MEANS.issuperset(means_words)):
         return f"; {NO_MEANS}"
     if role is None and len(alike) > 1:
         values = alike

@@ -49,6 +49,16 @@ def test_means_of_methods_are_no_methods(more: str, left: str) -> None:
     assert [note.partition("others: ")[2] for note in found.notes] == [f"method {left}"]
 
 
+def test_the_mean_over_data_sets_is_none() -> None:
+    """As a third data set it took part in Holm's rule."""
+    runs = [line.split(",") for line in (MINE + THEIRS).split()]
+    more = (("a", 0.1), ("b", -0.1), ("Average", 0.0))
+    rows = [(m, s, d, float(v) + each) for m, s, v in runs for d, each in more]
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "dataset", "accuracy"]))
+    assert [each.where for each in found.results] == ["dataset a", "dataset b"]
+    assert found.notes[0].endswith("computed from others: dataset Average")
+
+
 def test_robust_aggregations_are_methods() -> None:
     """Their names are of means; their scores are not those of the others."""
     more = "".join(f"{m},{s},.{v}{s}\n" for m, v in (("mean", 6), ("median", 7)) for s in range(4))

@@ -90,9 +90,14 @@ def of_lists(write: Callable[[Sequence[float]], object]) -> str:
         (of_lists(lambda own: [np.float64(v) for v in own]), "if a list holds runs", 0.1),
         ("method;seed;acc;loss\n" + "".join(f"{m};{s};[.9, {v}];[1, 2]\n" for m, s, v in RUNS),
          "if a list holds rounds", 0.1),
-        (rows("method,seed,metric,value", [
+        # A column of their mean is no data set.
+        (rows("method,seed,0,1,Average", [(m, s, v, v, v) for m, s, v in RUNS]).replace(
+            "0,1,Av", "mnist,cifar,Av"), "table.drop(columns=['Average'])", 0.1),
+        # OpenFL's log of an aggregator.
+        *((rows(f"method,seed,{metric},{value}", [
             (m, s, name, v if name == "accuracy" else 1 - v)
-            for m, s, v in RUNS for name in ("accuracy", "loss")]), "a column per metric", 0.1),
+            for m, s, v in RUNS for name in ("accuracy", "loss")]), f"a column per {metric}", 0.1)
+          for metric, value in (("metric_name", "metric_value"), ("metric", "value"))),
     ],
 )  # fmt: skip
 def test_the_call_makes_rows_with_the_verdict(
@@ -105,7 +110,8 @@ def test_the_call_makes_rows_with_the_verdict(
     assert call is not None
     long = eval(call[1], {"table": loaded(tmp_path)})
     columns = {"score": "value"} if "value" in long else {}
-    (row,) = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
+    row, *others = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
+    assert all(each["difference"] == pytest.approx(difference) for each in others)
     assert row["verdict"] == "better" and "mine" in row["a"] or "'m'" in row["a"]
     assert row["difference"] == pytest.approx(difference)
     assert "over 4 " in row["sentence"]
@@ -176,11 +182,11 @@ def test_a_file_of_one_run_is_given_its_method(text: str, said: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["exp", "run_name", "method"])
-@pytest.mark.parametrize("form", ["{}_seed{}", "{}-{}", "{}/seed={}"])
+@pytest.mark.parametrize("form", ["{}_seed{}", "{}-{}", "{}/seed={}", "{} (seed {})"])
 def test_seeds_within_names_are_split(name: str, form: str, tmp_path: Path) -> None:
     text = rows(f"{name},accuracy", [(form.format(m, s), v) for m, s, v in RUNS])
     error = refused(text, tmp_path)
-    call = re.search(r"in pandas: (table\[.*?\)'\))", error)
+    call = re.search(r"in pandas: (table\[.*?'\))(?:;|$)", error)
     assert call is not None
     table = pd.read_csv(tmp_path / "a.csv")
     exec(call[1], {"table": table})
