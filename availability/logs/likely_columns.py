@@ -34,7 +34,7 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_words
+from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, likely_state, unknown_words
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
@@ -52,6 +52,7 @@ _AS_LIKELY = 0.02
 _OF_DEVICES = (
     *("device", "client", "node", "host", "machine", "sensor", "entity", "thing", "series"),
     *("instance", "imei", "mac", "serial", "phone", "user", "asset", "station", "unit", "ups"),
+    *("monitor", "peer", "agent"),
 )
 _ORDERED = 0.95
 
@@ -103,14 +104,19 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     times = times or [c for c in columns if traits.is_of_times(table, c)]
     if len(times) != 1:
         return ""
-    others = [c for c in columns if c not in times]
+    others = [c for c in columns if c not in times and not traits.is_of_times(table, c)]
     devices = [found.device] if found.device is not None else _devices(table, others, [])
     ways = [
         {**({"device": each} if each != found.device else {}), "seen": times[0]} for each in devices
     ]
     each = [tried(table, with_parts(found, more), options, more) for more in ways]
     likely = [one for one in distinct(each) if 0 < one.shares.mean() < 1]
-    likely = completed(table, given, options, likely)
+    # Beside what may be a state each row is no sighting.
+    likely = [
+        one
+        for one in completed(table, given, options, likely)
+        if one.more.keys() <= {"device", "seen"}
+    ]
     if not likely:
         return ""
     shown = " or ".join(said_of(given, one) for one in likely)
@@ -384,7 +390,10 @@ def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[A
     named = [c for c in columns if _is_named(c)]
     again = [c for c in columns if len(traits.values_of(table, c)) < rows]
     likely = [c for c in again if c in named] or [
-        c for c in again if not traits.is_of_states(table, c, STATES)
+        c
+        for c in again
+        if not traits.is_of_states(table, c, STATES)
+        and not all(likely_state(text) is not None for text in traits.values_of(table, c))
     ]
     likely = likely or named or columns or [c for c in constant if str(c).strip()]
     kept: list[Any] = []

@@ -233,6 +233,9 @@ _FORMS = {
         "session": "sessionidentifier",
     },
     HOME_ASSISTANT: {"device": "entityid", "time": "lastchanged", "state": "state"},
+    "RADIUS's accounting": {
+        **{"device": "username", "start": "acctstarttime", "end": "acctstoptime"}
+    },
     FAILURE_TRACES: {
         **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
         "state": "eventtype",

@@ -25,10 +25,10 @@ STATES = {
         ("notready", "nodenotready", "unreachable", "dead", "afk", "not_home", "logout"), False
     ),
 }
-# What words of phones most likely mean: proposed, as a phone on battery may be online too.
-PHONES = {
-    **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless"), True),
-    **dict.fromkeys(("discharging", "unplugged", "not_charging", "not charging"), False),
+# What words of phones and programs most likely mean: proposed, as a phone on battery may be online.
+_LIKELY = {
+    **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless", "started"), True),
+    **dict.fromkeys(("discharging", "unplugged", "stopped", "disconnecting"), False),
 }
 # Words that answer any question, not only whether a device is online.
 ANY_ANSWER = frozenset(
@@ -65,6 +65,20 @@ def is_of_offline(name: Any) -> bool:
     """
     words = name_words(name)
     return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
+
+
+def likely_state(text: str) -> bool | None:
+    """Returns what the words of a text most likely say of a device; `None` if nothing, or both.
+
+    Examples:
+        >>> from f3ast_tff.availability.logs.log_states import likely_state
+        >>> [likely_state(text) for text in ("DeviceConnected", "agent stopped.", "Not charging")]
+        [True, False, False]
+    """
+    words = name_words(text)
+    means = {_LIKELY[word] for word in words & _LIKELY.keys()}
+    means |= {of for of, names in ((True, _ON_NAMES), (False, _OFF_NAMES)) if words & names}
+    return None if len(means) != 1 else means.pop() != ("not" in words)
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:

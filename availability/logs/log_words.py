@@ -10,8 +10,8 @@ from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import (
     ANY_ANSWER,
     NO_ANSWER,
-    PHONES,
     known_states,
+    likely_state,
     unknown_words,
 )
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -47,7 +47,7 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     if len(free) < 2:
         # What a single word can only mean beside them.
         meant |= {False} if silent or len(others) > len(meant) else set()
-    leans = {word: PHONES[word.lower()] for word in free if word.lower() in PHONES}
+    leans = {word: means for word in free if (means := likely_state(word)) is not None}
     free = [word for word in free if word not in leans]
     if any("," in word or "/" in word or "=" in word for word in (*free, *silent, *leans)):
         return []

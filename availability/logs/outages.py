@@ -24,7 +24,10 @@ from f3ast_tff.core.errors import DataError
 
 # Names of what a whole row is, also of its end; names of an end only an outage has.
 _OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes"})
-_BACK = frozenset({"reconnected", "restored", "recovered", "repaired", "returned"})
+_BACK = frozenset(
+    {"reconnected", "restored", "recovered", "repaired", "returned"}
+    | {"resolved", "recovery", "acknowledged"}
+)
 # Names of a begin that may have another meaning elsewhere.
 _BEGINS = frozenset({"left", "gone", "gap", "incident"})
 # Lengths named so, such as `time_to_failure`, are those of the time online before.

@@ -350,3 +350,12 @@ def test_what_radius_accounts_for() -> None:
     frame = pd.DataFrame(sorted(rows), columns=["time", "device", "status"])
     log = log_of_frame(frame.assign(time=days(frame["time"])))
     assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+
+
+def test_why_a_session_ended_is_no_state() -> None:
+    """Each way a cause could be on or off was offered, but for that it is neither."""
+    frame = spans(device="username", start="acctstarttime", end="acctstoptime")
+    frame["acctterminatecause"] = ["User-Request", "Lost-Carrier", "Idle-Timeout", "Admin"] * 5
+    log = log_of_frame(frame)
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    assert log.read_as.startswith("RADIUS's accounting: spans, 2 devices")

@@ -44,6 +44,7 @@ def spans(start: str = "start", end: str = "end", **more: Any) -> pd.DataFrame:
         (spans("absent_from", "absent_to"), "name of column 'absent_from'"),
         (spans("maintenance_start", "maintenance_end"), "name of column 'maintenance_start'"),
         (spans("incident_start", "incident_end"), "name of column 'incident_start'"),
+        (spans("Started at", "Resolved at"), "name of column 'Resolved at'"),
         (spans("left", "returned"), "name of column 'left'"),
         (spans("disconnected_at", "connected_at"), "from 'disconnected_at' to 'connected_at'"),
         (spans("logout", "login"), "from 'logout' to 'login'"),
