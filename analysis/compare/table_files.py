@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
-from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.csv_rows import after_lines, in_utf8
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
@@ -53,11 +52,11 @@ def read_table(path: Path) -> pd.DataFrame:
             raise ValueError("save it as CSV")
         if kind == ".parquet":
             table = _numbered(labelled(read_parquet(path)), 1)
-            table.attrs[LOADED] = f"pd.read_parquet({path.name!r})"
+            table.attrs[LOADED] = f"pd.read_parquet({str(path)!r})"
             return table
         if kind in _JSON:
-            return _of_json(read_text(path), path.name)
-        return _of_csv(read_packed(path, MAX_TEXT_BYTES), path.name)
+            return _of_json(read_text(path), str(path))
+        return _of_csv(read_packed(path, MAX_TEXT_BYTES), str(path))
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -66,7 +65,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
-    content = content.removeprefix(codecs.BOM_UTF8)
+    content = in_utf8(content)
     notes = (b"#", b"\n", b"\r\n")
     place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
     content = content[place:]

@@ -24,7 +24,7 @@ NAMES = {
     "communication_round round_number round_idx current_round epoch iteration "
     "training_iteration _step",
 }
-_PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params_)")
+_PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params?_)")
 # Columns that tell what a score is.
 METRICS = frozenset({"metric", "metrics", "measure", "metric_name", "tag", "variable"})
 VALUES = frozenset({"value", "metric_value"})

@@ -37,7 +37,7 @@ _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
 )
 # Names with numbers that are measures or data sets: top-5, F1, acc@5, CIFAR-10.
-_NUMBERED = re.compile(r"(top|@|\bf|cifar|r)[-_]?\d+")
+_NUMBERED = re.compile(r"(top|@|(?<![a-z])[fr])[-_]?\d+|cifar[-_]?100?")
 _ROUNDS = frozenset({"round", "rounds", "rnd", "r", "epoch", "ep", "step", "iter", "iteration"})
 _SEEDS = frozenset({"seed", "run", "trial", "rep", "repeat", "replicate", "s", "fold"})
 
@@ -86,9 +86,11 @@ def refuse_several(table: pd.DataFrame, score: str, known: set[str]) -> None:
         RunsError: Names the columns, and the call of `melt` that makes rows of them.
     """
     names = [str(name) for name in table if not is_text(table[name])]
-    alike = next((each for each in _numbered(names) if score in each), [])
+    groups = _numbered(names)
+    alike = next((each for each in groups if score in each), [])
     if alike:
-        hint = _melt(table, {*known, *(set(names) - set(alike))}, None)
+        others = {n for n in names if not set(words_of(n)) & (_MEANS | _SPREADS)}
+        hint = _melt(table, known | others.difference(*groups), None)
         raise RunsError(f"{listed(alike)} differ in a number: --score= names one{hint}")
 
 
@@ -191,15 +193,18 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     others = [name for name, of in zip(values, measures) if of != measures[0]]
     others = others if measures and measures[0] else []
     values = [name for name in values if name not in others]
-    alike = max(_numbered(values), key=len, default=[])
+    groups = _numbered(values)
+    alike = max(groups, key=len, default=[])
+    # As of two data sets with the same seeds: mnist_0, mnist_1, cifar_0, cifar_1.
+    groups = [each for each in groups if role is None and len(each) == len(alike)]
     # A column Average, beside those of which it is, is dropped.
     if means and not alike and not (len(values) > 1 and _MEANS.issuperset(means_words)):
         return f"; {NO_MEANS}"
     if role is None and len(alike) > 1:
-        values = alike
+        values = [name for each in groups for name in each]
     if len(values) < 2:
         return ""
-    role = role or _role(table, values, alike)
+    role = role or _role(table, alike if groups else values, alike)
     dropped = [name for name in (*ranges, *means, *others) if name not in values]
     ids = [str(name) for name in table if str(name) not in (*values, *dropped)]
     kept = "table"
@@ -210,9 +215,11 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
         kept += f".drop(columns={dropped})"
     # A name that tells no direction: what the columns hold may be a loss.
     call = f"{kept}.melt({ids}, var_name={role!r}, value_name='value')"
-    if role == "round" and not all(name.isdigit() for name in values):
-        number = r"t['round'].str.extract(r'(\d+)', expand=False).astype(int)"
-        call += f".assign(round=lambda t: {number})"
+    part = f"lambda t: t[{role!r}].str.extract(r'(.*?)[-_ ]*(\\d+)\\D*$')"
+    if len(groups) > 1:
+        call += f".assign({'task' if 'dataset' in ids else 'dataset'}={part}[0], {role}={part}[1])"
+    elif role == "round" and not all(name.isdigit() for name in values):
+        call += f".assign(round={part}[1].astype(int))"
     then = "--score=value and --higher or --lower"
     return f"; if there is one per {role}, in pandas: {call}, then {then}"
 

@@ -35,6 +35,7 @@ def with_decimal_commas(text: str) -> str:
     [
         ("a.csv", ROWS.encode("utf-8-sig"), LEAD),
         ("a.csv", ROWS.replace(",", ";").encode(), LEAD),
+        ("a.csv", ROWS.replace(",", "\t").encode("utf-16"), LEAD),
         ("a.csv", with_decimal_commas(ROWS).encode(), LEAD),
         ("a.txt", ROWS.replace(",", "\t").encode(), LEAD),
         ("a.csv", ROWS.replace(",", " , ").encode(), LEAD),

@@ -65,6 +65,7 @@ def test_files_of_one_run(
     ("found", "said"),
     [
         (json.loads(FRAME.to_json()), "over 4 seeds"),
+        (json.loads(FRAME.to_json(orient="index")), "over 4 seeds"),
         (json.loads(FRAME.to_json(orient="split")), "over 4 seeds"),
         ({"results": FRAME.to_dict("records")}, "over 4 seeds"),
         ({"mine": MINE, "fedavg": THEIRS}, "over 4 and 4 runs, not paired"),

@@ -93,6 +93,17 @@ def of_lists(write: Callable[[Sequence[float]], object]) -> str:
         # A column of their mean is no data set.
         (rows("method,seed,0,1,Average", [(m, s, v, v, v) for m, s, v in RUNS]).replace(
             "0,1,Av", "mnist,cifar,Av"), "table.drop(columns=['Average'])", 0.1),
+        # Seeds of two data sets, beside losses.
+        ("method," + ",".join(f"{n}_{s}" for n in ("mnist_acc", "cifar_acc", "loss")
+                              for s in range(4)) + "\n" + "".join(
+            ",".join(map(str, (m, *own, *own, *(1 - v for v in own)))) + "\n"
+            for m, own in (("mine", MINE), ("fedavg", THEIRS))), "assign(dataset=", 0.1),
+        ("method," + ",".join(f"{n}_{s}" for n in ("mnist", "cifar") for s in range(4)) + "\n"
+         + "".join(",".join(map(str, (m, *own, *own))) + "\n"
+                   for m, own in (("mine", MINE), ("fedavg", THEIRS))), "assign(dataset=", 0.1),
+        # scikit-learn's cv_results_: folds, beside their means.
+        (per_seed("split0_test_score,split1_test_score,split2_test_score,split3_test_score,"
+                  "mean_test_score", ",.8").replace("method", "param_method"), "one per seed", 0.1),
         # OpenFL's log of an aggregator.
         *((rows(f"method,seed,{metric},{value}", [
             (m, s, name, v if name == "accuracy" else 1 - v)
