@@ -22,9 +22,6 @@ from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".xlsx", ".xls", ".ods")
-# Key of `attrs` under which a table holds the call of pandas that reads its file.
-LOADED = "loaded"
-_UNNAMED = "Unnamed: 0"
 # Digits of the largest float.
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
@@ -51,9 +48,7 @@ def read_table(path: Path) -> pd.DataFrame:
         if kind in _SHEETS:
             raise ValueError("save it as CSV")
         if kind == ".parquet":
-            table = _numbered(labelled(read_parquet(path)), 1)
-            table.attrs[LOADED] = f"pd.read_parquet({str(path)!r})"
-            return table
+            return _numbered(labelled(read_parquet(path)), 1)
         if kind in _JSON:
             return _of_json(read_text(path), str(path))
         return _of_csv(read_packed(path, MAX_TEXT_BYTES), str(path))
@@ -89,17 +84,8 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     # The first line holds the names.
     table = _numbered(table.rename(columns=str.strip), 2 + skipped)
     table = table.fillna("").apply(lambda column: column.str.strip())
-    found = _with_labels(table[(table != "").any(axis=1)])
-    options: dict[str, Any] = {} if separator == "," else {"sep": separator}
-    options |= {"decimal": ","} if options and re.search(rb"\d,\d", content) else {}
-    options |= {"skiprows": skipped} if skipped else {}
-    options |= {"index_col": 0} if len(found.columns) < len(table.columns) else {}
-    call = f"pd.read_csv({file!r}{''.join(f', {name}={v!r}' for name, v in options.items())})"
-    renamed = INDEX in found and INDEX not in table
-    call += f".rename(columns={{{_UNNAMED!r}: {INDEX!r}}})" if renamed else ""
-    found = found.apply(_plain_numbers, decimal_comma=separator != ",")
-    found.attrs[LOADED] = call
-    return found
+    table = _with_labels(table[(table != "").any(axis=1)])
+    return table.apply(_plain_numbers, decimal_comma=separator != ",")
 
 
 def _other_form(content: bytes, separator: str, file: str) -> str | None:
@@ -144,11 +130,12 @@ def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
 
     Labels that begin anew for each method may be its seeds or its rounds, texts its methods.
     """
-    if _UNNAMED not in table:
+    unnamed = "Unnamed: 0"
+    if unnamed not in table:
         return table
-    if (table[_UNNAMED].is_unique and not is_text(table[_UNNAMED])) or INDEX in table:
-        return table.drop(columns=_UNNAMED)
-    return table.rename(columns={_UNNAMED: INDEX})
+    if (table[unnamed].is_unique and not is_text(table[unnamed])) or INDEX in table:
+        return table.drop(columns=unnamed)
+    return table.rename(columns={unnamed: INDEX})
 
 
 def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
@@ -171,17 +158,14 @@ def _of_json(text: str, file: str) -> pd.DataFrame:
     if (found := _one_object(text)) is not None:
         said = how_to_read(found, file)
         raise ValueError(f"from line 1: one object; {_ROWS}{said and f'. {_IMPORTS}, {said}'}")
-    is_array = text.lstrip().startswith("[")
-    if is_array:
+    if text.lstrip().startswith("["):
         rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:
         rows = [_object(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(_ROWS)
     table = frame_of_objects(rows)
-    table = _numbered(table.where(table.notna(), ""), 1)
-    table.attrs[LOADED] = f"pd.read_json({file!r}{'' if is_array else ', lines=True'})"
-    return table
+    return _numbered(table.where(table.notna(), ""), 1)
 
 
 def _one_object(text: str) -> dict[str, Any] | None:

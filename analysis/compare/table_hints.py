@@ -79,6 +79,8 @@ def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) 
             # Of the file's rows those of trainings are left out later.
             by += [str(n) for n in table if str(n) not in by and is_of_splits(table[n])]
             own, rest = _rows_of_clients(table, name)
+            if table[found.score].dtype.kind == "O":  # As read from a file.
+                own += f".assign(**{{{found.score!r}: pd.to_numeric(table[{found.score!r}])}})"
             mean = f"{own}.groupby({by}, as_index=False)[{found.score!r}].mean()"
             what = (
                 "sites" if re.search(_SITE, f"{name} {table[name].iloc[0]}".lower()) else "clients"

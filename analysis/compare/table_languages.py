@@ -29,23 +29,20 @@ _WORDS = {
 }
 
 
-def without_accents(text: str) -> str:
-    """Returns a text in lower case without accents; `R²` is `r2`."""
+def english(text: str) -> str:
+    """Returns a text in lower case without accents, its words in English where they are known.
+
+    Examples:
+        >>> from f3ast_tff.analysis.compare.table_languages import english
+        >>> english("Test-Genauigkeit"), english("Méthode"), english("R²")
+        ('test-accuracy', 'method', 'r2')
+    """
+    return re.sub(r"[^\W_]+", lambda word: _ENGLISH.get(word[0], word[0]), _plain(text))
+
+
+def _plain(text: str) -> str:
     parts = unicodedata.normalize("NFKD", text.lower())
     return "".join(each for each in parts if not unicodedata.combining(each))
 
 
-_ENGLISH = {
-    without_accents(word): english for english, words in _WORDS.items() for word in words.split()
-}
-
-
-def english(text: str) -> str:
-    """Returns a text in lower case, its words in English where they are known.
-
-    Examples:
-        >>> from f3ast_tff.analysis.compare.table_languages import english
-        >>> english("Test-Genauigkeit"), english("Méthode")
-        ('test-accuracy', 'method')
-    """
-    return re.sub(r"[^\W_]+", lambda word: _ENGLISH.get(word[0], word[0]), without_accents(text))
+_ENGLISH = {_plain(word): name for name, words in _WORDS.items() for word in words.split()}

@@ -25,17 +25,15 @@ from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.analysis.compare.table_roles import column_of, method_in, plain_name
 from f3ast_tff.core.client_names import listed
 
-# What stands in place of a seed in a row that was computed from others.
-_SUMMARIES = frozenset(
-    {"mean", "avg", "average", "median", "min", "max", "sum", "total", "all", "overall", "count"}
-    | {"std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance", "25%", "50%", "75%"}
-)
-# Of these a method may have the name, as robust aggregations do: its scores tell.
-_PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
-_AGGREGATES = {
+# What stands in place of a seed in a row that was computed from others, and how, for pandas.
+_SUMMARIES = {
     **dict.fromkeys(("mean", "avg", "average", "overall", "all"), "mean"),
     **{"median": "median", "min": "min", "max": "max", "sum": "sum", "total": "sum"},
+    **dict.fromkeys(("std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance"), ""),
+    **dict.fromkeys(("count", "25%", "50%", "75%"), ""),
 }
+# Of these a method may have the name, as robust aggregations do: its scores tell.
+_PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
 _EXACT = 1e-9
 _STATES = ("state", "status", "run_state", "run_status")
 # Of W&B, Optuna, MLflow, Ray and SLURM.
@@ -85,7 +83,7 @@ def without_summaries(
 def _summary(text: str) -> str:
     """The words of a text that says that a row was computed from others, or `""`."""
     words = re.findall(r"[^\W_]+%?", english(text))
-    return " ".join(words) if _SUMMARIES.issuperset(words) else ""
+    return " ".join(words) if words and _SUMMARIES.keys() >= {*words} else ""
 
 
 def _is_computed(
@@ -93,22 +91,19 @@ def _is_computed(
 ) -> bool:
     """Whether rows called `mean` or the like hold the means of the scores of the other rows."""
     score = next(iter(scores_in(table, given)), None)
-    if word not in _AGGREGATES or score is None:
+    if not _SUMMARIES.get(word) or score is None:
         return False
     scores = pd.Series([as_number(value) for value in table[score]], table.index, dtype=float)
     own = table.loc[(words == word) & np.isfinite(scores)]
-    if own.empty:
-        return False
-    digits = max(-int(Decimal(str(value)).as_tuple().exponent) for value in own[score])
+    digits = [-int(Decimal(str(value)).as_tuple().exponent) for value in own[score]]
     runs = [column_of(table, role, given) for role in ("seed", "run", "draw", "step")]
-    keys = [n for n in map(str, table) if n in runs or not is_result(n)]
-    keys = [n for n in keys if n != name]
+    keys = [n for n in map(str, table) if n != name and (n in runs or not is_result(n))]
     texts = as_texts(table)
     for each in (keys, []):
         place = pd.Series(["/".join(row) for row in texts[each].to_numpy()], table.index)
-        means = scores[words == ""].groupby(place).agg(_AGGREGATES[word]).reindex(place[own.index])
+        means = scores[words == ""].groupby(place).agg(_SUMMARIES[word]).reindex(place[own.index])
         apart = (scores[own.index].to_numpy() - means.to_numpy())[means.notna()]
-        if len(apart) and abs(apart).max() <= 0.51 * 0.1**digits + _EXACT:
+        if len(apart) and abs(apart).max() <= 0.51 * 0.1 ** max(digits) + _EXACT:
             return True
     return False
 
@@ -125,13 +120,15 @@ def without_other_splits(
     """
     method = method_in(table, given)
     for name in map(str, table):
-        if name in (*given.values(), *kept, method) or not is_of_splits(table[name]):
+        if (
+            method is None
+            or name in (*given.values(), *kept, method)
+            or not is_of_splits(table[name])
+        ):
             continue
         ranks = table[name].map(lambda value: split_of(str(value)))
         own = ranks == ranks.min()
-        if own.all():
-            continue
-        if method is None or table.loc[own, method].nunique() < table[method].nunique():
+        if own.all() or table.loc[own, method].nunique() < table[method].nunique():
             continue
         others = listed(dict.fromkeys(table.loc[~own, name]))
         said = f"left out: {name} {others}, beside {table.loc[own, name].iloc[0]}"

@@ -155,7 +155,7 @@ def has_other_devices(table: LogTable, found: Reading) -> bool:
     """Whether the column known as that of devices is the same in all rows, and another is not."""
     if found.device is None or len(table.coded(found.device).values) > 1:
         return False
-    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
+    columns = traits.left(table, found)
     return any(_is_named(c) and _names_rows(table, c) for c in columns)
 
 
@@ -165,8 +165,7 @@ def has_other_times(table: LogTable, found: Reading) -> bool:
         return False
     if traits.rises(table, found.time) or not np.isfinite(table.coded(found.time).numbers).all():
         return False
-    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
-    return any(traits.is_of_times(table, c) for c in columns)
+    return any(traits.is_of_times(table, c) for c in traits.left(table, found))
 
 
 def _names_rows(table: LogTable, column: Any) -> bool:

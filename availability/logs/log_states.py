@@ -98,8 +98,13 @@ def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
 
     `off=null` counts all gaps as offline, whichever word stands for them.
     """
-    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    gap = gap_meant(words)
     return [words.get(word, gap if word in GAPS else None) for word in found.words]
+
+
+def gap_meant(words: Mapping[str, bool]) -> bool | None:
+    """Returns what gaps mean; `None` if it is not known."""
+    return next((words[word] for word in sorted(GAPS) if word in words), None)
 
 
 def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.ndarray:
@@ -115,7 +120,7 @@ def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.nda
     """
     found = table.coded(column)
     known = known_states(found, words)
-    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    gap = gap_meant(words)
     wrong = found.of_rows([state is None for state in known], gap is None)
     if wrong.any():
         on, off = (", ".join(w for w in STATES if STATES[w] == is_on) for is_on in (True, False))

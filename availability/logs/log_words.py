@@ -10,6 +10,7 @@ from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import (
     ANY_ANSWER,
     NO_ANSWER,
+    gap_meant,
     known_states,
     likely_state,
     unknown_words,
@@ -40,7 +41,7 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     if any(map(_is_code, free)):
         # Codes such as 1 and 2 may mean either.
         free = sorted({*free, *(text for text in known if _is_code(text))})
-    if not found.filled.all() and None in [*known.values(), *_gap(table, reading)]:
+    if not found.filled.all() and None in [*known.values(), gap_meant(reading.words)]:
         silent.append("null")
     others = [text for text, state in known.items() if state is not None and text not in free]
     meant = {known[text] for text in others if text.lower() not in NO_ANSWER}
@@ -70,7 +71,9 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
 def says_off(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
     """Whether a column has words of being offline, so that its rows are not online whatever."""
     found = table.coded(column)
-    return any(words.get(w) is False for w in {*found.words} - NO_ANSWER - ANY_ANSWER)
+    told = zip(found.texts, known_states(found, words))
+    states = {text.lower(): likely_state(text) if state is None else state for text, state in told}
+    return any(states[word] is False for word in states.keys() - NO_ANSWER - ANY_ANSWER)
 
 
 def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping[str, bool]) -> str:
@@ -90,13 +93,6 @@ def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping
                     "does not say when a device is online"
                 )
     return ""
-
-
-def _gap(table: LogTable, reading: Reading) -> list[bool | None]:
-    """`None` if gaps have no meaning."""
-    from f3ast_tff.availability.logs.log_table import GAPS
-
-    return [True] if any(word in reading.words for word in GAPS) else [None]
 
 
 def _is_code(word: str) -> bool:

@@ -74,9 +74,7 @@ def outages_said(table: LogTable, found: Tried, given: Given) -> str:
     if column is not None:
         own = {each.lower() for each in given.columns.values()}
         return "" if str(column).strip().lower() in own else named_so(table, column)
-    for column in reading.unused(table.frame) if reading.state is None else ():
-        if column in reading.ignored or not traits.is_readable(table, column):
-            continue
+    for column in traits.left(table, reading) if reading.state is None else ():
         way = f", or say by {given.flag({'ignore': column})} {OF_RUN} that it decides nothing"
         if _all_off(table, column, reading):
             word = traits.values_of(table, column)[0]
@@ -100,11 +98,8 @@ def named_so(table: LogTable, column: Any) -> str:
 
 def length_of_outages(table: LogTable, reading: Reading) -> Any:
     """Returns a column of lengths of outages that is not used; `None` without one."""
-    for column in reading.unused(table.frame):
-        there = column not in reading.ignored and traits.is_readable(table, column)
-        if there and _names_length(column) and np.isfinite(seconds_of(table, column)[0]).all():
-            return column
-    return None
+    names = [column for column in traits.left(table, reading) if _names_length(column)]
+    return next((c for c in names if np.isfinite(seconds_of(table, c)[0]).all()), None)
 
 
 def _may_be_outages(table: LogTable, reading: Reading) -> bool:

@@ -18,7 +18,7 @@ from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_claims import Judged
 from f3ast_tff.analysis.compare.table_figures import draw_verdicts, latex_table
-from f3ast_tff.analysis.compare.table_files import LOADED, read_table
+from f3ast_tff.analysis.compare.table_files import read_table
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.atomic import atomic_write
@@ -83,8 +83,9 @@ def main(flags: Flags) -> None:
             reach=flags.reach,
         )
     except RunsError as error:
-        call = f"; here table is {table.attrs[LOADED]}" if "in pandas: " in str(error) else ""
-        raise RunsError(f"{flags.scores}: {error}{call}") from error
+        read = f"; here table is {read_table.__module__}.read_table(Path({flags.scores!r}))"
+        read = read if "in pandas: table" in str(error) else ""
+        raise RunsError(f"{flags.scores}: {error}{read}") from error
     for note in found.notes:
         say(note)
     for where, results in found.by_condition.items():

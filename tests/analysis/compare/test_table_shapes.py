@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.analysis.compare.judge_table import judge_table
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_files import LOADED, read_table
+from f3ast_tff.analysis.compare.table_files import read_table
 from tests.analysis.compare.test_judge_table import LEAD
 
 MINE, THEIRS = (0.81, 0.83, 0.80, 0.82), (0.71, 0.74, 0.70, 0.71)
@@ -35,12 +35,6 @@ def per_round(names: str) -> str:
     lag = {"mine": 0.45, "fedavg": 0.30}
     each = [(m, s, f"{v - lag[m]:.2f}", f"{v - 0.2:.2f}", v) for m, s, v in RUNS]
     return rows(f"method,seed,{names}", each)
-
-
-def loaded(folder: Path) -> pd.DataFrame:
-    """The table, by the call that is said."""
-    call = str(read_table(folder / "a.csv").attrs[LOADED])
-    return eval(call.replace("'a.csv'", repr(str(folder / "a.csv"))), {"pd": pd})
 
 
 def refused(text: str, tmp_path: Path) -> str:
@@ -119,7 +113,7 @@ def test_the_call_makes_rows_with_the_verdict(
     assert said in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": loaded(tmp_path)})
+    long = eval(call[1], {"table": read_table(tmp_path / "a.csv")})
     columns = {"score": "value"} if "value" in long else {}
     row, *others = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
     assert all(each["difference"] == pytest.approx(difference) for each in others)
@@ -135,7 +129,7 @@ def test_a_column_per_data_set_makes_conditions(tmp_path: Path) -> None:
     assert "if there is one per dataset" in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": loaded(tmp_path)})
+    long = eval(call[1], {"table": read_table(tmp_path / "a.csv")})
     found = judge_table(long, columns={"score": "value"}, higher=True).frame().set_index("where")
     assert list(found["difference"]) == pytest.approx([0.05, 0.1])
     assert list(found.index) == ["dataset mnist", "dataset cifar10"]

@@ -268,6 +268,20 @@ CONNECTED = home_assistant("binary_sensor", "_connectivity", ("off", "on"))
         ),
         (
             CONNECTED,
+            [
+                home_assistant("binary_sensor", "_contact", ("on", "off")).replace(
+                    "phone", "door", regex=True
+                )
+            ],
+            "of binary_sensor.*_connectivity, without binary_sensor: events",
+        ),
+        (
+            TRACKER,
+            [home_assistant("person", "", ("not_home", "home"), 0.01)],
+            "of device_tracker, without person: events",
+        ),
+        (
+            CONNECTED,
             [home_assistant("binary_sensor", "_charging", ("on", "off"), 0.4)],
             "of binary_sensor.*_connectivity, without binary_sensor.*_charging: events",
         ),

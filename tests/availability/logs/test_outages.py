@@ -104,6 +104,17 @@ def test_names_of_visits_are_taken_if_given(caplog: pytest.LogCaptureFixture) ->
     assert log.masks.mean().tolist() == pytest.approx(SHARES)
 
 
+def test_words_of_failures_beside_another_are_not_offered_as_online() -> None:
+    """Whether drained is online must be said; to ignore the column is no way."""
+    frame = spans(state=["maintenance", "PowerFailure", "drained", "drained"] * 2)
+    with pytest.raises(
+        DataError, match="by --columns=on=drained,off=maintenance/PowerF"
+    ) as refused:
+        log_of_frame(frame)
+    assert "if no row is online by 'state', it is a list of outages" in str(refused.value)
+    assert "ignore=state" not in str(refused.value)
+
+
 def test_outages_beside_spans_online_are_times_offline() -> None:
     """With the spans between the outages, a is offline for 2 of 24 hours, b for 3."""
     between = [(k, 24 * day + b, 24 * day + 24 + a) for day in range(3) for k, a, b in ROWS[:2]]
