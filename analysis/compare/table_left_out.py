@@ -30,7 +30,7 @@ _SUMMARIES = {
     **dict.fromkeys(("mean", "avg", "average", "overall", "all"), "mean"),
     **{"median": "median", "min": "min", "max": "max", "sum": "sum", "total": "sum"},
     **dict.fromkeys(("std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance"), ""),
-    **dict.fromkeys(("count", "25%", "50%", "75%"), ""),
+    **dict.fromkeys(("count", "rank", "wins", "25%", "50%", "75%"), ""),
 }
 # Of these a method may have the name, as robust aggregations do: its scores tell.
 _PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
@@ -67,6 +67,8 @@ def without_summaries(
             for word in words[words != ""].unique()
             if name in roles
             or (name == method and word not in _PERHAPS_METHODS)
+            # A spread beside its mean is worse if higher.
+            or (not _SUMMARIES.get(word, "") and "mean" in map(_SUMMARIES.get, words))
             or _is_computed(table, given, name, words, word)
         ]
         summary = words.isin(computed) & ~texts.isin(asked)

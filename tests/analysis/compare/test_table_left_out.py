@@ -59,6 +59,17 @@ def test_the_mean_over_data_sets_is_none() -> None:
     assert found.notes[0].endswith("computed from others: dataset Average")
 
 
+def test_spreads_are_not_judged_beside_means() -> None:
+    """As a condition a higher deviation was better; means of ranks would be data sets."""
+    rows = [(m, s, k, v) for m, s, v in (line.split(",") for line in (MINE + THEIRS).split())
+            for k in ("mean", "std", "min")]  # fmt: skip
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "over_clients", "accuracy"]))
+    assert [each.where for each in found.results] == ["over_clients mean", "over_clients min"]
+    ranks = judge_table(table(ROWS + "mine,Avg. Rank,1\nfedavg,Avg. Rank,2\n"))
+    assert [each.sentence for each in ranks.results] == [LEAD]
+    assert ranks.notes[0].endswith("computed from others: seed Avg. Rank")
+
+
 def test_robust_aggregations_are_methods() -> None:
     """Their names are of means; their scores are not those of the others."""
     more = "".join(f"{m},{s},.{v}{s}\n" for m, v in (("mean", 6), ("median", 7)) for s in range(4))
