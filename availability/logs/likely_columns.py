@@ -34,7 +34,13 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, likely_state, unknown_words
+from f3ast_tff.availability.logs.log_states import (
+    ANY_ANSWER,
+    STATES,
+    is_of_offline,
+    likely_state,
+    unknown_words,
+)
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
@@ -102,7 +108,7 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
     times = [found.time] if found.time is not None else []
     times = times or [c for c in columns if traits.is_of_times(table, c)]
-    if len(times) != 1:
+    if len(times) != 1 or any(is_of_offline(c) for c in columns):
         return ""
     others = [c for c in columns if c not in times and not traits.is_of_times(table, c)]
     devices = [found.device] if found.device is not None else _devices(table, others, [])

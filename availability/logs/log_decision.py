@@ -154,7 +154,7 @@ def _refuse_unknown_words(
         more = {"ignore": column}
         found = distinct([*found, tried(table, with_parts(reading, more), options, more)])
     found = completed(table, given, options, found)
-    outages = perhaps_outages(table, [each.reading for each in found], given.words)
+    outages = perhaps_outages(table, [each.reading for each in found] or [reading], given.words)
     if len(found) == 1:
         way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
         raise DataError(f"{said}{way}{found[0].outcome}{outages}")
@@ -166,5 +166,6 @@ def _refuse_unknown_words(
         words = listed([word for word in unknown if word.lower() not in NO_ANSWER] or unknown)
         raise DataError(
             f"{said}: say what they mean by --columns=on=WORD/WORD,off=WORD {OF_RUN}, of {words}"
+            f"{outages}"
         )
     raise DataError(said)

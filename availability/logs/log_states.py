@@ -28,7 +28,9 @@ STATES = {
 # What words of phones and programs most likely mean: proposed, as a phone on battery may be online.
 _LIKELY = {
     **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless", "started"), True),
+    **dict.fromkeys(("alloc", "allocated", "mixed"), True),
     **dict.fromkeys(("discharging", "unplugged", "stopped", "disconnecting"), False),
+    **dict.fromkeys(("drain", "drained", "draining"), False),
 }
 # Words that answer any question, not only whether a device is online.
 ANY_ANSWER = frozenset(

@@ -26,10 +26,12 @@ from f3ast_tff.core.errors import DataError
 _OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes"})
 _BACK = frozenset(
     {"reconnected", "restored", "recovered", "repaired", "returned"}
-    | {"resolved", "recovery", "acknowledged"}
+    | {"resolved", "recovery", "acknowledged", "rejoined", "again"}
 )
 # Names of a begin that may have another meaning elsewhere.
-_BEGINS = frozenset({"left", "gone", "gap", "incident"})
+_BEGINS = frozenset(
+    {"left", "gone", "gap", "incident", "dropped", "sleep", "vacation", "unresponsive"}
+)
 # Lengths named so, such as `time_to_failure`, are those of the time online before.
 _OTHER_LENGTHS = frozenset({"to", "until", "till", "before", "between", "failed", "failure"})
 # Units, seconds; share of the rows whose length a column has, and of all lengths together.

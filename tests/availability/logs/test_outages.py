@@ -45,6 +45,8 @@ def spans(start: str = "start", end: str = "end", **more: Any) -> pd.DataFrame:
         (spans("maintenance_start", "maintenance_end"), "name of column 'maintenance_start'"),
         (spans("incident_start", "incident_end"), "name of column 'incident_start'"),
         (spans("Started at", "Resolved at"), "name of column 'Resolved at'"),
+        (spans("dropped_at", "rejoined_at"), "name of column 'dropped_at'"),
+        (spans("unresponsive_since", "responsive_again"), "name of column 'unresponsive_since'"),
         (spans("left", "returned"), "name of column 'left'"),
         (spans("disconnected_at", "connected_at"), "from 'disconnected_at' to 'connected_at'"),
         (spans("logout", "login"), "from 'logout' to 'login'"),
@@ -105,11 +107,9 @@ def test_names_of_visits_are_taken_if_given(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_words_of_failures_beside_another_are_not_offered_as_online() -> None:
-    """Whether drained is online must be said; to ignore the column is no way."""
-    frame = spans(state=["maintenance", "PowerFailure", "drained", "drained"] * 2)
-    with pytest.raises(
-        DataError, match="by --columns=on=drained,off=maintenance/PowerF"
-    ) as refused:
+    """Whether kept is online must be said; to ignore the column is no way."""
+    frame = spans(state=["maintenance", "PowerFailure", "kept", "kept"] * 2)
+    with pytest.raises(DataError, match="by --columns=on=kept,off=maintenance/PowerF") as refused:
         log_of_frame(frame)
     assert "if no row is online by 'state', it is a list of outages" in str(refused.value)
     assert "ignore=state" not in str(refused.value)

@@ -65,7 +65,11 @@ def test_they_are_not_offered_beside_messages() -> None:
         message=lambda t: [["new client", "bye, client"][n % 2] for n in t.index]
     )
     frame["handshake"] = frame["time"].mod(7) + 1_717_200_000
-    for each in (frame.drop(columns="handshake"), frame.drop(columns=["message", "device"])):
+    missed = frame.drop(columns=["message", "handshake"]).assign(
+        error=[None, "timeout"] * 20 + [None]
+    )
+    texts, times = frame.drop(columns="handshake"), frame.drop(columns=["message", "device"])
+    for each in (texts, times, missed):
         with pytest.raises(DataError) as refused:
             log_of_frame(each, HOUR)
         assert "seen=" not in str(refused.value) and "% online" not in str(refused.value)
