@@ -127,9 +127,8 @@ class HostEngine:
         each = self._each_once(cohort, late_cohort)
         starts = now.starts(each.ids, each.steps)
         came = self._updates(t, each, starts)
-        finite = np.isfinite(came.updates).all(axis=1) & np.isfinite(came.buffers).all(axis=1)
         updates = now.at_this_rate(came.updates, each.rates)
-        sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
+        sent = Sent(each.ids, each.steps, updates, each.weights, came.finite, starts)
         # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
         folded = now.fold(sent, lambda: self._client_losses(t, each, came, starts))
         sent, delta = folded.sent, direction(parts.aggregation, folded.delta, self._like)
@@ -254,7 +253,13 @@ class HostEngine:
         def score(rows: np.ndarray) -> ExampleScores:
             return self._own_scores(self._state.model, train, rows)
 
-        return client_losses(self, self._parts, ids, round_number, score)
+        return client_losses(self._parts, ids, round_number, score=score, train=self._losses_met)
+
+    def _losses_met(self, ids: np.ndarray, round_number: int) -> np.ndarray:
+        """Mean losses of clients that train, `float64 [m]`; NaN if an update is not finite."""
+        with np.errstate(all="ignore"):
+            came = self._work.train(round_number, ids, LocalStart(self._state.model))
+        return np.where(came.finite, came.losses, np.nan)
 
     def _scores(
         self, model: np.ndarray, examples: ClientExamples, rows: np.ndarray | None = None

@@ -11,7 +11,7 @@ from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.forgetting import with_forgotten
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent
-from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
+from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of, trained_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -45,18 +45,17 @@ class LateTffEngine(HostSumTffEngine):
         if late_cohort is not None and len(late_cohort.asked):
             asked = Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
             output, _ = self._execute(self._state_at(round_number), round_number, asked)
-            self._keep(late_cohort, output.metrics["client_work"])
+            self._keep(late_cohort, output)
         if late_cohort is not None:
             memory, p = self._parts.aggregation.memory, self._parts.p
             cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
         return super()._run_round(round_number, cohort, by_client, late_cohort)
 
-    def _keep(self, late_cohort: LateCohort, metrics: Any) -> None:
-        losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
-        updates = np.asarray(metrics["updates"])
+    def _keep(self, late_cohort: LateCohort, output: Any) -> None:
+        updates = np.asarray(output.metrics["client_work"]["updates"])
         if self._parts.aggregation.mixes_models:
             updates = updates + model_of(self._state)
-        found = (updates, losses, np.asarray(metrics["delivered"]) > 0)
+        found = (updates, *trained_of(output))
         rows = int(late_cohort.slots.max()) + 1
         for i, new in enumerate(found):
             missing = max(0, rows - len(self._late[i]))
