@@ -345,7 +345,7 @@ class TffEngine:
         return state if self._memory is None else {**state, **self._memory.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        refuse_foreign_state(state, self.state())
+        refuse_foreign_state(state, TffEngine.state(self))
         leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
         if self._memory is not None:
