@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from f3ast_tff.run.round_loop import RunResult
 
 _LOG = logging.getLogger(__name__)
+# Standardised features are rarely larger; ages and blood pressures are.
+_LARGE_FEATURE = 10
 
 
 def run_experiment(
@@ -126,7 +128,7 @@ def run_experiment(
             _LOG.warning("%s", said(result.summary["left_out"]))
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
-            warn_of_a_guess(data.num_classes, result.summary["final"])
+            warn_of_a_guess(data.num_classes, result.summary["final"], large_feature(data))
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
@@ -184,7 +186,7 @@ def refuse_other_data(
     )
 
 
-def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
+def warn_of_a_guess(num_classes: int, final: Mapping[str, Any], cause: str = "") -> None:
     """Logs a warning if the sample loss is not below that of a uniform guess, ln C."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
@@ -192,13 +194,24 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
         return
     _LOG.warning(
         "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
-        "ln %d is %.4f",
+        "ln %d is %.4f%s",
         final["round"],
         num_classes,
         f"{loss:.4f}" if math.isfinite(loss) else "not finite",
         num_classes,
         math.log(num_classes),
+        cause,
     )
+
+
+def large_feature(data: FederatedData) -> str:
+    """Returns what is said of a table's largest feature; `""` unless it is above 10 in size."""
+    if not data.feature_names:
+        return ""
+    sizes = abs(data.train.features).max(axis=0)
+    name, size = data.feature_names[sizes.argmax()], sizes.max()
+    said = f"; feature {name} goes up to {size:g} in size: scale features to about 1"
+    return said if size > _LARGE_FEATURE else ""
 
 
 def warn_of_unscored(scored: int, clients: int) -> None:
