@@ -29,6 +29,7 @@ _PARQUET = (".parquet", ".pq")
 _REASON = 300
 # What pandas calls a column without a name, as of the index that it writes itself.
 _UNNAMED = re.compile(r"Unnamed: \d+")
+_SPLIT = {"train", "test"}
 
 
 @register(
@@ -89,6 +90,8 @@ class FileTask(TaskConfig):
             if column is not None and column not in frame.columns:
                 allowed = f"must be a column of the file: {listed(frame.columns)}"
                 raise ParameterError(name, column, allowed)
+        if self.data_split is None:
+            _warn_of_a_split(frame.drop(columns=[self.data_client, self.data_label]))
         try:
             data = FederatedData.from_frame(
                 frame,
@@ -157,6 +160,15 @@ class FileTask(TaskConfig):
             if not (numbers.isna() & labels.notna()).any():
                 frame[self.data_label] = numbers
         return frame
+
+
+def _warn_of_a_split(others: Any) -> None:
+    """A column that says train and test is not what chooses the test examples."""
+    for name, column in others.select_dtypes(exclude="number").items():
+        # Arrays, of which pandas can tell no kinds, end at their first rows.
+        if {*column.head().map(str)} <= _SPLIT and {*column.unique()} == _SPLIT:
+            decides = f"it decides with --data_split={name}"
+            _LOG.warning("column %s says train or test, and is not read: %s", name, decides)
 
 
 def _warn_of_empty_classes(data: FederatedData) -> None:

@@ -11,7 +11,18 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.equal_seconds import AtSeconds, by_arrivals
-from f3ast_tff.analysis.compare.judge import ERROR, FEWEST_DRAWS
+from f3ast_tff.analysis.compare.judge import (
+    AS_PRINTED,
+    BETTER,
+    CLOSE,
+    ERROR,
+    FEWEST_DRAWS,
+    LARGER,
+    NOT_JUDGED,
+    OPEN,
+    SMALLER,
+    WORSE,
+)
 from f3ast_tff.analysis.compare.methods import Methods, differences, heading, in_words, methods_of
 from f3ast_tff.analysis.compare.render import COLOUR_NAMES, COLOURS
 from f3ast_tff.analysis.compare.scored import varying
@@ -299,20 +310,20 @@ def explanation(period: str, of_papers: bool, on: str = "test data") -> Section:
             "has two: its direction and its size. The claims of one figure or table that were "
             "run under the same settings are a family, of directions and of sizes each: "
             "Holm's rule sets the level of the interval that judges each, in brackets, so that "
-            "a family of directions without effects has a false 'holds' or 'reversed' in at "
+            f"a family of directions without effects has a false '{BETTER}' or '{WORSE}' in at "
             f"most {ERROR:.0%} of studies, as far as intervals cover what they say. Tables III "
             "and IV, VII and VIII, and Figs. 2 and 3 read the same runs, and each is a family "
             "by itself. There is no correction across figures and tables."
         ),
         Text(
-            "The direction holds if that interval lies on A's side of 0, is reversed if it "
-            "lies on B's, and is open if it contains 0. 'Not worse' is judged as 'better' is. The "
-            "size asks for the paper's number, where it prints one: smaller or larger if the "
-            "interval lies below or above it, as printed if the interval holds it and is "
-            "shorter than it is large, open otherwise. Where the paper prints two equal "
+            f"The direction is {BETTER} if that interval lies on A's side of 0, {WORSE} if it lies "
+            f"on B's, {CLOSE} if it contains 0. 'Not worse' is judged as 'better' is. The size "
+            f"asks for the paper's number, where it prints one: {SMALLER} or {LARGER} if the "
+            f"interval lies below or above it, {AS_PRINTED} if the interval holds it and is "
+            f"shorter than it is large, {OPEN} otherwise. Where the paper prints two equal "
             "numbers, there is a size alone. The share of the paper's difference has its "
-            "uncorrected 95% interval. Both are open with fewer than "
-            f"{FEWEST_DRAWS} draws of data that the task generates, fewer runs than the paper "
+            f"uncorrected 95% interval. A direction is {NOT_JUDGED}, and a size {OPEN}, with fewer "
+            f"than {FEWEST_DRAWS} draws of data that the task generates, fewer runs than the paper "
             "averages over, or fewer rounds than the paper's (the task's where it gives none)."
         ),
         Text(

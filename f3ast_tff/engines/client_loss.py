@@ -7,23 +7,29 @@ from collections.abc import Callable
 import numpy as np
 
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.engine import Engine, EngineParts, ExampleScores
-from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.engines.engine import EngineParts, ExampleScores
 
 
 def client_losses(
-    engine: Engine,
     parts: EngineParts,
     ids: np.ndarray,
     round_number: int,
+    *,
     score: Callable[[np.ndarray], ExampleScores],
+    train: Callable[[np.ndarray, int], np.ndarray],
 ) -> np.ndarray:
     """Returns the losses that clients report, see `Engine.client_losses`.
 
-    `score` scores rows of the training data, `int [n]`, under the current model.
+    Args:
+        parts: Parts of the engine.
+        ids: Clients, `int [m]`.
+        round_number: Round t.
+        score: Scores of rows of the training data, `int [n]`, under the current model.
+        train: Mean loss of the batches of clients that train from the current model in a round,
+            `RoundOutcome.client_losses`; nothing is added up and no memory takes part.
     """
     if parts.client_loss == "training_loss":
-        return training_loss(engine, parts, ids, round_number)
+        return losses_met(train(ids, round_number), parts.data.train.sizes[ids], parts.work)
     offsets = parts.data.train.offsets
     rows = scored_rows(ids, offsets, parts.work, parts.client_loss, round_number)
     sizes = np.array([len(of_client) for of_client in rows])
@@ -71,20 +77,6 @@ def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean
     found = np.where(np.isnan(loss), np.inf, loss / np.maximum(count, 1))
     means[some] = np.where(count > 0, found, np.nan)
     return means
-
-
-def training_loss(
-    engine: Engine, parts: EngineParts, ids: np.ndarray, round_number: int
-) -> np.ndarray:
-    """Returns `losses_met` of clients that train from the current model; the model stays the same.
-
-    The engine must have no memory, because training would change it. `ids` are distinct.
-    """
-    start = engine.state()
-    (outcome,) = engine.run_rounds(round_number, [Cohort(ids, np.ones(len(ids)))], by_client=True)
-    engine.restore(start)
-    assert outcome.client_losses is not None
-    return losses_met(outcome.client_losses, parts.data.train.sizes[ids], parts.work)
 
 
 def losses_met(means: np.ndarray, sizes: np.ndarray, work: LocalTraining) -> np.ndarray:

@@ -286,7 +286,7 @@ class EngineParts:
             allowed = f"must be one of {', '.join(LOSS_REDUCTIONS)}"
             raise ParameterError("client_loss", self.client_loss, allowed)
         if self.client_loss == "training_loss" and (memory is not None or self.late):
-            allowed = "must not be training_loss with a memory, which would learn of it, or late"
+            allowed = "must not be training_loss with a memory, which sets clients' starts, or late"
             raise ParameterError("client_loss", self.client_loss, allowed)
 
 

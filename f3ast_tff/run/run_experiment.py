@@ -11,13 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.files.plugin_errors import plugins_named
-from f3ast_tff.records.metrics import USERS
-from f3ast_tff.records.outputs import masks_file, not_added, record_masks
-from f3ast_tff.records.provenance import cores, provenance, versions_of, versions_said
-from f3ast_tff.records.results import finished_summary, read_summary, without_seal
-from f3ast_tff.records.run_folder import ADVICE, RunFolder, is_without_rounds, run_log
+from f3ast_tff.records.provenance import cores, provenance
+from f3ast_tff.records.results import finished_summary
+from f3ast_tff.records.run_folder import RunFolder, is_without_rounds, run_log
 from f3ast_tff.run.begun import as_begun, say_engine
 from f3ast_tff.settings.configuration import Configuration
 
@@ -30,6 +27,8 @@ if TYPE_CHECKING:
     from f3ast_tff.run.round_loop import RunResult
 
 _LOG = logging.getLogger(__name__)
+# Standardised features are rarely larger; ages and blood pressures are.
+_LARGE_FEATURE = 10
 
 
 def run_experiment(
@@ -102,12 +101,9 @@ def run_experiment(
         if opened is not None and shorter is None:
             summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
-                if USERS[0] not in summary and configuration.configs["task"].draws_test:
-                    # Of a version that left small clients without a test example.
-                    from f3ast_tff.run.build import Builder
+                from f3ast_tff.run.begun_before import finished_again
 
-                    refuse_other_data(opened, configuration, Builder(configuration).data.sha256())
-                left_out = add_outputs(opened, configuration)
+                left_out = finished_again(opened, configuration, summary)
                 return RunResult(summary, finished_before=True, not_added=left_out)
         builder = Builder(configuration, folder, start)
         experiment, data = builder.experiment(), builder.data
@@ -126,65 +122,14 @@ def run_experiment(
             _LOG.warning("%s", said(result.summary["left_out"]))
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
-            warn_of_a_guess(data.num_classes, result.summary["final"])
+            warn_of_a_guess(data.num_classes, result.summary["final"], large_feature(data))
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
-def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
-    """Adds missing masks to a finished run, and removes surplus checkpoints.
-
-    Returns:
-        The outputs that cannot be added, see `not_added`.
-
-    Raises:
-        DataError: If masks depend on the data, and a data file is missing or damaged.
-        ParameterError: If the data contradicts a setting.
-        RunFolderError: If the data have changed since the run.
-    """
-    config = folder.config() or {}
-    masks = masks_file(folder.path, configuration.settings.run.write_masks)
-    if masks is not None and not masks.exists():
-        from f3ast_tff.run.build import Builder
-
-        parts = Builder(configuration)
-        refuse_other_data(folder, configuration, parts.data.sha256())
-        world = parts.world
-        record_masks(
-            masks,
-            availability=world.availability,
-            rounds=configuration.settings.training.rounds,
-            num_clients=world.num_clients,
-        )
-        folder.seal(without_seal(read_summary(folder.path) or {}))
-    left_out = not_added(folder.path, configuration, config.get("settings", {}))
-    folder.checkpoints.keep(configuration.settings.run.keep_checkpoints)
-    return left_out
-
-
-def refuse_other_data(
-    folder: RunFolder, configuration: Configuration, data_sha256: str | None
-) -> None:
-    """Refuses a run in a folder that began with data of another digest.
-
-    Raises:
-        RunFolderError: If the digest is another one; says where the data are from.
-    """
-    before = folder.config() or {}
-    if before.get("data_sha256", data_sha256) == data_sha256:
-        return
-    place = configuration.settings.data_dir
-    where = f"the files in {place}" if place else f"task {configuration.settings.task}"
-    drawn = ", or who has a test example" if configuration.configs["task"].draws_test else ""
-    raise RunFolderError(
-        f"{folder.path} holds a run on other data: the data of {where} have changed{drawn}"
-        f"{versions_said(before)}. {ADVICE}"
-    )
-
-
-def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
+def warn_of_a_guess(num_classes: int, final: Mapping[str, Any], cause: str = "") -> None:
     """Logs a warning if the sample loss is not below that of a uniform guess, ln C."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
@@ -192,13 +137,24 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any]) -> None:
         return
     _LOG.warning(
         "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
-        "ln %d is %.4f",
+        "ln %d is %.4f%s",
         final["round"],
         num_classes,
         f"{loss:.4f}" if math.isfinite(loss) else "not finite",
         num_classes,
         math.log(num_classes),
+        cause,
     )
+
+
+def large_feature(data: FederatedData) -> str:
+    """Returns what is said of a table's largest feature; `""` unless it is above 10 in size."""
+    if not data.feature_names:
+        return ""
+    sizes = abs(data.train.features).max(axis=0)
+    name, size = data.feature_names[sizes.argmax()], sizes.max()
+    said = f"; feature {name} goes up to {size:g} in size: scale features to about 1"
+    return said if size > _LARGE_FEATURE else ""
 
 
 def warn_of_unscored(scored: int, clients: int) -> None:
@@ -227,16 +183,11 @@ def write_config(
         CheckpointError: See `extend_run`.
         RunFolderError: If the run began with other data, or cannot be made longer.
     """
-    before = folder.config()
-    other_data = before is not None and before.get("data_sha256", data_sha256) != data_sha256
-    if before is not None and not (other_data and is_without_rounds(folder.path)):
-        refuse_other_data(folder, configuration, data_sha256)
-        if before["identity"]["rounds"] != configuration.settings.training.rounds:
-            from f3ast_tff.run.extension import extend_run
+    if (before := folder.config()) is not None:
+        from f3ast_tff.run.begun_before import goes_on
 
-            extend_run(folder, configuration.identity)
-        _note_changes(folder, origin)
-        return
+        if goes_on(folder, before, configuration, origin=origin, data_sha256=data_sha256):
+            return
     content: dict[str, Any] = {
         "settings": dict(configuration.settings),
         "identity": configuration.identity,
@@ -252,32 +203,3 @@ def write_config(
     if any(names.values()):
         content["columns"] = names
     folder.write_json("config.json", content)
-
-
-def _note_changes(folder: RunFolder, origin: Mapping[str, Any]) -> None:
-    """Keeps, and says, other versions or another number of cores than a run began with."""
-    before = folder.config() or {}
-    content = {**before}
-    here = cores()
-    known = before.get("cores") or [here]
-    if here not in known:
-        _LOG.warning(
-            "the number of cores was %s and is now %d: weights may differ in the last digits (some "
-            "1e-6) from those of a run on one number of cores",
-            known[0],
-            here,
-        )
-        content["cores"] = [*known, here]
-    earlier = [before, *before.get("continued_with", [])]
-    now = {name: origin[name] for name in ("python", "packages", "git_commit") if name in origin}
-    if versions_of(now) not in [versions_of(each) for each in earlier]:
-        first, last = versions_of(before), versions_of(now)
-        changed = [f"{n} {first.get(n)} to {v}" for n, v in last.items() if first.get(n) != v]
-        _LOG.warning(
-            "versions differ from those that the run began with (%s): its results need not be "
-            "those of a run on one of them",
-            ", ".join(changed),
-        )
-        content["continued_with"] = [*before.get("continued_with", []), now]
-    if content != before:
-        folder.write_json("config.json", content)

@@ -59,6 +59,18 @@ def test_every_parameter_reaches_the_data(path: Path) -> None:
     assert other.train.num_clients == 3 and other.num_classes == 2
 
 
+def test_a_split_that_is_not_asked_for_is_said(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config(path).build()
+    assert "column part says train or test, and is not read: it decides with --data_split=part" in [
+        record.getMessage() for record in caplog.records
+    ]
+    caplog.clear()
+    config(path, data_split="part").build()
+    assert "says train or test" not in caplog.text
+
+
 def test_labels_may_be_values(path: Path) -> None:
     data = config(path, data_label="x", data_values=True, data_split="part").build()
     assert data.num_classes == 0

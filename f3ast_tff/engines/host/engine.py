@@ -79,7 +79,7 @@ class HostEngine:
         self._memory: HostMemory | None = None
         if rules is not None and parts.p is not None:
             self._memory = HostMemory(rules, parts.p, model, server.learning_rate)
-        self._late = LateUpdates(len(model), len(parts.buffer_places)) if parts.late else None
+        self._late = _no_late_updates(parts, len(model)) if parts.late else None
         if parts.aggregation.stacks:
             check_stack(parts.aggregation, parts.cohort_size, len(model))
 
@@ -112,9 +112,11 @@ class HostEngine:
         # Late updates, first half: those asked for now train, and wait in their slots.
         if self._late is not None and late_cohort is not None and len(late_cohort.asked):
             trained = self._work.train(t, late_cohort.asked, LocalStart(state.model))
-            if parts.aggregation.mixes_models:
-                trained = replace(trained, updates=trained.updates + state.model)
-            self._late.keep(late_cohort, trained)
+            mixes = parts.aggregation.mixes_models
+            found = trained.updates + state.model if mixes else trained.updates
+            self._late.keep(
+                late_cohort, {"update": found, "loss": trained.losses, "buffers": trained.buffers}
+            )
         if late_cohort is not None and cohort.forgets is not None:
             from f3ast_tff.engines.forgetting import with_forgotten
 
@@ -127,9 +129,8 @@ class HostEngine:
         each = self._each_once(cohort, late_cohort)
         starts = now.starts(each.ids, each.steps)
         came = self._updates(t, each, starts)
-        finite = np.isfinite(came.updates).all(axis=1) & np.isfinite(came.buffers).all(axis=1)
         updates = now.at_this_rate(came.updates, each.rates)
-        sent = Sent(each.ids, each.steps, updates, each.weights, finite, starts)
+        sent = Sent(each.ids, each.steps, updates, each.weights, came.finite, starts)
         # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
         folded = now.fold(sent, lambda: self._client_losses(t, each, came, starts))
         sent, delta = folded.sent, direction(parts.aggregation, folded.delta, self._like)
@@ -193,12 +194,12 @@ class HostEngine:
         """The clients' updates: trained now, or kept since the round in which they were asked."""
         if self._late is not None and each.slots is not None:
             late = self._late.of(each.slots)
-            mixes = self._parts.aggregation.mixes_models
-            if not mixes:
-                return late
-            updates = late.updates - self._state.model
-            updates[:, self._parts.buffer_places] = 0
-            return replace(late, updates=updates)
+            updates = late["update"]
+            if self._parts.aggregation.mixes_models:
+                updates -= self._state.model
+                updates[:, self._parts.buffer_places] = 0
+            none = np.zeros((len(updates), 0), np.float32)
+            return LocalResult(updates, late["loss"], late.get("buffers", none))
         model, offsets, pulls, trains = self._state.model, None, None, None
         if starts and starts[0].model is not None:
             model = np.array([start.model for start in starts], np.float32)
@@ -254,7 +255,13 @@ class HostEngine:
         def score(rows: np.ndarray) -> ExampleScores:
             return self._own_scores(self._state.model, train, rows)
 
-        return client_losses(self, self._parts, ids, round_number, score)
+        return client_losses(self._parts, ids, round_number, score=score, train=self._losses_met)
+
+    def _losses_met(self, ids: np.ndarray, round_number: int) -> np.ndarray:
+        """Mean losses of clients that train, `float64 [m]`; NaN if an update is not finite."""
+        with np.errstate(all="ignore"):
+            came = self._work.train(round_number, ids, LocalStart(self._state.model))
+        return np.where(came.finite, came.losses, np.nan)
 
     def _scores(
         self, model: np.ndarray, examples: ClientExamples, rows: np.ndarray | None = None
@@ -303,6 +310,14 @@ class HostEngine:
 
     def close(self) -> None:
         """Releases nothing: there is no process and no device."""
+
+
+def _no_late_updates(parts: EngineParts, num_weights: int) -> LateUpdates:
+    rows: dict[str, np.ndarray] = {"update": np.zeros((0, num_weights), np.float32)}
+    rows["loss"] = np.zeros(0)
+    if number := len(parts.buffer_places):
+        rows["buffers"] = np.zeros((0, number), np.float32)
+    return LateUpdates(**rows)
 
 
 @dataclass(frozen=True)

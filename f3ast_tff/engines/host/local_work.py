@@ -47,6 +47,11 @@ class LocalResult:
     losses: np.ndarray
     buffers: np.ndarray
 
+    @property
+    def finite(self) -> np.ndarray:
+        """Whether a client's update and buffers are finite, `bool [m]`."""
+        return np.isfinite(self.updates).all(axis=1) & np.isfinite(self.buffers).all(axis=1)
+
 
 class LocalWork(Protocol):
     """Local training and scoring of a composition's clients."""

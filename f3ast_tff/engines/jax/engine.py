@@ -244,7 +244,16 @@ class FusedEngine:
         def score(rows: np.ndarray) -> ExampleScores:
             return self._scores(self._train, self._state.weights, self._parts.data.train, rows)
 
-        return client_losses(self, self._parts, ids, round_number, score)
+        return client_losses(self._parts, ids, round_number, score=score, train=self._losses_met)
+
+    def _losses_met(self, ids: np.ndarray, round_number: int) -> np.ndarray:
+        """Mean losses of clients that train, `float64 [m]`; NaN if an update is not finite."""
+        cohort = Cohort(ids, np.ones(len(ids)))
+        packed = self._clients.pack(round_number, cohort)
+        inputs = self._clients.inputs(round_number, packed)
+        trained = self._programs.losses(self._state, inputs)
+        losses, _ = by_place(ids, packed.member, *self._fetched(trained))
+        return losses
 
     def statistics(self) -> dict[str, Any]:
         """The device, its arithmetic, and the kernels of a client's steps."""

@@ -56,6 +56,7 @@ class RoundPrograms:
     Attributes:
         round: `FusedRound.__call__`, with tables.
         finish: `FusedRound.finish`.
+        losses: `ByLane` of `FusedRound.train`, without a memory; nothing is added up.
         score: Function of weights, features, labels and rows `int32 [n]`, which returns
             the sums of these rows, in the order of `score_names`.
         score_names: Names of the sums.
@@ -76,6 +77,11 @@ class RoundPrograms:
             sums = fused_round.sgd.sums(outputs, labels[rows])
             return jnp.stack(jax.tree_util.tree_leaves(sums))
 
+        def losses(state: ServerState, inputs: RoundInputs) -> Any:
+            self.traces += 1
+            return fused_round.train(state, inputs, by_client=True).by_lane
+
+        self.losses = self._jitted(losses, **fused_round.sgd.jit_options)
         self.round = self._with_tables(fused_round, **fused_round.sgd.jit_options)
         self.finish = self._jitted(fused_round.finish)
         self.score = self._jitted(score)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
 from f3ast_tff.engines.engine import EngineParts, LateCohort
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.packing import PackedCohort
@@ -48,12 +49,16 @@ class SplitFusedEngine(FusedEngine):
         )
         if not by_client:
             return Queued(outcome)
-        nobody = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
-        trained = [(part.ids, part.client_losses, part.delivered) for part in parts]
-        ids, losses, delivered = map(np.concatenate, zip(nobody, *trained))
+        ids, losses, delivered = by_client_of(parts)
         clients, first = np.unique(cohort.ids, return_index=True)
         member = first[np.searchsorted(clients, ids)]
         return Queued(outcome, ByLane(losses, delivered), (cohort.ids, member))
+
+    def _losses_met(self, ids: np.ndarray, round_number: int) -> np.ndarray:
+        cohort = Cohort(ids, np.ones(len(ids)))
+        parts = self._workers.train(self.weights(), round_number, cohort, by_client=True)
+        found, losses, _ = by_client_of(parts)
+        return in_order_of(ids, found, losses)[0]
 
     def statistics(self) -> dict[str, Any]:
         """Adds the entries of the workers."""
@@ -62,3 +67,11 @@ class SplitFusedEngine(FusedEngine):
     def close(self) -> None:
         """Ends the workers."""
         self._workers.close()
+
+
+def by_client_of(parts: Sequence[TrainedPart]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the clients of all parts, their mean losses, and whether their update is finite."""
+    nobody = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
+    trained = [(part.ids, part.client_losses, part.delivered) for part in parts]
+    ids, losses, delivered = map(np.concatenate, zip(nobody, *trained))
+    return ids, losses, delivered

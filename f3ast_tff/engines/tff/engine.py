@@ -235,14 +235,13 @@ class TffEngine:
             ]
         output, ids = self._execute(state, now.number, cohort, starts)
         metrics = output.metrics["client_work"]
-        trained, delivered = metrics["inner"]["train"], np.asarray(metrics["delivered"]) > 0
-        client_losses = np.asarray(trained["client_losses"], np.float64)
+        client_losses, delivered = trained_of(output)
         # TFF's mean of no examples is 0.
         no_loss = output.metrics["finalizer"]["update_non_finite"] or np.isnan(client_losses).all()
         losses, finite = in_order_of(cohort.ids, ids, client_losses, delivered)
         updates = np.asarray(metrics.get("updates", _NONE))
         return output, EnteringUpdates(
-            train_loss=float("nan") if no_loss else float(trained["loss"]),
+            train_loss=float("nan") if no_loss else float(metrics["inner"]["train"]["loss"]),
             losses=losses,
             finite=finite,
             updates=updates,
@@ -315,7 +314,14 @@ class TffEngine:
             features, labels = train.features[rows], train.labels[rows]
             return self._scorer.examples(self.weights(), features, labels)
 
-        return client_losses(self, self._parts, ids, round_number, score)
+        return client_losses(self._parts, ids, round_number, score=score, train=self._losses_met)
+
+    def _losses_met(self, ids: np.ndarray, round_number: int) -> np.ndarray:
+        """Mean losses of clients that train, `float64 [m]`; NaN if an update is not finite."""
+        cohort = Cohort(ids, np.ones(len(ids)))
+        output, found = self._execute(self._state_at(round_number), round_number, cohort)
+        losses, finite = in_order_of(ids, found, *trained_of(output))
+        return np.where(finite, losses, np.nan)
 
     def statistics(self) -> dict[str, Any]:
         """Entries of the runtime and the workers."""
@@ -339,7 +345,7 @@ class TffEngine:
         return state if self._memory is None else {**state, **self._memory.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        refuse_foreign_state(state, self.state())
+        refuse_foreign_state(state, TffEngine.state(self))
         leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
         if self._memory is not None:
@@ -350,6 +356,13 @@ class TffEngine:
         self._runtime.close()
         if self._workers is not None:
             self._workers.close()
+
+
+def trained_of(output: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Returns mean losses, `float64 [m]`, and whether updates are finite, in TFF's order."""
+    metrics = output.metrics["client_work"]
+    losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
+    return losses, np.asarray(metrics["delivered"]) > 0
 
 
 def model_of(state: Any) -> np.ndarray:

@@ -9,14 +9,13 @@ import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, LateCohort, RoundOutcome
 from f3ast_tff.engines.forgetting import with_forgotten
+from f3ast_tff.engines.host.late import LateUpdates
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent
-from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of
+from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of, trained_of
 from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-
-_PREFIX = "late_"
 
 
 class LateTffEngine(HostSumTffEngine):
@@ -30,10 +29,8 @@ class LateTffEngine(HostSumTffEngine):
     def __init__(self, parts: EngineParts, **options: Any) -> None:
         """Takes the options of `TffEngine`, without `workers`."""
         super().__init__(parts, **options)
-        num_weights = len(model_of(self._state))
-        # A row per slot: updates, mean losses, and whether updates are finite.
-        updates = np.zeros((0, num_weights), np.float32)
-        self._late: list[np.ndarray] = [updates, np.zeros(0), np.zeros(0, bool)]
+        updates = np.zeros((0, len(model_of(self._state))), np.float32)
+        self._late = LateUpdates(update=updates, loss=np.zeros(0), finite=np.zeros(0, bool))
 
     @staticmethod
     def _aggregation(parts: EngineParts) -> Aggregation:
@@ -45,24 +42,15 @@ class LateTffEngine(HostSumTffEngine):
         if late_cohort is not None and len(late_cohort.asked):
             asked = Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
             output, _ = self._execute(self._state_at(round_number), round_number, asked)
-            self._keep(late_cohort, output.metrics["client_work"])
+            losses, finite = trained_of(output)
+            updates = np.asarray(output.metrics["client_work"]["updates"])
+            if self._parts.aggregation.mixes_models:
+                updates = updates + model_of(self._state)
+            self._late.keep(late_cohort, {"update": updates, "loss": losses, "finite": finite})
         if late_cohort is not None:
             memory, p = self._parts.aggregation.memory, self._parts.p
             cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
         return super()._run_round(round_number, cohort, by_client, late_cohort)
-
-    def _keep(self, late_cohort: LateCohort, metrics: Any) -> None:
-        losses = np.asarray(metrics["inner"]["train"]["client_losses"], np.float64)
-        updates = np.asarray(metrics["updates"])
-        if self._parts.aggregation.mixes_models:
-            updates = updates + model_of(self._state)
-        found = (updates, losses, np.asarray(metrics["delivered"]) > 0)
-        rows = int(late_cohort.slots.max()) + 1
-        for i, new in enumerate(found):
-            missing = max(0, rows - len(self._late[i]))
-            room = np.zeros((missing, *new.shape[1:]), self._late[i].dtype)
-            self._late[i] = np.concatenate([self._late[i], room])
-            self._late[i][late_cohort.slots] = new
 
     def _train(
         self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
@@ -70,12 +58,8 @@ class LateTffEngine(HostSumTffEngine):
         """Adds up the updates of a cohort, and makes the step."""
         assert late_cohort is not None
         parts = self._parts
-        slots = late_cohort.entering
-        # Slots below 0 are of forgotten clients, whose update is 0.
-        there, slots = slots >= 0, np.maximum(slots, 0)
-        updates, losses, finite = (rows[slots] for rows in self._late)
-        updates, finite = np.where(there[:, None], updates, 0), finite | ~there
-        losses = np.where(there, losses, np.nan)
+        late = self._late.of(late_cohort.entering)
+        updates, losses, finite = late["update"], late["loss"], late["finite"]
         if parts.aggregation.mixes_models:
             updates = updates - model_of(self._state)
         rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])
@@ -95,12 +79,8 @@ class LateTffEngine(HostSumTffEngine):
 
     def state(self) -> dict[str, np.ndarray]:
         """Includes the updates under way."""
-        names = ("update", "loss", "finite")
-        kept = {f"{_PREFIX}{name}": rows for name, rows in zip(names, self._late)}
-        return {**super().state(), **kept}
+        return {**super().state(), **self._late.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        own = list(self.state())
-        kept = [state.pop(name) for name in own if name.startswith(_PREFIX)]
-        self._late = [np.array(rows) for rows in kept]
-        super().restore({**state, **{n: rows for n, rows in zip(own[-3:], self._late)}})
+        self._late.restore(state)
+        super().restore(state)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from f3ast_tff.advice.own_verdict import Outcome
+from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.plan import read_plan
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.results_frame import read_results
@@ -105,6 +108,18 @@ def test_a_pair_has_the_same_numbers_wherever_it_is_shown(
     # The terminal.
     assert main(["compare", f"--runs={runs}"]) == 0
     assert row["sentence"] in capsys.readouterr().out
+    # The verdict of `try`, whose own method is the first.
+    groups = {group.algorithm: group for group in collect(runs).groups}
+    tried: Any = Outcome(
+        made=None,
+        runs={name: groups[name] for name in ("f3ast", "fedavg")},
+        chosen={},
+        score="sample_accuracy",
+        higher=True,
+    )
+    *_, (verdict,) = (each.values() for each in tried.verdicts.values())
+    of_try = render.row(verdict)
+    assert {name: of_try[name] for name in numbers} == numbers
     # A table of anyone's scores.
     rows = [f"{n},{i},{s}" for n, all_of in METHODS.items() for i, s in enumerate(all_of)]
     (tmp_path / "table.csv").write_text("\n".join(["method,seed,accuracy", *rows]))

@@ -45,10 +45,13 @@ SUM, MEAN = WeightedSum(), WeightedMean()
 def test_rounds_are_those_of_one_process(
     name: str, aggregation: Aggregation, num_workers: int, make_engine: Callable[..., Any]
 ) -> None:
-    """Up to 1e-6, since sums are added in another order."""
+    """Up to 1e-6, since sums are added in another order; so are the losses of who would train."""
     parts = (DATA, WORK, ADAM, aggregation, CLIENT)
     workers = WorkersHere.of(name, engine_parts(*parts, cohort_size=6), num_workers)
-    whole, split = make_engine(name, *parts), make_engine(name, *parts, workers=workers)
+    whole, split = (
+        make_engine(name, *parts, client_loss="training_loss", **of)
+        for of in ({}, {"workers": workers})
+    )
     expected, got = whole.run_rounds(1, COHORTS), split.run_rounds(1, COHORTS)
     for a, b in zip(got, expected):
         assert (a.num_dropped, a.rejected) == (b.num_dropped, b.rejected)
@@ -58,6 +61,10 @@ def test_rounds_are_those_of_one_process(
     for a, b in zip(split.weights(), whole.weights()):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-6)
     assert split.statistics()["num_workers"] == num_workers
+    ids = np.array([5, NAN_CLIENT, 0, 4])
+    losses, of_whole = (engine.client_losses(ids, 6) for engine in (split, whole))
+    np.testing.assert_allclose(losses, of_whole, rtol=1e-5)
+    assert np.isinf(losses).tolist() == [False, True, False, False]
 
 
 class Lost(WorkersHere):

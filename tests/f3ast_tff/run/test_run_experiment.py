@@ -18,9 +18,10 @@ from f3ast_tff import simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import EngineError, RunFolderError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.records.results import read_metrics
 from f3ast_tff.records.run_folder import RunFolder, read_config
-from f3ast_tff.run import run_experiment
+from f3ast_tff.run import begun_before, run_experiment
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
 
@@ -92,7 +93,8 @@ def test_another_number_of_cores_is_said_once(
     data, said = Builder(configuration).data, []
     with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
         for here in (4, 4, 2, 2, 4, 1):
-            monkeypatch.setattr(run_experiment, "cores", lambda n=here: n)
+            for module in (run_experiment, begun_before):
+                monkeypatch.setattr(module, "cores", lambda n=here: n)
             caplog.clear()
             with caplog.at_level(logging.WARNING):
                 run_experiment.write_config(folder, configuration, {}, "a" * 64, data)
@@ -145,6 +147,19 @@ def test_a_loss_that_is_not_finite(loss: float | None, caplog: pytest.LogCapture
     run_experiment.warn_of_a_guess(4, final)
     (record,) = caplog.records
     assert "sample loss not finite, ln 4 is 1.3863" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [(1.0, ""), (200.0, "; feature income goes up to 600 in size: scale features to about 1")],
+)
+def test_a_large_feature_is_named(scale: float, said: str) -> None:
+    ages, incomes = [1.0, 2.0, -1.0, 1.0], [-3 * scale, scale, 1.0, 2.0]
+    rows = {"client": [0, 0, 1, 1], "age": ages, "income": incomes, "label": [0, 1, 0, 1]}
+    frame = pd.DataFrame({**rows, "split": "train"})
+    frame = pd.concat([frame, frame.assign(age=1e6, split="test")])
+    data = FederatedData.from_frame(frame, split="split")
+    assert run_experiment.large_feature(data) == said
 
 
 def test_a_longer_run_that_is_refused_leaves_the_finished_run(
