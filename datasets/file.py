@@ -16,9 +16,10 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.leaf_json import LeafExamples, read_leaf
 from f3ast_tff.datasets.task import TaskConfig
-from f3ast_tff.files.data_files import open_regular
-from f3ast_tff.files.packed_files import PACKED, form_of
-from f3ast_tff.files.table_files import read_csv, read_parquet
+from f3ast_tff.files.csv_text import csv_text
+from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular
+from f3ast_tff.files.packed_files import PACKED, form_of, read_packed
+from f3ast_tff.files.table_files import csv_table, read_parquet
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 from f3ast_tff.settings.configuration import Settings
 
@@ -149,14 +150,20 @@ class FileTask(TaskConfig):
             if file.read(1) in (b"{", b"["):
                 raise ValueError("it is JSON, and must end in .json")
         columns = (self.data_client, self.data_label, self.data_split)
-        frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
+        text = csv_text(read_packed(self.data_file, MAX_TEXT_BYTES))
+        frame = csv_table(
+            text.content,
+            sep=text.separator,
+            decimal=text.decimal,
+            dtype=dict.fromkeys(columns, str),
+        )
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
         if unnamed:
             _LOG.warning("not read, columns without a name: %s", ", ".join(unnamed))
             frame = frame.drop(columns=unnamed)
         if self.data_label in frame.columns and self.data_label != self.data_client:
             labels = frame[self.data_label]
-            numbers = pd.to_numeric(labels, errors="coerce")
+            numbers = pd.to_numeric(labels.str.replace(text.decimal, ".", regex=False), errors="coerce")
             if not (numbers.isna() & labels.notna()).any():
                 frame[self.data_label] = numbers
         return frame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
-from f3ast_tff.files.csv_rows import after_lines, in_utf8
+from f3ast_tff.files.csv_text import csv_text
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
@@ -60,16 +59,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
-    content = in_utf8(content)
-    notes = (b"#", b"\n", b"\r\n")
-    place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
-    content = content[place:]
-    first, _, rest = content.partition(b"\n")
-    # Excel's line that names the separator.
-    if of_excel := re.fullmatch(rb'"?sep=([,;\t])"?\r?', first):
-        content, skipped = rest, skipped + 1
-    head = content.partition(b"\n")[0].decode(errors="replace")
-    separator = of_excel[1].decode() if of_excel else max(",;\t", key=head.count)
+    text = csv_text(content)
+    content, separator, skipped = text.content, text.separator, text.first - 1
     if (said := _other_form(content, separator, file)) is not None:
         raise ValueError(said)
     # Blank lines stay, so that rows are counted as lines.

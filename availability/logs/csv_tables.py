@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,12 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.files.csv_rows import after_lines, in_utf8
+from f3ast_tff.files.csv_text import CsvText, csv_text
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
 from f3ast_tff.files.packed_files import read_packed
 from f3ast_tff.files.table_files import csv_table
 
 CSV_FORMS = (".csv", ".tsv", ".tab")
-_SEPARATORS = ",;\t|"
-_HEADER_BYTES = 2**24
-# Lines by which the separator is chosen.
-_LOOKED_AT = 20
 # Wider tables are parsed row by row: pandas takes long for each column.
 _WIDE = 500
 _REASON = 300
@@ -31,30 +27,26 @@ _NO_TAGS = ("result", "table")
 
 
 @dataclass(frozen=True)
-class CsvText:
-    """The content of a CSV file.
+class LogCsv:
+    """A log in CSV.
 
     Attributes:
         name: Name in messages.
-        content: Its bytes, from the line of names on.
+        text: The table.
         entries: The entries of its first line.
-        separator: Character between entries.
-        first: Number of the first line, from 1.
         groups: Columns by which InfluxDB's tables are told apart, with tags; empty otherwise.
         annotated: Whether it is InfluxDB's annotated CSV.
     """
 
     name: str
-    content: bytes
+    text: CsvText
     entries: list[str]
-    separator: str
-    first: int = 1
     groups: tuple[str, ...] = ()
     annotated: bool = False
 
 
-def csv_text(path: Path) -> CsvText:
-    """Reads a CSV file in UTF-8, or in UTF-16 with a byte order mark, packed or not.
+def log_csv(path: Path) -> LogCsv:
+    """Reads a CSV file, packed or not; see `csv_text`.
 
     Raises:
         OSError: If it cannot be read.
@@ -62,55 +54,22 @@ def csv_text(path: Path) -> CsvText:
         DataError: If its first line is no line of CSV.
     """
     content, name = read_packed(path, MAX_TEXT_BYTES), str(path)
-    content = in_utf8(content)
-    first, separator = 1, ""
-    line, _, rest = content.partition(b"\n")
-    if (given := re.fullmatch(rb'"?sep=([,;|\t])"?\s*', line[:16])) is not None:
-        content, first, separator = rest, 2, given[1].decode()
-    if content.lstrip().startswith(_ANNOTATIONS):
-        return _annotated(content, name)
-    place, notes = after_lines(
-        content, lambda begin: content.startswith(b"#", begin) and not _is_header(content, begin)
-    )
-    content, first = content[place:], first + notes
-    if content.startswith(b"#"):
-        content = content[1:].lstrip(b" \t")
-    entries, separator = _first_entries(content, name, separator)
-    return CsvText(name, content, entries, separator, first)
+    if content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(_ANNOTATIONS):
+        return _annotated(content.removeprefix(codecs.BOM_UTF8), name)
+    text = csv_text(content)
+    return LogCsv(name, text, _entries(text, name))
 
 
-def _is_header(content: bytes, begin: int) -> bool:
-    """Whether a line with `#`, which begins at a place, has as many separators as the next."""
-    end = content.find(b"\n", begin)
-    last = content.find(b"\n", end + 1)
-    ends = [(begin, end), (end + 1, len(content) if last < 0 else last)]
-    counts = [[content.count(each, *span) for each in (b",", b";", b"\t", b"|")] for span in ends]
-    return end >= 0 and counts[0] == counts[1] and any(counts[0])
-
-
-def _first_entries(content: bytes, name: str, separator: str = "") -> tuple[list[str], str]:
-    lines = [
-        line.decode("utf-8", "replace").strip("\r\n")
-        for line in content[:_HEADER_BYTES].split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
-    ]
-    text = lines[0] or "0"
-    separator = separator or _separator([line for line in lines if line])
+def _entries(text: CsvText, name: str) -> list[str]:
+    line = text.content.partition(b"\n")[0].decode("utf-8", "replace").strip("\r") or "0"
     try:
-        found = next(csv.reader([text], delimiter=separator, skipinitialspace=True))
+        found = next(csv.reader([line], delimiter=text.separator, skipinitialspace=True))
     except csv.Error as error:
         raise DataError(f"{name}: line 1: {error}") from error
-    return [entry.strip() for entry in found], separator
+    return [entry.strip() for entry in found]
 
 
-def _separator(lines: list[str]) -> str:
-    """The character that stands as often in each line; of several, or none, the most frequent."""
-    outside = [re.sub(r'"[^"]*"', "", line) for line in lines] or [""]
-    counts = {each: [line.count(each) for line in outside] for each in _SEPARATORS}
-    even = [each for each in _SEPARATORS if counts[each][0] and len({*counts[each]}) == 1]
-    return max(even or ",;\t", key=lambda each: counts[each][0])
-
-
-def _annotated(content: bytes, name: str) -> CsvText:
+def _annotated(content: bytes, name: str) -> LogCsv:
     """InfluxDB's annotated CSV without its annotations: tables of one line of names become one."""
     kept: list[bytes] = []
     header: bytes | None = None
@@ -138,12 +97,12 @@ def _annotated(content: bytes, name: str) -> CsvText:
             kept.append(line)
     if header is None:
         raise DataError(f"{name}: InfluxDB's annotated CSV (#group) without a table")
-    text = b"\n".join(kept)
+    text = CsvText(b"\n".join(kept), ",")
     tags = tuple(each for each in groups if each and each[0] != "_" and each not in _NO_TAGS)
-    return CsvText(name, text, _first_entries(text, name, ",")[0], ",", 1, tags, annotated=True)
+    return LogCsv(name, text, _entries(text, name), tags, annotated=True)
 
 
-def csv_frame(text: CsvText, *, header: bool = True) -> Any:
+def csv_frame(log: LogCsv, *, header: bool = True) -> Any:
     """Returns the table of a CSV file as texts, with rows numbered by lines of the file.
 
     Raises:
@@ -151,11 +110,12 @@ def csv_frame(text: CsvText, *, header: bool = True) -> Any:
     """
     import pandas as pd
 
-    if header and (twice := first_twice(filter(None, text.entries))) is not None:
-        raise DataError(f"{text.name}: line {text.first} has {twice[:80]!r} twice")
+    text = log.text
+    if header and (twice := first_twice(filter(None, log.entries))) is not None:
+        raise DataError(f"{log.name}: line {text.first} has {twice[:80]!r} twice")
     first = text.first + header
     try:
-        if len(text.entries) > _WIDE and header:
+        if len(log.entries) > _WIDE and header:
             return _wide(text)
         frame = csv_table(
             text.content,
@@ -168,7 +128,7 @@ def csv_frame(text: CsvText, *, header: bool = True) -> Any:
         )
         _refuse_open_quotes(frame, first)
     except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"{text.name}: {' '.join(str(error).split())[:_REASON]}") from error
+        raise DataError(f"{log.name}: {' '.join(str(error).split())[:_REASON]}") from error
     frame.index = pd.RangeIndex(first, len(frame) + first, name="line")
     empty = np.ones(len(frame), bool)
     for _, column in frame.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.csv_tables import CSV_FORMS, CsvText, csv_frame, csv_text
+from f3ast_tff.availability.logs.csv_tables import CSV_FORMS, LogCsv, csv_frame, log_csv
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS, PROMETHEUS, json_table
 from f3ast_tff.availability.logs.log_columns import LOG_FORMS, Given
 from f3ast_tff.availability.logs.log_masks import CLOCKS
@@ -71,14 +71,14 @@ def _bytes_of(path: Path) -> bytes:
         raise DataError(f"{path}: {error}") from error
 
 
-def _text_of(path: Path) -> CsvText:
+def _text_of(path: Path) -> LogCsv:
     try:
-        return csv_text(path)
+        return log_csv(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {error}") from error
 
 
-def _csv_table(text: CsvText) -> LogTable:
+def _csv_table(text: LogCsv) -> LogTable:
     frame = csv_frame(text)
     if not text.annotated:
         return LogTable(frame, text.name)
@@ -104,12 +104,12 @@ def _parquet(path: Path) -> Any:
         raise DataError(f"{path}: not a table: {reason}") from error
 
 
-def _is_header(text: CsvText) -> bool:
+def _is_header(text: LogCsv) -> bool:
     """Whether a CSV file's first line names columns; refuses one that is no mask either."""
     entries = text.entries
     words = [entry for entry in entries if not is_number(entry)]
     if (twice := first_twice(filter(None, words))) is not None:
-        raise DataError(f"{text.name}: line {text.first} has {twice[:80]!r} twice")
+        raise DataError(f"{text.name}: line {text.text.first} has {twice[:80]!r} twice")
     if len(words) == len(entries) or entries[0].lower() in CLOCKS:
         return True
     # Numbers name clients if they rise: a row of zeros and ones does not, beyond 0,1.
@@ -119,8 +119,8 @@ def _is_header(text: CsvText) -> bool:
         if (np.diff(values) > 0).all():
             return True
         if (twice := first_twice(numbers)) is not None and not {*numbers} & {"0", "1"}:
-            raise DataError(f"{text.name}: line {text.first} has {twice[:80]!r} twice")
+            raise DataError(f"{text.name}: line {text.text.first} has {twice[:80]!r} twice")
     if words:
         allowed = f"must be zeros and ones, or names of columns, such as {LOG_FORMS}"
-        raise DataError(f"{text.name}: line {text.first} has {repr(words[0])}: {allowed}")
+        raise DataError(f"{text.name}: line {text.text.first} has {repr(words[0])}: {allowed}")
     return False

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.core.frame_columns import is_number
-from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.csv_text import after_lines
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice, open_regular
 from f3ast_tff.files.packed_files import read_packed
 

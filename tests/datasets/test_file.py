@@ -71,6 +71,26 @@ def test_a_split_that_is_not_asked_for_is_said(
     assert "says train or test" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("before", "separator", "decimal", "encoding"),
+    [
+        ("", ";", ",", "utf-8"),
+        ("", "\t", ".", "utf-16"),
+        ("sep=;\n", ";", ",", "utf-8-sig"),
+        ("# from the lab\n", ",", ".", "utf-8"),
+    ],
+)
+def test_a_csv_file_as_programs_write_it(
+    before: str, separator: str, decimal: str, encoding: str, tmp_path: Path
+) -> None:
+    text = FRAME.assign(x=FRAME["x"] + 0.5).to_csv(index=False, sep=separator, decimal=decimal)
+    (tmp_path / "own.csv").write_text(before + text, encoding=encoding)
+    data = config(tmp_path / "own.csv", data_split="part").build()
+    assert data.train.features.tolist() == [[2.5], [6.5], [1.5], [3.5]]
+    values = config(tmp_path / "own.csv", data_label="x", data_values=True, data_split="part")
+    assert values.build().train.labels.tolist() == [2.5, 6.5, 1.5, 3.5]
+
+
 def test_labels_may_be_values(path: Path) -> None:
     data = config(path, data_label="x", data_values=True, data_split="part").build()
     assert data.num_classes == 0

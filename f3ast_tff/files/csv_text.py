@@ -1,0 +1,115 @@
+"""The text of a CSV file as programs write it: its encoding, its separator, its first lines."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_SEPARATORS = ",;\t|"
+# Lines by which the separator is chosen, and bytes of them that are looked at.
+_LOOKED_AT = 20
+_HEADER_BYTES = 2**24
+_OF_EXCEL = re.compile(rb'^"?sep=([,;|\t])"?\r?$', re.MULTILINE)
+_WITH_COMMA = re.compile(rb"(?<![\d,.])\d+,\d+(?![\d,.])")
+_THOUSANDS = re.compile(rb"[1-9]\d{0,2},\d{3}")
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """A table in CSV.
+
+    Attributes:
+        content: Its bytes in UTF-8, from the line of names on.
+        separator: Character between entries.
+        first: Number of the line of names, from 1.
+    """
+
+    content: bytes
+    separator: str
+    first: int = 1
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark: a comma where entries have some that mark no thousands."""
+        if self.separator == ",":
+            return "."
+        commas = (found[0] for found in _WITH_COMMA.finditer(self.content))
+        return "," if any(not _THOUSANDS.fullmatch(each) for each in commas) else "."
+
+
+def csv_text(content: bytes) -> CsvText:
+    r"""Returns the table in the content of a CSV file, in UTF-8, or in UTF-16 with its mark.
+
+    Before the line of names there may be Excel's `sep=;`, empty lines, and notes that begin with
+    `#`; the `#` of a line of names goes.
+
+    Raises:
+        UnicodeDecodeError: If UTF-16 is damaged.
+
+    Examples:
+        >>> from f3ast_tff.files.csv_text import csv_text
+        >>> csv_text(b"# of May\nsite;share\nA;0,5\n")
+        CsvText(content=b'site;share\nA;0,5\n', separator=';', first=2)
+        >>> csv_text(b"site;share\nA;0,5\n").decimal
+        ','
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16").encode()  # As Excel writes "Unicode text".
+    content = content.removeprefix(codecs.BOM_UTF8)
+    place, notes = after_lines(content, lambda begin: _is_note(content, begin))
+    given = _OF_EXCEL.search(content, 0, place)
+    content = content[place:]
+    if content.startswith(b"#"):
+        content = content[1:].lstrip(b" \t")
+    separator = separator_of(content) if given is None else given[1].decode()
+    return CsvText(content, separator, 1 + notes)
+
+
+def separator_of(content: bytes) -> str:
+    """Returns the character that stands as often in each line; of several, or none, the most used.
+
+    What stands between quotes does not count, and `|` does not if a line begins with it.
+    """
+    lines = [
+        re.sub(r'"[^"]*"', "", line.decode("utf-8", "replace").strip("\r\n"))
+        for line in content[:_HEADER_BYTES].split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+    ]
+    lines = [line for line in lines if line] or [""]
+    counts = {each: [line.count(each) for line in lines] for each in _SEPARATORS}
+    if lines[0].startswith("|"):
+        del counts["|"]
+    even = [each for each, found in counts.items() if found[0] and len({*found}) == 1]
+    return max(even or ",;\t", key=lambda each: counts[each][0])
+
+
+def after_lines(content: bytes, begins: Callable[[int], bool]) -> tuple[int, int]:
+    """Returns the place after a text's first lines of a kind, and their number, in linear time.
+
+    Args:
+        content: The text.
+        begins: Whether such a line begins at a place.
+    """
+    place = number = 0
+    while place < len(content) and begins(place):
+        place, number = content.find(b"\n", place) + 1 or len(content), number + 1
+    return place, number
+
+
+def _is_note(content: bytes, begin: int) -> bool:
+    """Whether no names stand in the line at a place.
+
+    A line with `#` is of names if it has the next line's separators, and no three words in a row.
+    """
+    if content.startswith((b"\n", b"\r\n"), begin) or _OF_EXCEL.match(content, begin):
+        return True
+    if not content.startswith(b"#", begin):
+        return False
+    end = content.find(b"\n", begin)
+    last = content.find(b"\n", end + 1)
+    ends = [(begin, end), (end + 1, len(content) if last < 0 else last)]
+    marks = [each.encode() for each in _SEPARATORS]
+    counts = [[content.count(each, *span) for each in marks] for span in ends]
+    sentence = re.search(rb"[^\W\d]+[ ]+\w+[ ]+\w", content[begin : end if end >= 0 else None])
+    return bool(sentence) or not (end >= 0 and counts[0] == counts[1] and any(counts[0]))
