@@ -31,7 +31,11 @@ from f3ast_tff.analysis.compare.table_claims import (
     judged,
 )
 from f3ast_tff.analysis.compare.table_columns import recognised, score_in, scores_in
-from f3ast_tff.analysis.compare.table_left_out import without_summaries, without_unfinished
+from f3ast_tff.analysis.compare.table_left_out import (
+    without_other_splits,
+    without_summaries,
+    without_unfinished,
+)
 from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
 from f3ast_tff.analysis.compare.table_shapes import split_names
@@ -104,10 +108,13 @@ def judge_table(
     given = {role: name for role, name in (columns or {}).items() if name}
     asked = claims_in(claim)
     require_columns(table, given)
-    table, left_out = without_summaries(table, given)
+    shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
+    methods = {baseline or "", *(name for each in asked for name in (each.a, each.b))}
+    table, left_out = without_summaries(table, given, methods)
+    table, others = without_other_splits(table, given, (*shared, *may_differ))
+    left_out = [*left_out, *others]
     names = [each.score or score_in(table, given) or "" for each in asked or [Asked("", "")]]
     table, unfinished = without_unfinished(table, given, names, may_differ)
-    shared = dict.fromkeys([*within, *(name for each in asked for name in each.within or ())])
 
     def of_score(name: str) -> Columns:
         roles = {**given, "score": name} if name else given
@@ -115,9 +122,8 @@ def judge_table(
 
     scores = {each.score: of_score(each.score) for each in asked} or {"": of_score("")}
     first = next(iter(scores.values()))
-    others = [] if asked else scores_in(table, given)[1:]
-    if others:
-        left_out = [*left_out, f"not judged: {listed(others)}, --score= names another score"]
+    if not asked and (more := scores_in(table, given)[1:]):
+        left_out += [f"not judged: {listed(more)}, --score= names another score"]
     if not asked:
         if baseline is None and (said := split_names(table[first.method])):
             raise RunsError(f"{said}; --baseline= if each is a method")

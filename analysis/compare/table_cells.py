@@ -11,14 +11,14 @@ import pandas as pd
 from f3ast_tff.settings.text_values import number_in
 
 # Texts that stand for a value that was not measured.
-_GAPS = frozenset({"", "NA", "null", "None"})
+_GAPS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "None", "-", "–", "—"})
 _SHOWN = 5
 # The name that row labels get where they may be a seed or a round.
 INDEX = "index"
 
 
 def is_measured(value: Any) -> bool:
-    """Returns whether a cell holds a value: it is not empty, `None`, `NA` or `null`."""
+    """Returns whether a cell holds a value: it is not empty, `None`, `NA`, `-` or the like."""
     if isinstance(value, str):
         return value.strip() not in _GAPS
     return value is not None and value is not pd.NA

@@ -92,7 +92,7 @@ def recognised(
         said = (
             f"column {score} holds text in {rows_said(texts)}: {repr(table.loc[texts[0], score])}"
         )
-        raise RunsError(said + what_text(score, table.loc[texts, score]))
+        raise RunsError(said + what_text(table.loc[texts], score))
     if table.empty:
         raise RunsError(f"column {score} is empty in every row")
     run = None if seed else column_of(table, "run", given)
@@ -101,8 +101,11 @@ def recognised(
         seed, draw = draw, None
     for name in (n for n in (method, seed, run, draw) if n):
         if empty := [r for r, v in zip(table.index, table[name]) if not is_measured(v) or v != v]:
-            cure = "" if name == method else ": without it a row is no run, delete it or fill it in"
-            raise RunsError(f"column {name} is empty in {rows_said(empty)}{cure}")
+            cure = "without it a row is no run, delete it or fill it in"
+            if name == method:
+                filled = f"table[{name!r}] = table[{name!r}].replace('', None).ffill()"
+                cure = f"if it is that of the row before, in pandas: {filled}"
+            raise RunsError(f"column {name} is empty in {rows_said(empty)}: {cure}")
     refuse_spellings(table, [method])
     if seed is None and run is None:
         refuse_means(table, score, may_differ)

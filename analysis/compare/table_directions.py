@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from f3ast_tff.analysis.compare.table_languages import english
 
 _HIGHER = (
     "accuracy acc top1 top5 f1 auc auroc precision recall dice iou bleu rouge map r2 reward return "
@@ -41,7 +43,11 @@ _RESULTS = frozenset(
 )
 # A score of these is one that was asked for: a setting.
 _SETTINGS = frozenset({"target", "goal", "threshold", "budget", "limit"})
-_SPLITS = ("test", "eval", "evaluation", "val", "valid", "validation", "", "train", "training")
+# Parts of the data, tests first.
+SPLITS = (
+    *("test", "holdout", "eval", "evaluation", "val", "valid", "validation", "dev"),
+    *("", "train", "training"),
+)
 # Scores that are shares, at most 1 or at most 100 %.
 _SHARES = frozenset(
     {"accuracy", "acc", "top1", "top5", "f1", "auc", "auroc", "precision", "recall", "dice", "iou"}
@@ -49,9 +55,9 @@ _SHARES = frozenset(
 
 
 def words_of(name: str) -> list[str]:
-    """Returns the words of a name in lower case; `testAcc` has two."""
+    """Returns the words of a name in lower case and in English; `testAcc` has two."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower().replace("top-", "top")) if word]
+    return [word for word in re.split(r"[\W_]+", english(spaced).replace("top-", "top")) if word]
 
 
 def higher_is_better(name: str) -> bool | None:
@@ -84,7 +90,7 @@ def _one_minus(name: str) -> str | None:
     """The score in 1 - score; `None` for another name, such as 1-shot accuracy."""
     one = _ONE_MINUS.match(name.lower())
     rest = "" if one is None else name[one.end() :]
-    first = [word for word in words_of(rest) if word not in _SPLITS][:1]
+    first = [word for word in words_of(rest) if word not in SPLITS][:1]
     return rest if first and is_measure(first[0]) else None
 
 
@@ -117,7 +123,7 @@ def is_measure(name: str) -> bool:
 
 def is_bare_measure(name: str) -> bool:
     """Returns whether a name says what is measured and on which data, and no more: `val_acc`."""
-    return is_measure(name) and set(words_of(name)) <= {*_ORDER, *_SPLITS}
+    return is_measure(name) and set(words_of(name)) <= {*_ORDER, *SPLITS}
 
 
 def is_result(name: str) -> bool:
@@ -142,7 +148,12 @@ def is_generic(name: str) -> bool:
 def split_of(name: str) -> int:
     """Returns the rank of the part of the data that a score is of, tests first."""
     words = words_of(name)
-    return next((n for n, word in enumerate(_SPLITS) if word in words), _SPLITS.index(""))
+    return next((n for n, word in enumerate(SPLITS) if word in words), SPLITS.index(""))
+
+
+def is_of_splits(values: Iterable[object]) -> bool:
+    """Returns whether all values are names of parts of the data, as of LEAF's column `set`."""
+    return {english(str(value).strip()) for value in values} <= {*SPLITS} - {""}
 
 
 def is_loss_beside(name: str, score: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_text, labelled
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured, is_text, labelled
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
-from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.csv_rows import after_lines, in_utf8
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, json_in, read_text
 from f3ast_tff.files.messages import one_line
 from f3ast_tff.files.packed_files import form_of, read_packed
@@ -26,6 +25,8 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 # Digits of the largest float.
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
+_IMPORTS = "In pandas (import json, pandas as pd; from pathlib import Path)"
+_NO_NAMES = "its first line is not the names of its columns: begin it with #"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
@@ -49,8 +50,8 @@ def read_table(path: Path) -> pd.DataFrame:
         if kind == ".parquet":
             return _numbered(labelled(read_parquet(path)), 1)
         if kind in _JSON:
-            return _of_json(read_text(path), path.name)
-        return _of_csv(read_packed(path, MAX_TEXT_BYTES), path.name)
+            return _of_json(read_text(path), str(path))
+        return _of_csv(read_packed(path, MAX_TEXT_BYTES), str(path))
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -59,7 +60,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
-    content = content.removeprefix(codecs.BOM_UTF8)
+    content = in_utf8(content)
     notes = (b"#", b"\n", b"\r\n")
     place, skipped = after_lines(content, lambda begin: content.startswith(notes, begin))
     content = content[place:]
@@ -95,15 +96,22 @@ def _other_form(content: bytes, separator: str, file: str) -> str | None:
         # A single column says nothing of methods.
         to_csv = ".to_csv('scores.csv', index=False)"
         if head.startswith("|") or "&" in head:
-            mark, kind = (r"\|", "Markdown") if head.startswith("|") else ("&", "LaTeX")
+            mark, kind = (r"\|", "Markdown") if head.startswith("|") else (r"(?:&|\\\\.*)", "LaTeX")
             read = rf"pd.read_csv({file!r}, sep=r'\s*{mark}\s*', engine='python')"
-            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ""
-            return f"it is {kind}, in pandas: {read}{cut}{to_csv}"
+            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ".dropna(axis=1, how='all').dropna()"
+            bold = r".replace(r'\\\w+\{(.*?)\}|\$|\*\*', r'\1', regex=True)"
+            return f"it is {kind}, in pandas: {read}{cut}{bold}{to_csv}"
         if len(head.split()) > 1 and len(head.split()) == len(second.split()):
             return f"blanks separate it, in pandas: pd.read_csv({file!r}, sep=r'\\s+'){to_csv}"
         if any(separator in line for line in lines[1:] for separator in ",;\t"):
-            return "its first line is not the names of its columns: begin it with #"
+            return _NO_NAMES
         return None
+    if (
+        len([name for name in head.split(separator) if name.strip(' "')])
+        == 1
+        < head.count(separator)
+    ):
+        return _NO_NAMES
     names, below = ([cell.strip(' "\r') for cell in each.split(separator)] for each in lines[:2])
     twice = any(name and names.count(name) > 1 for name in names)
     if not twice or any(as_number(cell) is not None for cell in below if cell):
@@ -132,7 +140,7 @@ def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
 
 def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
     """Percentages and decimal commas as Python's numbers, if a whole column has them."""
-    there = column[column != ""]
+    there = column[column.map(is_measured)]
     with_comma = there.str.fullmatch(_DECIMAL_COMMA)
     # Beside whole numbers, 1,012 may be a thousand and twelve.
     thousands = there[with_comma].str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}").all()
@@ -149,9 +157,7 @@ def _of_json(text: str, file: str) -> pd.DataFrame:
     """Rows of an array of objects, or an object per line."""
     if (found := _one_object(text)) is not None:
         said = how_to_read(found, file)
-        raise ValueError(
-            f"from line 1: one object; {_ROWS}{f'. In pandas, {said}' if said else ''}"
-        )
+        raise ValueError(f"from line 1: one object; {_ROWS}{said and f'. {_IMPORTS}, {said}'}")
     if text.lstrip().startswith("["):
         rows = json_in(text, parse_constant=str, parse_int=_integer)
     else:

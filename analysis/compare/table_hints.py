@@ -9,7 +9,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_cells import as_number, as_text, is_text
-from f3ast_tff.analysis.compare.table_directions import is_measure, words_of
+from f3ast_tff.analysis.compare.table_directions import is_measure, is_of_splits, words_of
 from f3ast_tff.analysis.compare.table_roles import Columns, plain_name
 
 # The range that W&B exports beside each curve.
@@ -76,7 +76,11 @@ def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) 
         if as_text(table[name]).str.match(_PROCESSORS).any():
             continue
         if (table.groupby(by)[name].nunique() > 1).all():
+            # Of the file's rows those of trainings are left out later.
+            by += [str(n) for n in table if str(n) not in by and is_of_splits(table[n])]
             own, rest = _rows_of_clients(table, name)
+            if table[found.score].dtype.kind == "O":  # As read from a file.
+                own += f".assign(**{{{found.score!r}: pd.to_numeric(table[{found.score!r}])}})"
             mean = f"{own}.groupby({by}, as_index=False)[{found.score!r}].mean()"
             what = (
                 "sites" if re.search(_SITE, f"{name} {table[name].iloc[0]}".lower()) else "clients"

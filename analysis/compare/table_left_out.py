@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import as_number, is_measured, rows_said
-from f3ast_tff.analysis.compare.table_columns import measured
+from f3ast_tff.analysis.compare.table_cells import (
+    as_number,
+    as_texts,
+    is_measured,
+    is_text,
+    rows_said,
+)
+from f3ast_tff.analysis.compare.table_columns import measured, scores_in
+from f3ast_tff.analysis.compare.table_directions import is_of_splits, is_result, split_of
 from f3ast_tff.analysis.compare.table_hints import RANGES
+from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.analysis.compare.table_roles import column_of, method_in, plain_name
 from f3ast_tff.core.client_names import listed
 
-# What stands in place of a seed in a row that was computed from others.
-_SUMMARIES = (
-    "mean std avg average median min max sd sem stdev stddev stderr var variance count sum total "
-    "all overall 25% 50% 75%"
-)
+# What stands in place of a seed in a row that was computed from others, and how, for pandas.
+_SUMMARIES = {
+    **dict.fromkeys(("mean", "avg", "average", "overall", "all"), "mean"),
+    **{"median": "median", "min": "min", "max": "max", "sum": "sum", "total": "sum"},
+    **dict.fromkeys(("std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance"), ""),
+    **dict.fromkeys(("count", "rank", "wins", "25%", "50%", "75%"), ""),
+}
+# Of these a method may have the name, as robust aggregations do: its scores tell.
+_PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
+_EXACT = 1e-9
 _STATES = ("state", "status", "run_state", "run_status")
 # Of W&B, Optuna, MLflow, Ray and SLURM.
 _UNFINISHED = (
@@ -29,27 +44,98 @@ _UNFINISHED = (
 
 
 def without_summaries(
-    table: pd.DataFrame, given: Mapping[str, str]
+    table: pd.DataFrame, given: Mapping[str, str], asked: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Returns the rows that are no mean, deviation or range of others; the others in words."""
+    """Returns the rows that are no mean, deviation or range of others; the others in words.
+
+    Args:
+        table: The table.
+        given: Columns by role.
+        asked: Methods that the user names.
+    """
     notes = []
-    names = [method_in(table, given)] + [
-        column_of(table, r, given) for r in ("seed", "run", "draw")
-    ]
-    for place, name in enumerate(names):
+    method = method_in(table, given)
+    roles = [column_of(table, r, given) for r in ("seed", "run", "draw")]
+    others = [n for n in map(str, table) if n not in (method, *roles) and is_text(table[n])]
+    for name in (method, *roles, *others):
         if name is None or name not in table:
             continue
         texts = pd.Series([str(value).strip() for value in table[name]], table.index, dtype=str)
-        # A method may be called all or sum, but W&B's ranges stand beside their curve.
-        summary = texts.str.endswith(RANGES) & texts.str[: -len("__MIN")].isin(set(texts))
-        if place:
-            summary |= texts.str.lower().isin(_SUMMARIES.split(" "))
+        words = texts.map({text: _summary(text) for text in texts.unique()})
+        computed = [
+            word
+            for word in words[words != ""].unique()
+            if name in roles
+            or (name == method and word not in _PERHAPS_METHODS)
+            # A spread beside its mean is worse if higher.
+            or (not _SUMMARIES.get(word, "") and "mean" in map(_SUMMARIES.get, words))
+            or _is_computed(table, given, name, words, word)
+        ]
+        summary = words.isin(computed) & ~texts.isin(asked)
+        if name not in others:
+            summary |= texts.str.endswith(RANGES) & texts.str[: -len("__MIN")].isin(set(texts))
         if summary.any() and not summary.all():
             said = listed(dict.fromkeys(texts[summary]))
             rows = rows_said(table.index[summary])
             notes.append(f"left out: {rows}, computed from others: {name} {said}")
             table = table[~summary]
     return table, notes
+
+
+def _summary(text: str) -> str:
+    """The words of a text that says that a row was computed from others, or `""`."""
+    words = re.findall(r"[^\W_]+%?", english(text))
+    return " ".join(words) if words and _SUMMARIES.keys() >= {*words} else ""
+
+
+def _is_computed(
+    table: pd.DataFrame, given: Mapping[str, str], name: str, words: pd.Series[str], word: str
+) -> bool:
+    """Whether rows called `mean` or the like hold the means of the scores of the other rows."""
+    score = next(iter(scores_in(table, given)), None)
+    if not _SUMMARIES.get(word) or score is None:
+        return False
+    scores = pd.Series([as_number(value) for value in table[score]], table.index, dtype=float)
+    own = table.loc[(words == word) & np.isfinite(scores)]
+    digits = [-int(Decimal(str(value)).as_tuple().exponent) for value in own[score]]
+    runs = [column_of(table, role, given) for role in ("seed", "run", "draw", "step")]
+    keys = [n for n in map(str, table) if n != name and (n in runs or not is_result(n))]
+    texts = as_texts(table)
+    for each in (keys, []):
+        place = pd.Series(["/".join(row) for row in texts[each].to_numpy()], table.index)
+        means = scores[words == ""].groupby(place).agg(_SUMMARIES[word]).reindex(place[own.index])
+        apart = (scores[own.index].to_numpy() - means.to_numpy())[means.notna()]
+        if len(apart) and abs(apart).max() <= 0.51 * 0.1 ** max(digits) + _EXACT:
+            return True
+    return False
+
+
+def without_other_splits(
+    table: pd.DataFrame, given: Mapping[str, str], kept: Collection[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Returns the rows of tests of a column such as `set`, else of validations; others in words.
+
+    Args:
+        table: The table.
+        given: Columns by role.
+        kept: Columns of which the user says what they are.
+    """
+    method = method_in(table, given)
+    for name in map(str, table):
+        if (
+            method is None
+            or name in (*given.values(), *kept, method)
+            or not is_of_splits(table[name])
+        ):
+            continue
+        ranks = table[name].map(lambda value: split_of(str(value)))
+        own = ranks == ranks.min()
+        if own.all() or table.loc[own, method].nunique() < table[method].nunique():
+            continue
+        others = listed(dict.fromkeys(table.loc[~own, name]))
+        said = f"left out: {name} {others}, beside {table.loc[own, name].iloc[0]}"
+        return table[own], [f"{said}; --within={name} judges each"]
+    return table, []
 
 
 def without_unfinished(

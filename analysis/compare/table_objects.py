@@ -61,12 +61,14 @@ def _of_tool(found: Mapping[str, Any], loaded: str, file: str) -> str:
 
 
 def _of_pandas(found: Mapping[str, Any], file: str) -> str:
-    """What `DataFrame.to_json` writes by default, and by `orient="split"`."""
+    """What `DataFrame.to_json` writes by default, and by `orient="split"` and `"index"`."""
     if isinstance(found.get("columns"), list) and isinstance(found.get("data"), list):
         return f"pandas' table: pd.read_json({file!r}, orient='split')"
     known = {name for role in ("method", "seed") for name in NAMES[role].split(" ")}
     columns = {str(key).lower() for key, value in found.items() if isinstance(value, Mapping)}
-    return f"pandas' table: pd.read_json({file!r})" if columns & known else ""
+    rows = {str(key).lower() for row in found.values() if isinstance(row, Mapping) for key in row}
+    orient = "" if columns & known else ", orient='index'"
+    return f"pandas' table: pd.read_json({file!r}{orient})" if (columns | rows) & known else ""
 
 
 def _of_dicts(found: Mapping[str, Any], loaded: str) -> str:

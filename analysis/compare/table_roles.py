@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from f3ast_tff.analysis.compare.table_directions import words_of
+from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 
@@ -23,15 +24,16 @@ NAMES = {
     "communication_round round_number round_idx current_round epoch iteration "
     "training_iteration _step",
 }
-_PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params_)")
+_PREFIX = re.compile(r"^((config|params|metrics|summary|hparams|cfg|args)[./]|params?_)")
 # Columns that tell what a score is.
 METRICS = frozenset({"metric", "metrics", "measure", "metric_name", "tag", "variable"})
+VALUES = frozenset({"value", "metric_value"})
 # Columns by which W&B and MLflow keep runs; no conditions.
 KEPT_BY = re.compile(
     r"(name|state|notes|user|tags|created|updated|end time|runtime|hostname|sweep|id|status|"
     r"artifact_uri|start_time|end_time|experiment_id|run_name|run_id|_\w+|tags\..+|"
     # Ray Tune and Optuna.
-    r"date|datetime\w*|trial_id|trial_name|experiment_tag|node_ip|logdir|duration)"
+    r"date|time|timestamp|datetime\w*|trial_id|trial_name|experiment_tag|node_ip|logdir|duration)"
 )
 
 
@@ -94,8 +96,8 @@ def require_columns(table: pd.DataFrame, given: Mapping[str, str]) -> None:
 
 
 def plain_name(name: str) -> str:
-    """Returns a name in lower case, without a service's prefix."""
-    return _PREFIX.sub("", name).lower().replace(" ", "_")
+    """Returns a name in lower case and in English, without a service's prefix."""
+    return english(_PREFIX.sub("", name)).replace(" ", "_")
 
 
 def known_as(table: pd.DataFrame, role: str) -> list[str]:

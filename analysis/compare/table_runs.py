@@ -20,7 +20,7 @@ from f3ast_tff.analysis.compare.table_columns import measured
 from f3ast_tff.analysis.compare.table_conditions import differing
 from f3ast_tff.analysis.compare.table_directions import is_share
 from f3ast_tff.analysis.compare.table_hints import is_round, may_be_seed
-from f3ast_tff.analysis.compare.table_roles import Columns
+from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns
 from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.core.client_names import listed
 
@@ -169,6 +169,11 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
         cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
     if others.max() == 1:
         cure = "; they are alike, in pandas table.drop_duplicates() keeps one"
+    if apart and KEPT_BY.fullmatch(apart[0].lower()):
+        keys = [n for n in (columns.method, *columns.conditions, columns.draw, columns.unit) if n]
+        keys += [columns.step] if columns.step else []
+        last = f"table.sort_values({apart[0]!r}).drop_duplicates({keys}, keep='last')"
+        cure = f"; they differ in {apart[0]}, if the last run counts, in pandas: {last}"
     what = f"{columns.unit} {row[columns.unit]}"
     raise RunsError(f"{what} is there twice for {row[columns.method]}{place}: {rows}{cure}")
 

@@ -13,9 +13,14 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
-from f3ast_tff.analysis.compare.table_directions import is_bare_measure, words_of
+from f3ast_tff.analysis.compare.table_directions import (
+    is_bare_measure,
+    is_measure,
+    likeliest_scores,
+    words_of,
+)
 from f3ast_tff.analysis.compare.table_hints import RANGES
-from f3ast_tff.analysis.compare.table_roles import METRICS, plain_name
+from f3ast_tff.analysis.compare.table_roles import METRICS, VALUES, column_of, plain_name
 from f3ast_tff.core.client_names import listed
 
 NO_MEANS = "means of runs are not judged, a row per run is needed"
@@ -25,12 +30,14 @@ _MEANS = frozenset({"mean", "avg", "average"})
 _SPREADS = frozenset({"std", "sd", "stdev", "stddev", "stderr", "sem", "ci", "ci95"})
 # A mean with its spread: 81.2 ± 0.3, 81.2 +- 0.3, 81.2 (0.3), 81.2_{0.3}.
 _MEAN = re.compile(r"\s*\$?[-+]?[\d.]+\s*%?\s*(±|\+\s?/?\s?-|\\pm|\(\s*[\d.±]|_\{)")
+# A number within a list; not that of np.float64(0.8).
+_NUMBER = r"(?<![\w.])[-+]?(?:[.\d][\w.+-]*|nan|inf)"
 # Columns of services that are neither methods nor seeds.
 _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
 )
 # Names with numbers that are measures or data sets: top-5, F1, acc@5, CIFAR-10.
-_NUMBERED = re.compile(r"(top|@|\bf|cifar|r)[-_]?\d+")
+_NUMBERED = re.compile(r"(top|@|(?<![a-z])[fr])[-_]?\d+|cifar[-_]?100?")
 _ROUNDS = frozenset({"round", "rounds", "rnd", "r", "epoch", "ep", "step", "iter", "iteration"})
 _SEEDS = frozenset({"seed", "run", "trial", "rep", "repeat", "replicate", "s", "fold"})
 
@@ -49,7 +56,7 @@ def no_method(table: pd.DataFrame, known: set[str]) -> str:
         return f"; --method={INDEX} if the first column, which has no name, holds the methods"
     if {"wall_time", "value"} <= {plain_name(str(name)) for name in table}:
         return f"; it is TensorBoard's file of one run, in pandas: table{ONE_RUN}"
-    if any(is_bare_measure(str(name)) for name in table):
+    if any(is_bare_measure(str(name)) for name in table) and not column_of(table, "seed", {}):
         return f"; if the file is of one run, in pandas: table{ONE_RUN}"
     return _melt(table, known, "method")
 
@@ -59,13 +66,16 @@ def no_score(table: pd.DataFrame, known: set[str]) -> str:
     others = [str(name) for name in table if str(name) not in known]
     metrics = [name for name in others if plain_name(name) in METRICS and is_text(table[name])]
     values = [name for name in others if not is_text(table[name])]
-    if metrics and "value" in {plain_name(name) for name in values}:
-        value = next(name for name in values if plain_name(name) == "value")
+    value = next((name for name in values if plain_name(name) in VALUES), None)
+    if metrics and value is not None:
         index = [str(name) for name in table if str(name) not in (metrics[0], value)]
         call = f"table.pivot(index={index}, columns={metrics[0]!r}, values={value!r})"
         return f"; a column per {metrics[0]}, in pandas: {call}.reset_index()"
     if any(as_text(table[name]).str.match(_MEAN).any() for name in others):
         return f"; {NO_MEANS}"
+    lists = [name for name in others if _holds_lists(table[name])]
+    if lists:
+        return _explode(table, likeliest_scores(lists, lambda _: True)[:1] or lists[:1])
     return _melt(table, known, None)
 
 
@@ -76,9 +86,11 @@ def refuse_several(table: pd.DataFrame, score: str, known: set[str]) -> None:
         RunsError: Names the columns, and the call of `melt` that makes rows of them.
     """
     names = [str(name) for name in table if not is_text(table[name])]
-    alike = next((each for each in _numbered(names) if score in each), [])
+    groups = _numbered(names)
+    alike = next((each for each in groups if score in each), [])
     if alike:
-        hint = _melt(table, {*known, *(set(names) - set(alike))}, None)
+        others = {n for n in names if not set(words_of(n)) & (_MEANS | _SPREADS)}
+        hint = _melt(table, known | others.difference(*groups), None)
         raise RunsError(f"{listed(alike)} differ in a number: --score= names one{hint}")
 
 
@@ -99,9 +111,16 @@ def refuse_means(table: pd.DataFrame, score: str, may_differ: Sequence[str]) -> 
             )
 
 
-def what_text(name: str, values: pd.Series[Any]) -> str:
-    """Returns what a cell that is no number may be, and how to read it; `""` if nothing tells."""
-    texts = as_text(values).str.strip()
+def what_text(table: pd.DataFrame, name: str) -> str:
+    """Returns what cells that are no numbers may be, and how to read them; `""` if nothing tells.
+
+    Args:
+        table: The rows with these cells.
+        name: Their column.
+    """
+    texts = as_text(table[name]).str.strip()
+    if _holds_lists(table[name]):
+        return _explode(table, [name])
     if texts.str.match(_MEAN).any():
         return f"; {NO_MEANS}"
     if texts.str.fullmatch(r"[-+\d.]+\s*%").any():
@@ -113,13 +132,34 @@ def what_text(name: str, values: pd.Series[Any]) -> str:
     return ""
 
 
+def _holds_lists(values: pd.Series[Any]) -> bool:
+    """Whether cells hold lists of numbers, as objects or as texts."""
+    # NumPy writes long arrays with dots in place of numbers.
+    return bool(as_text(values).str.fullmatch(rf"(?s)[\[(](?!.*\.\.\.).*?{_NUMBER}.*[\])]").any())
+
+
+def _explode(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """How to make rows of the lists of a column: runs, or rounds of the run of each row."""
+    (name,) = names
+    others = [str(n) for n in table if str(n) != name and _holds_lists(table[n])]
+    kept = f"table.drop(columns={others})" if others else "table"
+    numbers = f"lambda t: t[{name!r}].map(str).str.findall(r'{_NUMBER}')"
+    call = f"{kept}.assign(**{{{name!r}: {numbers}}}).explode({name!r})"
+    what = "runs"
+    if column_of(table, "seed", {}) or column_of(table, "run", {}):
+        what = "rounds"
+        call += ".assign(round=lambda t: t.groupby(level=0).cumcount() + 1)"
+    then = "" if is_measure(name) else f", then --score={name} and --higher or --lower"
+    return f"; if a list holds {what}, in pandas: {call}.reset_index(drop=True){then}"
+
+
 def split_names(values: pd.Series[Any]) -> str:
     """Returns how to split names such as `fedavg_seed0`; `""` for other names."""
     names = as_text(values).drop_duplicates()
     # With the word seed; without it, the same numbers of each method, three at least.
     for pattern, fewest in (
-        (r"(.+?)[-_ /.]*seed[-_ =]*(\d+)", 2),
-        (r"(.+?)[-_ /]+(?:s|run|trial|rep)?(\d+)", 3),
+        (r"(.+?)[-_ /.,(]*seed[-_ =]*(\d+)\)?", 2),
+        (r"(.+?)[-_ /(]+(?:s|run|trial|rep)?(\d+)\)?", 3),
     ):
         parts = names.str.extract(rf"(?i)^{pattern}(?: - .*)?$")
         if parts.isna().any(axis=None):
@@ -138,27 +178,33 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     numbers = [str(n) for n in table if str(n) not in known and not is_text(table[n])]
     ranges = [name for name in numbers if name.endswith(RANGES)]
     means = [n for n in numbers if set(words_of(n)) & (_MEANS | _SPREADS)]
+    means_words = {word for name in means for word in words_of(name)}
+    numbered = _numbered([name for name in numbers if name not in (*ranges, *means)])
     # A number with repeated values, such as alpha, tells rows apart.
     values = [
         n
         for n in numbers
         if n not in (*ranges, *means)
         and plain_name(n) not in _OTHERS
-        and 2 * table[n].nunique() > len(table)
+        and (2 * table[n].nunique() > len(table) or any(n in each for each in numbered))
     ]
     # Accuracies are not compared with losses, nor tests with trainings.
     measures = [frozenset(w for w in words_of(name) if is_bare_measure(w)) for name in values]
     others = [name for name, of in zip(values, measures) if of != measures[0]]
     others = others if measures and measures[0] else []
     values = [name for name in values if name not in others]
-    alike = max(_numbered(values), key=len, default=[])
-    if means and not alike:
+    groups = _numbered(values)
+    alike = max(groups, key=len, default=[])
+    # As of two data sets with the same seeds: mnist_0, mnist_1, cifar_0, cifar_1.
+    groups = [each for each in groups if role is None and len(each) == len(alike)]
+    # A column Average, beside those of which it is, is dropped.
+    if means and not alike and not (len(values) > 1 and _MEANS.issuperset(means_words)):
         return f"; {NO_MEANS}"
     if role is None and len(alike) > 1:
-        values = alike
+        values = [name for each in groups for name in each]
     if len(values) < 2:
         return ""
-    role = role or _role(table, values, alike)
+    role = role or _role(table, alike if groups else values, alike)
     dropped = [name for name in (*ranges, *means, *others) if name not in values]
     ids = [str(name) for name in table if str(name) not in (*values, *dropped)]
     kept = "table"
@@ -169,9 +215,11 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
         kept += f".drop(columns={dropped})"
     # A name that tells no direction: what the columns hold may be a loss.
     call = f"{kept}.melt({ids}, var_name={role!r}, value_name='value')"
-    if role == "round" and not all(name.isdigit() for name in values):
-        number = r"t['round'].str.extract(r'(\d+)', expand=False).astype(int)"
-        call += f".assign(round=lambda t: {number})"
+    part = f"lambda t: t[{role!r}].str.extract(r'(.*?)[-_ ]*(\\d+)\\D*$')"
+    if len(groups) > 1:
+        call += f".assign({'task' if 'dataset' in ids else 'dataset'}={part}[0], {role}={part}[1])"
+    elif role == "round" and not all(name.isdigit() for name in values):
+        call += f".assign(round={part}[1].astype(int))"
     then = "--score=value and --higher or --lower"
     return f"; if there is one per {role}, in pandas: {call}, then {then}"
 

@@ -29,6 +29,7 @@ from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
 from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
 from f3ast_tff.availability.logs.failure_traces import with_nodes
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS
+from f3ast_tff.availability.logs.kinds_of_rows import with_ready, with_trackers
 from f3ast_tff.availability.logs.likely_columns import is_likely_log, refuse_columns
 from f3ast_tff.availability.logs.log_columns import Given, Reading, reading_of, with_form
 from f3ast_tff.availability.logs.log_decision import decided
@@ -37,15 +38,15 @@ from f3ast_tff.availability.logs.log_files import PARQUET_FORMS, table_of
 from f3ast_tff.availability.logs.log_masks import (
     in_longer_rounds,
     masks_of_frame,
+    numbers_rows,
     refuse_words_of_masks,
     yes_is_offline,
 )
 from f3ast_tff.availability.logs.log_reading import Options
-from f3ast_tff.availability.logs.log_rounds import round_starts, short_log
+from f3ast_tff.availability.logs.log_rounds import round_starts, short_log, starts_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import span_text
 from f3ast_tff.availability.logs.mask_files import FORMS, PackedMasks, packed_masks, read_masks
-from f3ast_tff.availability.logs.node_conditions import with_ready
 from f3ast_tff.availability.logs.split_times import with_joined_times
 from f3ast_tff.availability.logs.time_units import WORDS, duration_text
 from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
@@ -244,7 +245,7 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     if not given.columns:
         frame = with_joined_times(frame)
     table = with_form(with_ready(replace(table, frame=frame, _coded={}), given))
-    table = with_nodes(table, given)
+    table = with_trackers(with_nodes(table, given))
     found = reading_of(table, given)
     if found.device is None and not given.names_log:
         return _log_of_masks(table, found, given, options)
@@ -317,9 +318,7 @@ def _with_index(frame: Any, given: Given) -> Any:
     import pandas as pd
 
     index = frame.index
-    # Evenly spaced times can be a RangeIndex, too.
-    counts = isinstance(index, pd.RangeIndex) and index.start in (0, 1) and index.step == 1
-    if counts or index.name == "line":
+    if numbers_rows(index):
         return frame
     if isinstance(index, pd.DatetimeIndex) and index.name is None:
         index = index.rename("time")
@@ -370,14 +369,7 @@ def _of_traces(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
 def _in_rounds(
     entries: Entries, round_seconds: int, name: str, seen: np.ndarray | None = None
 ) -> AvailabilityLog:
-    starts = round_starts(
-        entries.first,
-        entries.last,
-        round_seconds,
-        devices=len(entries.names),
-        entries=len(entries.times),
-        name=name,
-    )
+    starts = starts_of(entries, round_seconds, name)
     first = None if seen is None else np.searchsorted(starts, seen, side="right").clip(1)
     return AvailabilityLog(
         entries.in_rounds(starts),

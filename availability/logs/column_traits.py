@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import known_states
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.time_units import is_since_1970
@@ -34,6 +35,12 @@ def is_readable(table: LogTable, column: Any) -> bool:
     except DataError:
         return False
     return True
+
+
+def left(table: LogTable, reading: Reading, most: int | None = None) -> list[Any]:
+    """Returns the readable columns that are not used nor ignored, of the first `most`."""
+    columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
+    return [c for c in columns[:most] if is_readable(table, c)]
 
 
 def values_of(table: LogTable, column: Any) -> list[str]:

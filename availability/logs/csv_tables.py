@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.files.csv_rows import after_lines
+from f3ast_tff.files.csv_rows import after_lines, in_utf8
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
 from f3ast_tff.files.packed_files import read_packed
 from f3ast_tff.files.table_files import csv_table
@@ -63,9 +62,7 @@ def csv_text(path: Path) -> CsvText:
         DataError: If its first line is no line of CSV.
     """
     content, name = read_packed(path, MAX_TEXT_BYTES), str(path)
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        content = content.decode("utf-16").encode()  # As Excel writes "Unicode text".
-    content = content.removeprefix(codecs.BOM_UTF8)
+    content = in_utf8(content)
     first, separator = 1, ""
     line, _, rest = content.partition(b"\n")
     if (given := re.fullmatch(rb'"?sep=([,;|\t])"?\s*', line[:16])) is not None:

@@ -104,8 +104,7 @@ def _left_over(
 ) -> tuple[Any, str, list[Tried]] | None:
     """The first column that may decide: what it looks like, and each way to go on."""
     reading = found.reading
-    columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
-    columns = [c for c in columns[:_MOST_COLUMNS] if traits.is_readable(table, c)]
+    columns = traits.left(table, reading, _MOST_COLUMNS)
     columns = [c for c in columns if len(traits.values_of(table, c)) > 1]
     if not columns:
         return None

@@ -34,7 +34,13 @@ from f3ast_tff.availability.logs.log_reading import (
     tried,
     with_parts,
 )
-from f3ast_tff.availability.logs.log_states import ANY_ANSWER, STATES, unknown_words
+from f3ast_tff.availability.logs.log_states import (
+    ANY_ANSWER,
+    STATES,
+    is_of_offline,
+    likely_state,
+    unknown_words,
+)
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
@@ -52,6 +58,7 @@ _AS_LIKELY = 0.02
 _OF_DEVICES = (
     *("device", "client", "node", "host", "machine", "sensor", "entity", "thing", "series"),
     *("instance", "imei", "mac", "serial", "phone", "user", "asset", "station", "unit", "ups"),
+    *("monitor", "peer", "agent"),
 )
 _ORDERED = 0.95
 
@@ -101,15 +108,21 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
     times = [found.time] if found.time is not None else []
     times = times or [c for c in columns if traits.is_of_times(table, c)]
-    if len(times) != 1:
+    if len(times) != 1 or any(is_of_offline(c) for c in columns):
         return ""
-    others = [c for c in columns if c not in times]
+    others = [c for c in columns if c not in times and not traits.is_of_times(table, c)]
     devices = [found.device] if found.device is not None else _devices(table, others, [])
     ways = [
         {**({"device": each} if each != found.device else {}), "seen": times[0]} for each in devices
     ]
     each = [tried(table, with_parts(found, more), options, more) for more in ways]
     likely = [one for one in distinct(each) if 0 < one.shares.mean() < 1]
+    # Beside what may be a state each row is no sighting.
+    likely = [
+        one
+        for one in completed(table, given, options, likely)
+        if one.more.keys() <= {"device", "seen"}
+    ]
     if not likely:
         return ""
     shown = " or ".join(said_of(given, one) for one in likely)
@@ -148,7 +161,7 @@ def has_other_devices(table: LogTable, found: Reading) -> bool:
     """Whether the column known as that of devices is the same in all rows, and another is not."""
     if found.device is None or len(table.coded(found.device).values) > 1:
         return False
-    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
+    columns = traits.left(table, found)
     return any(_is_named(c) and _names_rows(table, c) for c in columns)
 
 
@@ -158,8 +171,7 @@ def has_other_times(table: LogTable, found: Reading) -> bool:
         return False
     if traits.rises(table, found.time) or not np.isfinite(table.coded(found.time).numbers).all():
         return False
-    columns = [c for c in found.unused(table.frame) if traits.is_readable(table, c)]
-    return any(traits.is_of_times(table, c) for c in columns)
+    return any(traits.is_of_times(table, c) for c in traits.left(table, found))
 
 
 def _names_rows(table: LogTable, column: Any) -> bool:
@@ -383,7 +395,10 @@ def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[A
     named = [c for c in columns if _is_named(c)]
     again = [c for c in columns if len(traits.values_of(table, c)) < rows]
     likely = [c for c in again if c in named] or [
-        c for c in again if not traits.is_of_states(table, c, STATES)
+        c
+        for c in again
+        if not traits.is_of_states(table, c, STATES)
+        and not all(likely_state(text) is not None for text in traits.values_of(table, c))
     ]
     likely = likely or named or columns or [c for c in constant if str(c).strip()]
     kept: list[Any] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -224,6 +224,7 @@ def plain_name(column: Any) -> str:
 _PLAIN = {part: [plain_name(name) for name in names] for part, names in KNOWN.items()}
 
 
+HOME_ASSISTANT = "Home Assistant's history"
 FAILURE_TRACES = "the Failure Trace Archive's event_trace"
 # Forms of known systems: the columns that tell them, by part.
 _FORMS = {
@@ -231,7 +232,10 @@ _FORMS = {
         **{"device": "clientid", "time": "timestamp", "state": "eventtype"},
         "session": "sessionidentifier",
     },
-    "Home Assistant's history": {**{"device": "entityid", "time": "lastchanged", "state": "state"}},
+    HOME_ASSISTANT: {"device": "entityid", "time": "lastchanged", "state": "state"},
+    "RADIUS's accounting": {
+        **{"device": "username", "start": "acctstarttime", "end": "acctstoptime"}
+    },
     FAILURE_TRACES: {
         **{"device": "nodeid", "start": "eventstarttime", "end": "eventstoptime"},
         "state": "eventtype",
@@ -271,10 +275,10 @@ def reading_of(table: LogTable, given: Given) -> Reading:
         of_part = {**in_units, **names} if part in ("time", "start", "end") else names
         there = [of_part[each] for each in known if each in of_part]
         if part == "state":
-            there.sort(key=lambda column: not _is_of_states(table, column, given.words))
+            there.sort(key=lambda c: not given.words.keys() >= {*_words(table, c)})
         if part == "device":
             # A name such as `user` may be another's, the same in all rows.
-            there.sort(key=lambda column: _is_constant(table, column))
+            there.sort(key=lambda c: len(_words(table, c)) < 2)
         found[part] = there[0] if there else None
     if table.roles:
         found = {**dict.fromkeys(_PLAIN), **table.roles}
@@ -304,18 +308,12 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     )
 
 
-def _is_constant(table: LogTable, column: Any) -> bool:
+def _words(table: LogTable, column: Any) -> Sequence[str]:
+    """The distinct words of a column; two that say nothing if it holds lists or objects."""
     try:
-        return len(table.coded(column).values) < 2
+        return table.coded(column).words
     except DataError:
-        return False
-
-
-def _is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
-    try:
-        return all(word in words for word in table.coded(column).words)
-    except DataError:
-        return False
+        return ("", "")
 
 
 def _pairs(given: str) -> dict[str, str]:

@@ -104,8 +104,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
         if known or codes or says_off(table, reading.state, reading.words):
             return reading
         reading = replace(reading, state=None)
-    columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
-    columns = [c for c in columns if traits.is_readable(table, c)]
+    columns = traits.left(table, reading)
     place = devices_of(table, reading.device)[1] if columns else np.zeros(0, np.int64)
     columns = [
         c
@@ -142,9 +141,9 @@ def _refuse_unknown_words(
     ways = worded(table, reading)
     if "state" not in given.columns:
         # A column may have the name of states, and another their words.
-        others = [c for c in reading.unused(table.frame) if c not in reading.ignored]
-        others = [c for c in others if traits.is_readable(table, c)]
-        others = [c for c in others if traits.is_of_states(table, c, reading.words)]
+        others = [
+            c for c in traits.left(table, reading) if traits.is_of_states(table, c, reading.words)
+        ]
         if others and traits.is_of_device(table, column, devices_of(table, reading.device)[1]):
             ways = []  # Such as where each device is.
         ways += [{"state": c} for c in others]
@@ -155,7 +154,7 @@ def _refuse_unknown_words(
         more = {"ignore": column}
         found = distinct([*found, tried(table, with_parts(reading, more), options, more)])
     found = completed(table, given, options, found)
-    outages = perhaps_outages(table, [each.reading for each in found], given.words)
+    outages = perhaps_outages(table, [each.reading for each in found] or [reading], given.words)
     if len(found) == 1:
         way = f": say what they mean, as by {given.flag(found[0].more)} {OF_RUN}: "
         raise DataError(f"{said}{way}{found[0].outcome}{outages}")
@@ -167,5 +166,6 @@ def _refuse_unknown_words(
         words = listed([word for word in unknown if word.lower() not in NO_ANSWER] or unknown)
         raise DataError(
             f"{said}: say what they mean by --columns=on=WORD/WORD,off=WORD {OF_RUN}, of {words}"
+            f"{outages}"
         )
     raise DataError(said)

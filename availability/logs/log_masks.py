@@ -295,14 +295,20 @@ def _is_clock(column: Any) -> bool:
     return named and column.dtype.kind in "iuf" and bool((np.diff(column.astype(float)) > 0).all())
 
 
+def numbers_rows(index: Any) -> bool:
+    """Returns whether an index numbers rows or lines; evenly spaced times can be a range, too."""
+    import pandas as pd
+
+    counts = isinstance(index, pd.RangeIndex) and index.start in (0, 1) and index.step == 1
+    return counts or index.name == "line"
+
+
 def _clock_of_index(frame: Any, name: str, unit: str) -> Clock | None:
     """The clock of a frame's index of dates; `None` for another index."""
     import pandas as pd
 
     index = frame.index
-    # Evenly spaced times can be a RangeIndex, too.
-    counts = isinstance(index, pd.RangeIndex) and index.start in (0, 1) and index.step == 1
-    if counts or index.name == "line":
+    if numbers_rows(index):
         return None
     if isinstance(index, pd.MultiIndex):
         levels = [pd.Series(index.get_level_values(k)) for k in range(index.nlevels)]

@@ -68,18 +68,22 @@ def short_log(
     ]
 
 
+def starts_of(entries: Entries, round_seconds: int, name: str) -> np.ndarray:
+    """Returns the times at which the rounds of a log start; see `round_starts`."""
+    return round_starts(
+        entries.first,
+        entries.last,
+        round_seconds,
+        devices=len(entries.names),
+        entries=len(entries.times),
+        name=name,
+    )
+
+
 def shares_of(entries: Entries, round_seconds: int) -> np.ndarray:
     """Returns the share of rounds in which each device is online, `float64 [D]`.
 
     Raises:
         DataError: See `round_starts`.
     """
-    starts = round_starts(
-        entries.first,
-        entries.last,
-        round_seconds,
-        devices=len(entries.names),
-        entries=len(entries.times),
-        name="the log",
-    )
-    return entries.in_rounds(starts).mean()
+    return entries.in_rounds(starts_of(entries, round_seconds, "the log")).mean()

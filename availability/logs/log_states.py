@@ -18,10 +18,19 @@ _GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, *_GONE), False),
-    # Of RADIUS, of Kubernetes, of pings, of people at their computers, of log-ins.
+    # Of RADIUS, Kubernetes, pings, people at their computers, log-ins, and Home Assistant.
     **{"start": True, "interim-update": True, "stop": False},
-    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "login"), True),
-    **dict.fromkeys(("notready", "nodenotready", "unreachable", "dead", "afk", "logout"), False),
+    **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "home", "login"), True),
+    **dict.fromkeys(
+        ("notready", "nodenotready", "unreachable", "dead", "afk", "not_home", "logout"), False
+    ),
+}
+# What words of phones and programs most likely mean: proposed, as a phone on battery may be online.
+_LIKELY = {
+    **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless", "started"), True),
+    **dict.fromkeys(("alloc", "allocated", "mixed"), True),
+    **dict.fromkeys(("discharging", "unplugged", "stopped", "disconnecting"), False),
+    **dict.fromkeys(("drain", "drained", "draining"), False),
 }
 # Words that answer any question, not only whether a device is online.
 ANY_ANSWER = frozenset(
@@ -33,12 +42,15 @@ NO_ANSWER = frozenset({*GAPS, "unknown", "unavailable", "undefined", "no data", 
 _OFF_NAMES = frozenset(
     {word for word, is_on in STATES.items() if not is_on}
     - ANY_ANSWER
-    - {"unknown", "logout", "stop"}
+    - {"unknown", "logout", "stop", "not_home"}
     | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
     | {"problem", "alarm", "fault", "error", "missing", "timeout", "unhealthy", "disabled"}
-    | {"away", "asleep", "busy", "airplane"}
+    | {"away", "asleep", "busy", "airplane", "absent", "absence", "interruption", "maintenance"}
+    | {"ausfall", "panne"}
 )
-_ON_NAMES = frozenset({word for word, is_on in STATES.items() if is_on} - ANY_ANSWER - {"start"})
+_ON_NAMES = frozenset(
+    {word for word, is_on in STATES.items() if is_on} - ANY_ANSWER - {"start", "home"}
+)
 _SHOWN = 4
 
 
@@ -55,6 +67,20 @@ def is_of_offline(name: Any) -> bool:
     """
     words = name_words(name)
     return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
+
+
+def likely_state(text: str) -> bool | None:
+    """Returns what the words of a text most likely say of a device; `None` if nothing, or both.
+
+    Examples:
+        >>> from f3ast_tff.availability.logs.log_states import likely_state
+        >>> [likely_state(text) for text in ("DeviceConnected", "agent stopped.", "Not charging")]
+        [True, False, False]
+    """
+    words = name_words(text)
+    means = {_LIKELY[word] for word in words & _LIKELY.keys()}
+    means |= {of for of, names in ((True, _ON_NAMES), (False, _OFF_NAMES)) if words & names}
+    return None if len(means) != 1 else means.pop() != ("not" in words)
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:
@@ -74,8 +100,13 @@ def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
 
     `off=null` counts all gaps as offline, whichever word stands for them.
     """
-    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    gap = gap_meant(words)
     return [words.get(word, gap if word in GAPS else None) for word in found.words]
+
+
+def gap_meant(words: Mapping[str, bool]) -> bool | None:
+    """Returns what gaps mean; `None` if it is not known."""
+    return next((words[word] for word in sorted(GAPS) if word in words), None)
 
 
 def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.ndarray:
@@ -91,7 +122,7 @@ def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.nda
     """
     found = table.coded(column)
     known = known_states(found, words)
-    gap = next((words[word] for word in sorted(GAPS) if word in words), None)
+    gap = gap_meant(words)
     wrong = found.of_rows([state is None for state in known], gap is None)
     if wrong.any():
         on, off = (", ".join(w for w in STATES if STATES[w] == is_on) for is_on in (True, False))

@@ -10,7 +10,9 @@ from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import (
     ANY_ANSWER,
     NO_ANSWER,
+    gap_meant,
     known_states,
+    likely_state,
     unknown_words,
 )
 from f3ast_tff.availability.logs.log_table import LogTable
@@ -39,26 +41,28 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     if any(map(_is_code, free)):
         # Codes such as 1 and 2 may mean either.
         free = sorted({*free, *(text for text in known if _is_code(text))})
-    if not found.filled.all() and None in [*known.values(), *_gap(table, reading)]:
+    if not found.filled.all() and None in [*known.values(), gap_meant(reading.words)]:
         silent.append("null")
     others = [text for text, state in known.items() if state is not None and text not in free]
     meant = {known[text] for text in others if text.lower() not in NO_ANSWER}
     if len(free) < 2:
         # What a single word can only mean beside them.
         meant |= {False} if silent or len(others) > len(meant) else set()
-    if any("," in word or "/" in word or "=" in word for word in (*free, *silent)):
+    leans = {word: means for word in free if (means := likely_state(word)) is not None}
+    free = [word for word in free if word not in leans]
+    if any("," in word or "/" in word or "=" in word for word in (*free, *silent, *leans)):
         return []
     if len(free) > _MOST:
         return []
-    ways = [dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
+    ways = [leans | dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
     if len(free) > _FREE:
-        ways = [way for way in ways if sum(way.values()) == 1]
+        ways = [way for way in ways if sum(way[word] for word in free) == 1]
     given = []
     for way in ways:
         if {*way.values(), *meant} < {True, False}:
             continue
-        on = [word for word in free if way[word]]
-        off = [word for word in free if not way[word]] + silent
+        on = [word for word in way if way[word]]
+        off = [word for word in way if not way[word]] + silent
         parts = {"on": "/".join(on), "off": "/".join(off)}
         given.append({**state, **{part: text for part, text in parts.items() if text}})
     return given
@@ -67,7 +71,9 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
 def says_off(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
     """Whether a column has words of being offline, so that its rows are not online whatever."""
     found = table.coded(column)
-    return any(words.get(w) is False for w in {*found.words} - NO_ANSWER - ANY_ANSWER)
+    told = zip(found.texts, known_states(found, words))
+    states = {text.lower(): likely_state(text) if state is None else state for text, state in told}
+    return any(states[word] is False for word in states.keys() - NO_ANSWER - ANY_ANSWER)
 
 
 def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping[str, bool]) -> str:
@@ -87,13 +93,6 @@ def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping
                     "does not say when a device is online"
                 )
     return ""
-
-
-def _gap(table: LogTable, reading: Reading) -> list[bool | None]:
-    """`None` if gaps have no meaning."""
-    from f3ast_tff.availability.logs.log_table import GAPS
-
-    return [True] if any(word in reading.words for word in GAPS) else [None]
 
 
 def _is_code(word: str) -> bool:

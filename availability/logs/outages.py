@@ -24,7 +24,14 @@ from f3ast_tff.core.errors import DataError
 
 # Names of what a whole row is, also of its end; names of an end only an outage has.
 _OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes"})
-_BACK = frozenset({"reconnected", "restored", "recovered", "repaired"})
+_BACK = frozenset(
+    {"reconnected", "restored", "recovered", "repaired", "returned"}
+    | {"resolved", "recovery", "acknowledged", "rejoined", "again"}
+)
+# Names of a begin that may have another meaning elsewhere.
+_BEGINS = frozenset(
+    {"left", "gone", "gap", "incident", "dropped", "sleep", "vacation", "unresponsive"}
+)
 # Lengths named so, such as `time_to_failure`, are those of the time online before.
 _OTHER_LENGTHS = frozenset({"to", "until", "till", "before", "between", "failed", "failure"})
 # Units, seconds; share of the rows whose length a column has, and of all lengths together.
@@ -69,9 +76,7 @@ def outages_said(table: LogTable, found: Tried, given: Given) -> str:
     if column is not None:
         own = {each.lower() for each in given.columns.values()}
         return "" if str(column).strip().lower() in own else named_so(table, column)
-    for column in reading.unused(table.frame) if reading.state is None else ():
-        if column in reading.ignored or not traits.is_readable(table, column):
-            continue
+    for column in traits.left(table, reading) if reading.state is None else ():
         way = f", or say by {given.flag({'ignore': column})} {OF_RUN} that it decides nothing"
         if _all_off(table, column, reading):
             word = traits.values_of(table, column)[0]
@@ -95,11 +100,8 @@ def named_so(table: LogTable, column: Any) -> str:
 
 def length_of_outages(table: LogTable, reading: Reading) -> Any:
     """Returns a column of lengths of outages that is not used; `None` without one."""
-    for column in reading.unused(table.frame):
-        there = column not in reading.ignored and traits.is_readable(table, column)
-        if there and _names_length(column) and np.isfinite(seconds_of(table, column)[0]).all():
-            return column
-    return None
+    names = [column for column in traits.left(table, reading) if _names_length(column)]
+    return next((c for c in names if np.isfinite(seconds_of(table, c)[0]).all()), None)
 
 
 def _may_be_outages(table: LogTable, reading: Reading) -> bool:
@@ -114,8 +116,9 @@ def _named(reading: Reading) -> Any:
 
     Visits may end at `disconnected_at`, outages begin there.
     """
-    if reading.begins is not None and is_of_offline(reading.begins):
-        return reading.begins
+    begins = reading.begins
+    if begins is not None and (is_of_offline(begins) or name_words(begins) & _BEGINS):
+        return begins
     if reading.end is not None and name_words(reading.end) & (_OUTAGES | _BACK):
         return reading.end
     uses_length = reading.begins is None or reading.end is None

@@ -83,7 +83,9 @@ def main(flags: Flags) -> None:
             reach=flags.reach,
         )
     except RunsError as error:
-        raise RunsError(f"{flags.scores}: {error}") from error
+        read = f"; here table is {read_table.__module__}.read_table(Path({flags.scores!r}))"
+        read = read if "in pandas: table" in str(error) else ""
+        raise RunsError(f"{flags.scores}: {error}{read}") from error
     for note in found.notes:
         say(note)
     for where, results in found.by_condition.items():

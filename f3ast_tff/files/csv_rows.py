@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Callable
+
+
+def in_utf8(content: bytes) -> bytes:
+    """Returns a text in UTF-8 without a byte order mark; it may be in UTF-16 with one."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16").encode()  # As Excel writes "Unicode text".
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def csv_rows(text: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:

@@ -76,7 +76,7 @@ def test_columns_are_recognised(
         ("seed,accuracy\n0,.5\n1,.6\n", "", "no column is known as the method: --method= names"),
         ("method,seed,foo\na,0,1\nb,0,2\n", "", "no column is known as the score: --score="),
         ("method,seed,foo\na,0,1\nb,0,2\n", "--score=foo", "give --higher or --lower"),
-        (HEAD + MINE + "fedavg,0,n/a\n", "", "column accuracy holds text in row 6: 'n/a'"),
+        (HEAD + MINE + "fedavg,0,OOM\n", "", "column accuracy holds text in row 6: 'OOM'"),
         (HEAD + MINE + "mine,3,.9\n" + THEIRS, "", "seed 3 is there twice for mine: rows 5, 6"),
         (
             "method,dataset,seed,accuracy\na,x,0,.5\na,x,1,.6\nb,y,0,.5\nb,y,1,.6\n",

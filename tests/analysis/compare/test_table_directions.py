@@ -54,6 +54,28 @@ def test_a_score_goes_before_what_is_made_from_one(beside: str) -> None:
     assert "score val_acc (higher" in judge_table(table).heading
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["Methode,Startwert,Genauigkeit", "Verfahren,Lauf,Test-Genauigkeit",
+     "méthode,graine,exactitude", "algorithme,essai,précision", "método,semilla,exactitud",
+     "metodo,seme,accuratezza",
+     "método,semente,acurácia", "methode,seed,nauwkeurigheid", "方法,种子,准确率",
+     "手法,シード,精度", "метод,seed,точность"],
+)  # fmt: skip
+def test_headings_of_other_languages(head: str) -> None:
+    """As in English, also that accuracies are shares; losses are lower if better."""
+    rows = [(m, s, v + s / 100) for m, v in (("a", 0.5), ("b", 0.4)) for s in range(4)]
+    table = pd.DataFrame(rows, columns=head.split(","))
+    found = judge_table(table).results[0]
+    assert (
+        found.sentence.replace("runs", "seeds")
+        == "a is better than b by .100 [.100, .100] over 4 seeds."
+    )
+    assert is_share(table.columns[2])
+    loss = table.set_axis([*table.columns[:2], "Verlust (Validierung)"], axis=1)
+    assert judge_table(loss).results[0].sentence.startswith("b is better than a")
+
+
 def test_shares() -> None:
     assert all(is_share(name) for name in ("accuracy", "test/acc", "f1", "val_auc"))
     assert not any(is_share(name) for name in ("rounds_to_80_acc", "reward", "acc_gap", "loss"))

@@ -20,6 +20,12 @@ ROWS = HEAD + MINE + THEIRS
 POINTS = "mine is better than fedavg by 10.000 [8.701, 11.299] over 4 seeds."
 
 
+# Cells of what was not measured, which are left out.
+GAPS = "".join(
+    f"{m},{n},{gap}\n" for m in ("mine", "fedavg") for n, gap in enumerate(("-", "n/a"), 4)
+)
+
+
 def with_decimal_commas(text: str) -> str:
     return text.replace(",", ";").replace(".", "0,")
 
@@ -29,11 +35,15 @@ def with_decimal_commas(text: str) -> str:
     [
         ("a.csv", ROWS.encode("utf-8-sig"), LEAD),
         ("a.csv", ROWS.replace(",", ";").encode(), LEAD),
+        ("a.csv", ROWS.replace(",", "\t").encode("utf-16"), LEAD),
         ("a.csv", with_decimal_commas(ROWS).encode(), LEAD),
         ("a.txt", ROWS.replace(",", "\t").encode(), LEAD),
         ("a.csv", ROWS.replace(",", " , ").encode(), LEAD),
         ("a.csv", ROWS.replace("\n", "\r\n").encode(), LEAD),
         ("a.csv", ("sep=;\r\n" + with_decimal_commas(ROWS)).encode(), LEAD),
+        ("a.csv", (ROWS + GAPS).encode(), LEAD),
+        ("a.csv", (ROWS.replace(",.7", ",7").replace(",.8", ",8").replace("\n", "%\n")
+            .replace("accuracy%", "accuracy") + GAPS).encode(), POINTS),
         ("a.csv", ("# of May\n" + ROWS + "\n\n").encode(), LEAD),
         ("a.csv", ROWS.replace(",.7", ",7").replace(",.8", ",8").replace("\n", "%\n")
             .replace("accuracy%", "accuracy").encode(), POINTS),
@@ -114,6 +124,8 @@ def test_a_million_lines_before_the_names_are_passed_over_at_once(
         ("| " + ROWS.replace(",", " | ").replace("\n", " |\n| ").removesuffix("| "),
          "it is Markdown"),
         (ROWS.replace(",", " & "), "it is LaTeX"),
+        (ROWS.replace(",", " & ").replace("\n", " \\\\\n").replace(".83", r"\textbf{.83}").replace(
+            "mine & 0", "\\midrule\nmine & 0"), "it is LaTeX"),
         (",accuracy,accuracy\nmethod,fedavg,mine\nseed,,\n0,.71,.81\n1,.74,.83\n2,.70,.80\n"
          "3,.71,.82\n", "two lines of names; if by method and seed"),
         ("seed,accuracy,accuracy\n,fedavg,mine\n0,.71,.81\n1,.74,.83\n2,.70,.80\n3,.71,.82\n",
@@ -138,6 +150,7 @@ def test_other_forms_are_read_by_the_call(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("Results of May,,\n" + ROWS, "its first line is not the names of its columns: begin it"),
         ("Results of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
         # As decimals, mine had 1.01 rounds and fedavg 987.
         ("method;seed;loss\n" + "".join(f"mine;{s};1,01{s}\nfedavg;{s};98{s}\n" for s in range(4)),

@@ -261,3 +261,28 @@ def test_the_mean_over_clients_keeps_the_rounds() -> None:
         call = str(refused.value).partition("in pandas: ")[2].partition("; --within=")[0]
         found = judge_table(eval(call, {"table": table}), columns={"step": name})
         assert found.results[0].sentence.endswith("at round 20 over 3 seeds.")
+
+
+def test_the_mean_over_clients_is_not_over_trainings_too() -> None:
+    """LEAF's: in tests b leads by .1, in trainings a by .4; the mean of both is a's by .15."""
+    rows = [
+        (m, s, f"f{k}", part, first + lead * (m == "b"))
+        for m in "ab" for s in range(3) for k in range(4)
+        for part, first, lead in (("train", 0.9, -0.4), ("test", 0.5, 0.1))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seed", "client_id", "set", "accuracy"])
+    with pytest.raises(RunsError, match="client_id is of clients") as refused:
+        judge_table(table)
+    call = str(refused.value).partition("in pandas: ")[2].partition("; --within=")[0]
+    found = judge_table(eval(call, {"table": table}))
+    assert found.results[0].sentence.startswith("b is better than a by .100")
+
+
+def test_cells_below_a_method_that_are_empty() -> None:
+    """As spreadsheets and frames with several indices write it."""
+    text = "method,seed,accuracy\na,0,.8\n,1,.82\n,2,.81\nb,0,.7\n,1,.72\n,2,.72\n"
+    for table in (pd.read_csv(io.StringIO(text)), pd.read_csv(io.StringIO(text)).fillna("")):
+        with pytest.raises(RunsError, match="column method is empty in rows 1, 2, 4, 5") as refused:
+            judge_table(table)
+        exec(str(refused.value).partition("in pandas: ")[2], {"table": table})
+        assert judge_table(table).results[0].sentence.startswith("a is better than b by .097")

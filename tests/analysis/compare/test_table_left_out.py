@@ -32,6 +32,72 @@ def test_means_of_seeds_are_no_seeds(words: tuple[str, str]) -> None:
     assert found.notes == [said]
 
 
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        # (.81 + .71) / 2, ...: the means of both at each seed, and of all.
+        ("mean,0,.76\nmean,1,.785\nmean,2,.75\nmean,3,.765\n", "mean"),
+        ("Mean,0,.765\n", "Mean"),
+        ("Average,,.77\nstd,,.06\n", "Average, std"),
+        ("overall mean,0,.5\n", "overall mean"),
+        ("Durchschnitt,0,.765\nStandardabweichung,0,.1\n", "Durchschnitt, Standardabweichung"),
+    ],
+)
+def test_means_of_methods_are_no_methods(more: str, left: str) -> None:
+    found = judge_table(table(ROWS + more))
+    assert [each.sentence for each in found.results] == [LEAD]
+    assert [note.partition("others: ")[2] for note in found.notes] == [f"method {left}"]
+
+
+def test_the_mean_over_data_sets_is_none() -> None:
+    """As a third data set it took part in Holm's rule."""
+    runs = [line.split(",") for line in (MINE + THEIRS).split()]
+    more = (("a", 0.1), ("b", -0.1), ("Average", 0.0))
+    rows = [(m, s, d, float(v) + each) for m, s, v in runs for d, each in more]
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "dataset", "accuracy"]))
+    assert [each.where for each in found.results] == ["dataset a", "dataset b"]
+    assert found.notes[0].endswith("computed from others: dataset Average")
+
+
+def test_spreads_are_not_judged_beside_means() -> None:
+    """As a condition a higher deviation was better; means of ranks would be data sets."""
+    rows = [(m, s, k, v) for m, s, v in (line.split(",") for line in (MINE + THEIRS).split())
+            for k in ("mean", "std", "min")]  # fmt: skip
+    found = judge_table(pd.DataFrame(rows, columns=["method", "seed", "over_clients", "accuracy"]))
+    assert [each.where for each in found.results] == ["over_clients mean", "over_clients min"]
+    ranks = judge_table(table(ROWS + "mine,Avg. Rank,1\nfedavg,Avg. Rank,2\n"))
+    assert [each.sentence for each in ranks.results] == [LEAD]
+    assert ranks.notes[0].endswith("computed from others: seed Avg. Rank")
+
+
+def test_robust_aggregations_are_methods() -> None:
+    """Their names are of means; their scores are not those of the others."""
+    more = "".join(f"{m},{s},.{v}{s}\n" for m, v in (("mean", 6), ("median", 7)) for s in range(4))
+    found = judge_table(table(ROWS + more))
+    assert len(found.results) == 6 and not found.notes
+    asked = judge_table(
+        table(ROWS + "Average,0,.6\nAverage,1,.61\nAverage,2,.6\n"), "mine > Average"
+    )
+    assert not asked.notes and asked.results[0].holds
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "other"),
+    [("set", "test", "train"), ("split", "val", "train"), ("subset", "Test", "Val"),
+     ("Teil", "test", "Training")],
+)  # fmt: skip
+def test_trainings_are_left_out_beside_tests(name: str, test: str, other: str) -> None:
+    """In training mine is worse by .3: it counted as a condition of its own."""
+    text = ROWS.replace("\n", f",{test}\n").replace(f"accuracy,{test}", f"accuracy,{name}")
+    for m, v in (("mine", 0.6), ("fedavg", 0.9)):
+        text += "".join(f"{m},{s},{v + s / 100},{other}\n" for s in range(4))
+    found = judge_table(table(text))
+    assert [each.sentence for each in found.results] == [LEAD]
+    said = f"left out: {name} {other}, beside {test}; --within={name} judges each"
+    assert found.notes == [said]
+    assert len(judge_table(table(text), within=[name]).results) == 2
+
+
 def test_means_of_folds_and_ranges_of_methods_are_none() -> None:
     more = "".join(f"{m},all,.1\n" for m in ("mine", "fedavg")) + "mine__MIN,0,.1\nmine__MIN,1,.1\n"
     found = judge_table(table((ROWS + more).replace("seed", "fold")))

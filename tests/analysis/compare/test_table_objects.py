@@ -17,7 +17,7 @@ from tests.analysis.compare.test_table_shapes import MINE, RUNS, THEIRS
 
 ROUNDS = [{"round": n, "accuracy": n / 10, "loss": 1 - n / 10} for n in (1, 2, 3)]
 FRAME = pd.DataFrame(RUNS, columns=["method", "seed", "accuracy"])
-GIVEN = {"pd": pd, "json": json, "Path": Path}
+GIVEN: dict[str, Any] = {}
 CURVES = {"accuracy": [0.1, 0.2, 0.3], "loss": [0.9, 0.8, 0.7]}
 
 
@@ -28,8 +28,11 @@ def call_for(found: Any, name: str) -> str:
             read_table(Path(name))
         said = str(error.value)
         assert "\n" not in said and "it must hold an object per row" in said
-    call = re.search(r"In pandas, .*?: (pd\..*)", said)
-    return "" if call is None else call[1]
+    call = re.search(r"In pandas \((.*)\), .*?: (pd\..*)", said)
+    if call is None:
+        return ""
+    exec(call[1], GIVEN)
+    return call[2]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,7 @@ def test_files_of_one_run(
     ("found", "said"),
     [
         (json.loads(FRAME.to_json()), "over 4 seeds"),
+        (json.loads(FRAME.to_json(orient="index")), "over 4 seeds"),
         (json.loads(FRAME.to_json(orient="split")), "over 4 seeds"),
         ({"results": FRAME.to_dict("records")}, "over 4 seeds"),
         ({"mine": MINE, "fedavg": THEIRS}, "over 4 and 4 runs, not paired"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,7 +20,7 @@ RUNS = [(m, s, v) for m, own in (("mine", MINE), ("fedavg", THEIRS)) for s, v in
 IN_PANDAS = re.compile(r"in pandas: (.*?)(?:, then --score|; |$)")
 
 
-def rows(head: str, each: list[tuple[object, ...]]) -> str:
+def rows(head: str, each: Sequence[tuple[object, ...]]) -> str:
     return "\n".join([head, *(",".join(map(str, row)) for row in each)]) + "\n"
 
 
@@ -47,6 +49,11 @@ PAIRS = list(zip(range(4), MINE, THEIRS))
 WORSE = [(s, a, b, 1 - a, 1 - b) for s, a, b in PAIRS]
 
 
+def of_lists(write: Callable[[Sequence[float]], object]) -> str:
+    both = (("mine", MINE), ("fedavg", THEIRS))
+    return "method;accuracy\n" + "".join(f"{m};{write(own)}\n" for m, own in both)
+
+
 @pytest.mark.parametrize(
     ("text", "said", "difference"),
     [
@@ -66,9 +73,36 @@ WORSE = [(s, a, b, 1 - a, 1 - b) for s, a, b in PAIRS]
         # The first was judged: fedavg was called better by .05.
         (per_round("acc_1,acc_2,acc_10"), "acc_1, acc_2, acc_10 differ in a number: --score=", 0.1),
         (per_round("acc_r10,acc_r50,acc_r100"), "differ in a number: --score= names one", 0.1),
-        (rows("method,seed,metric,value", [
+        # Decimal commas, a note, and row labels, as R and Excel write them.
+        ("# of May\n;seed;mine;fedavg\n" + "".join(
+            f"{s};{s};{a};{b}\n".replace(".", ",") for s, a, b in PAIRS), "one per method", 0.1),
+        # Few distinct values, as of rounded scores.
+        ("method,acc_1,acc_2,acc_3,acc_4\nmine,.8,.8,.8,.8\nfedavg,.7,.7,.7,.7\n",
+         "differ in a number", 0.1),
+        (of_lists(list), "if a list holds runs", 0.1),
+        (of_lists(lambda own: f"[{' '.join(map(str, own))}]"), "if a list holds runs", 0.1),
+        (of_lists(lambda own: [np.float64(v) for v in own]), "if a list holds runs", 0.1),
+        ("method;seed;acc;loss\n" + "".join(f"{m};{s};[.9, {v}];[1, 2]\n" for m, s, v in RUNS),
+         "if a list holds rounds", 0.1),
+        # A column of their mean is no data set.
+        (rows("method,seed,0,1,Average", [(m, s, v, v, v) for m, s, v in RUNS]).replace(
+            "0,1,Av", "mnist,cifar,Av"), "table.drop(columns=['Average'])", 0.1),
+        # Seeds of two data sets, beside losses.
+        ("method," + ",".join(f"{n}_{s}" for n in ("mnist_acc", "cifar_acc", "loss")
+                              for s in range(4)) + "\n" + "".join(
+            ",".join(map(str, (m, *own, *own, *(1 - v for v in own)))) + "\n"
+            for m, own in (("mine", MINE), ("fedavg", THEIRS))), "assign(dataset=", 0.1),
+        ("method," + ",".join(f"{n}_{s}" for n in ("mnist", "cifar") for s in range(4)) + "\n"
+         + "".join(",".join(map(str, (m, *own, *own))) + "\n"
+                   for m, own in (("mine", MINE), ("fedavg", THEIRS))), "assign(dataset=", 0.1),
+        # scikit-learn's cv_results_: folds, beside their means.
+        (per_seed("split0_test_score,split1_test_score,split2_test_score,split3_test_score,"
+                  "mean_test_score", ",.8").replace("method", "param_method"), "one per seed", 0.1),
+        # OpenFL's log of an aggregator.
+        *((rows(f"method,seed,{metric},{value}", [
             (m, s, name, v if name == "accuracy" else 1 - v)
-            for m, s, v in RUNS for name in ("accuracy", "loss")]), "a column per metric", 0.1),
+            for m, s, v in RUNS for name in ("accuracy", "loss")]), f"a column per {metric}", 0.1)
+          for metric, value in (("metric_name", "metric_value"), ("metric", "value"))),
     ],
 )  # fmt: skip
 def test_the_call_makes_rows_with_the_verdict(
@@ -79,12 +113,13 @@ def test_the_call_makes_rows_with_the_verdict(
     assert said in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": pd.read_csv(tmp_path / "a.csv")})
+    long = eval(call[1], {"table": read_table(tmp_path / "a.csv")})
     columns = {"score": "value"} if "value" in long else {}
-    (row,) = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
+    row, *others = judge_table(long, columns=columns, higher=True).frame().to_dict("records")
+    assert all(each["difference"] == pytest.approx(difference) for each in others)
     assert row["verdict"] == "better" and "mine" in row["a"] or "'m'" in row["a"]
     assert row["difference"] == pytest.approx(difference)
-    assert "over 4 seeds" in row["sentence"]
+    assert "over 4 " in row["sentence"]
 
 
 def test_a_column_per_data_set_makes_conditions(tmp_path: Path) -> None:
@@ -94,7 +129,7 @@ def test_a_column_per_data_set_makes_conditions(tmp_path: Path) -> None:
     assert "if there is one per dataset" in error
     call = IN_PANDAS.search(error)
     assert call is not None
-    long = eval(call[1], {"table": pd.read_csv(tmp_path / "a.csv")})
+    long = eval(call[1], {"table": read_table(tmp_path / "a.csv")})
     found = judge_table(long, columns={"score": "value"}, higher=True).frame().set_index("where")
     assert list(found["difference"]) == pytest.approx([0.05, 0.1])
     assert list(found.index) == ["dataset mnist", "dataset cifar10"]
@@ -151,12 +186,18 @@ def test_a_file_of_one_run_is_given_its_method(text: str, said: str, tmp_path: P
     assert "table.assign(method='NAME', seed=0) for each run, then pd.concat of all" in error
 
 
+def test_a_file_of_several_seeds_is_not_of_one_run(tmp_path: Path) -> None:
+    """Its seeds would be overwritten; the method may be the column whose name is not known."""
+    error = refused(rows("variant,seed,accuracy", RUNS), tmp_path)
+    assert "--method= names one of variant, seed, accuracy" in error and "in pandas" not in error
+
+
 @pytest.mark.parametrize("name", ["exp", "run_name", "method"])
-@pytest.mark.parametrize("form", ["{}_seed{}", "{}-{}", "{}/seed={}"])
+@pytest.mark.parametrize("form", ["{}_seed{}", "{}-{}", "{}/seed={}", "{} (seed {})"])
 def test_seeds_within_names_are_split(name: str, form: str, tmp_path: Path) -> None:
     text = rows(f"{name},accuracy", [(form.format(m, s), v) for m, s, v in RUNS])
     error = refused(text, tmp_path)
-    call = re.search(r"in pandas: (table\[.*?\)'\))", error)
+    call = re.search(r"in pandas: (table\[.*?'\))(?:;|$)", error)
     assert call is not None
     table = pd.read_csv(tmp_path / "a.csv")
     exec(call[1], {"table": table})

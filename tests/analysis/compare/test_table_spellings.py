@@ -61,6 +61,16 @@ def test_a_copy_of_a_row_is_named() -> None:
         judge_table(other)
 
 
+def test_a_run_that_was_repeated_is_asked() -> None:
+    """Seed 0 ran again a day later: of the last runs the lead is that by hand."""
+    first = TABLE[:1].assign(accuracy=0.1, Created="2026-01-01 12:00")
+    table = pd.concat([TABLE.assign(Created="2026-01-02 12:00"), first], ignore_index=True)
+    with pytest.raises(RunsError, match="differ in Created, if the last run counts") as refused:
+        judge_table(table)
+    call = str(refused.value).partition("in pandas: ")[2]
+    assert judge_table(eval(call, {"table": table})).results[0].sentence == LEAD
+
+
 @pytest.mark.parametrize(
     "form", ["2026-01-0{}", "2026-01-0{}_12-00-00", "0{}.01.2026", "1/{}/26 12:00", "12:0{}:11"]
 )

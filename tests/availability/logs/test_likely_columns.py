@@ -160,8 +160,18 @@ def proposals(error: pytest.ExceptionInfo[DataError]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("on", "off", "given"),
     [
-        ("plugged", "unplugged", {"on=plugged,off=unplugged", "on=unplugged,off=plugged"}),
-        ("charging", "idle", {"on=charging,off=idle", "on=idle,off=charging"}),
+        ("here", "gone", {"on=here,off=gone", "on=gone,off=here"}),
+        # Words of phones, and texts of programs, are proposed in their likely meaning alone.
+        ("plugged", "unplugged", {"on=plugged,off=unplugged"}),
+        ("charging", "idle", {"on=charging,off=idle"}),
+        ("Full", "Not charging", {"on=Full,off=Not charging"}),
+        ("reply", "timeout", {"on=reply,off=timeout"}),
+        (
+            "EVT_WU_Connected",
+            "EVT_WU_Disconnected",
+            {"on=EVT_WU_Connected,off=EVT_WU_Disconnected"},
+        ),
+        ("agent started.", "agent stopped.", {"on=agent started.,off=agent stopped."}),
         (2, 1, {"on=2,off=1", "on=1,off=2"}),
         # Without another word for offline, `gone` can only be it.
         ("online", "gone", {"off=gone"}),
@@ -188,7 +198,7 @@ def test_words_for_states_are_given_as_columns_are(
 
 @pytest.mark.parametrize("word", ["unknown", "null", "", "unavailable", "NaN", "None", "No data"])
 def test_words_of_no_answer_are_never_proposed_as_online(word: str) -> None:
-    frame = changes("here", "away")
+    frame = changes("here", "there")
     frame.loc[1, "event"] = word
     with pytest.raises(DataError) as raised:
         log_of_frame(frame, 1000, columns=CHANGE)

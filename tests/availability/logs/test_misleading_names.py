@@ -239,6 +239,77 @@ def test_yes_is_offline_of_monitors_that_watch_for_problems() -> None:
     assert "(on: off; off: on)" in log.read_as
 
 
+def home_assistant(domain: str, end: str, words: tuple[str, str], later: float = 0) -> pd.DataFrame:
+    """Entities of phone_7 and phone_8, which are there when a and b are."""
+    frame = pd.DataFrame(ROWS, columns=["last_changed", "state", "entity_id"])
+    names = frame["entity_id"].map({"a": "phone_7", "b": "phone_8"})
+    return frame.assign(
+        last_changed=frame["last_changed"] + later,
+        state=frame["state"].map(dict(enumerate(words))),
+        entity_id=f"{domain}." + names + end,
+    )
+
+
+TRACKER = home_assistant("device_tracker", "", ("not_home", "home"))
+CONNECTED = home_assistant("binary_sensor", "_connectivity", ("off", "on"))
+
+
+@pytest.mark.parametrize(
+    ("there", "others", "said"),
+    [
+        (TRACKER, [], "history: events"),
+        (
+            TRACKER,
+            [
+                home_assistant("sensor", "_battery", ("37", "80"), 0.2),
+                home_assistant("sensor", "_temperature", ("21.5", "22.0"), 0.3),
+            ],
+            "of device_tracker, without sensor.*_battery, sensor.*_temperature: events",
+        ),
+        (
+            CONNECTED,
+            [
+                home_assistant("binary_sensor", "_contact", ("on", "off")).replace(
+                    "phone", "door", regex=True
+                )
+            ],
+            "of binary_sensor.*_connectivity, without binary_sensor: events",
+        ),
+        (
+            TRACKER,
+            [home_assistant("person", "", ("not_home", "home"), 0.01)],
+            "of device_tracker, without person: events",
+        ),
+        (
+            CONNECTED,
+            [home_assistant("binary_sensor", "_charging", ("on", "off"), 0.4)],
+            "of binary_sensor.*_connectivity, without binary_sensor.*_charging: events",
+        ),
+    ],
+)
+def test_of_a_phones_sensors_one_says_whether_it_is_there(
+    there: pd.DataFrame, others: list[pd.DataFrame], said: str
+) -> None:
+    """The other sensors are no devices of their own, and may be on when the phone is away."""
+    mixed = pd.concat([there, *others]).sort_values("last_changed", ignore_index=True)
+    log = log_of_frame(mixed.assign(last_changed=days(mixed["last_changed"])))
+    assert said in log.read_as
+    assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.001)
+
+
+def test_sensors_of_which_none_says_whether_a_phone_is_there() -> None:
+    ends = ("_charging", "_doze")
+    parts = [
+        home_assistant("binary_sensor", end, ("off", "on"), n / 9) for n, end in enumerate(ends)
+    ]
+    mixed = pd.concat(parts).sort_values("last_changed", ignore_index=True)
+    mixed["last_changed"] = days(mixed["last_changed"])
+    with pytest.raises(DataError, match="entities of several kinds, .*_doze: keep the rows of one"):
+        log_of_frame(mixed)
+    one = mixed[mixed["entity_id"].str.endswith("_charging")]
+    assert log_of_frame(one).masks.mean().tolist() == pytest.approx(SHARES, abs=0.001)
+
+
 @pytest.mark.parametrize(("name", "scale"), [("uptime", 1), ("uptime", 1000), ("up_for_s", 1)])
 def test_a_counter_since_the_start_reaches_back(name: str, scale: int) -> None:
     """Rows each 5 minutes of a device that is there, and the time since it came."""
@@ -293,3 +364,12 @@ def test_what_radius_accounts_for() -> None:
     frame = pd.DataFrame(sorted(rows), columns=["time", "device", "status"])
     log = log_of_frame(frame.assign(time=days(frame["time"])))
     assert log.masks.mean().tolist() == pytest.approx(SHARES, abs=0.01)
+
+
+def test_why_a_session_ended_is_no_state() -> None:
+    """Each way a cause could be on or off was offered, but for that it is neither."""
+    frame = spans(device="username", start="acctstarttime", end="acctstoptime")
+    frame["acctterminatecause"] = ["User-Request", "Lost-Carrier", "Idle-Timeout", "Admin"] * 5
+    log = log_of_frame(frame)
+    assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    assert log.read_as.startswith("RADIUS's accounting: spans, 2 devices")

@@ -40,6 +40,14 @@ def spans(start: str = "start", end: str = "end", **more: Any) -> pd.DataFrame:
         (spans("offline_since", "online_since"), "name of column 'offline_since'"),
         (spans("lost_at", "restored_at"), "name of column 'lost_at'"),
         (spans("last_seen", "reconnected"), "name of column 'reconnected'"),
+        (spans("Ausfall von", "Ausfall bis"), "name of column 'Ausfall von'"),
+        (spans("absent_from", "absent_to"), "name of column 'absent_from'"),
+        (spans("maintenance_start", "maintenance_end"), "name of column 'maintenance_start'"),
+        (spans("incident_start", "incident_end"), "name of column 'incident_start'"),
+        (spans("Started at", "Resolved at"), "name of column 'Resolved at'"),
+        (spans("dropped_at", "rejoined_at"), "name of column 'dropped_at'"),
+        (spans("unresponsive_since", "responsive_again"), "name of column 'unresponsive_since'"),
+        (spans("left", "returned"), "name of column 'left'"),
         (spans("disconnected_at", "connected_at"), "from 'disconnected_at' to 'connected_at'"),
         (spans("logout", "login"), "from 'logout' to 'login'"),
         (spans("start", "", downtime_s=[n * HOUR for n in LENGTHS]), "column 'downtime_s'"),
@@ -96,6 +104,15 @@ def test_names_of_visits_are_taken_if_given(caplog: pytest.LogCaptureFixture) ->
     assert log.masks.mean().tolist() == pytest.approx(SHARES)
     log = log_of_frame(spans(mode="offline"), columns="on=offline,state=mode")
     assert log.masks.mean().tolist() == pytest.approx(SHARES)
+
+
+def test_words_of_failures_beside_another_are_not_offered_as_online() -> None:
+    """Whether kept is online must be said; to ignore the column is no way."""
+    frame = spans(state=["maintenance", "PowerFailure", "kept", "kept"] * 2)
+    with pytest.raises(DataError, match="by --columns=on=kept,off=maintenance/PowerF") as refused:
+        log_of_frame(frame)
+    assert "if no row is online by 'state', it is a list of outages" in str(refused.value)
+    assert "ignore=state" not in str(refused.value)
 
 
 def test_outages_beside_spans_online_are_times_offline() -> None:

@@ -57,3 +57,19 @@ def test_they_are_offered_and_not_guessed(names: dict[str, str], flag: str) -> N
     with pytest.raises(DataError, match="if each row says that a device is there") as refused:
         log_of_frame(frame, HOUR)
     assert flag in str(refused.value)
+
+
+def test_they_are_not_offered_beside_messages() -> None:
+    """Of rows that a device came or went, neither is a sighting; nor is a time a device."""
+    frame = beats().assign(
+        message=lambda t: [["new client", "bye, client"][n % 2] for n in t.index]
+    )
+    frame["handshake"] = frame["time"].mod(7) + 1_717_200_000
+    missed = frame.drop(columns=["message", "handshake"]).assign(
+        error=[None, "timeout"] * 20 + [None]
+    )
+    texts, times = frame.drop(columns="handshake"), frame.drop(columns=["message", "device"])
+    for each in (texts, times, missed):
+        with pytest.raises(DataError) as refused:
+            log_of_frame(each, HOUR)
+        assert "seen=" not in str(refused.value) and "% online" not in str(refused.value)
