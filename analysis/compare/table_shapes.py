@@ -56,7 +56,7 @@ def no_method(table: pd.DataFrame, known: set[str]) -> str:
         return f"; --method={INDEX} if the first column, which has no name, holds the methods"
     if {"wall_time", "value"} <= {plain_name(str(name)) for name in table}:
         return f"; it is TensorBoard's file of one run, in pandas: table{ONE_RUN}"
-    if any(is_bare_measure(str(name)) for name in table):
+    if any(is_bare_measure(str(name)) for name in table) and not column_of(table, "seed", {}):
         return f"; if the file is of one run, in pandas: table{ONE_RUN}"
     return _melt(table, known, "method")
 

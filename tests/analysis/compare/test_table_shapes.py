@@ -186,6 +186,12 @@ def test_a_file_of_one_run_is_given_its_method(text: str, said: str, tmp_path: P
     assert "table.assign(method='NAME', seed=0) for each run, then pd.concat of all" in error
 
 
+def test_a_file_of_several_seeds_is_not_of_one_run(tmp_path: Path) -> None:
+    """Its seeds would be overwritten; the method may be the column whose name is not known."""
+    error = refused(rows("variant,seed,accuracy", RUNS), tmp_path)
+    assert "--method= names one of variant, seed, accuracy" in error and "in pandas" not in error
+
+
 @pytest.mark.parametrize("name", ["exp", "run_name", "method"])
 @pytest.mark.parametrize("form", ["{}_seed{}", "{}-{}", "{}/seed={}", "{} (seed {})"])
 def test_seeds_within_names_are_split(name: str, form: str, tmp_path: Path) -> None:
