@@ -163,7 +163,9 @@ class FileTask(TaskConfig):
             frame = frame.drop(columns=unnamed)
         if self.data_label in frame.columns and self.data_label != self.data_client:
             labels = frame[self.data_label]
-            numbers = pd.to_numeric(labels.str.replace(text.decimal, ".", regex=False), errors="coerce")
+            numbers = pd.to_numeric(
+                labels.str.replace(text.decimal, ".", regex=False), errors="coerce"
+            )
             if not (numbers.isna() & labels.notna()).any():
                 frame[self.data_label] = numbers
         return frame
