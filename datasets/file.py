@@ -16,7 +16,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.leaf_json import LeafExamples, read_leaf
 from f3ast_tff.datasets.task import TaskConfig
-from f3ast_tff.files.csv_text import csv_text
+from f3ast_tff.files.csv_text import CSV_FORMS, csv_text
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, open_regular
 from f3ast_tff.files.packed_files import PACKED, form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet
@@ -137,9 +137,10 @@ class FileTask(TaskConfig):
                     allowed = "must not be given with LEAF's JSON, which has no columns"
                     raise ParameterError(name, getattr(self, name), allowed)
             return "LEAF's JSON", lambda: read_leaf(self.data_file)
-        if form == ".csv":
+        if form in CSV_FORMS:
             return "CSV", self._read_csv
-        allowed = "must end in .csv (also .csv.gz, .bz2, .xz, .zip, .zst), .parquet, .pq or .json"
+        packed_too = "must end in .csv or .tsv (also .csv.gz, .bz2, .xz, .zip, .zst)"
+        allowed = f"{packed_too}, .parquet, .pq or .json"
         raise ParameterError("data_file", self.data_file, allowed)
 
     def _read_csv(self) -> Any:

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.csv_tables import CSV_FORMS
 from f3ast_tff.availability.logs.device_traces import DAY, DeviceTraces
 from f3ast_tff.availability.logs.failure_traces import with_nodes
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS
@@ -53,6 +52,7 @@ from f3ast_tff.availability.logs.trace_files import ELIGIBLE, FEDSCALE_NAME, rea
 from f3ast_tff.core.client_names import client_names, listed
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.frame_columns import pandas_of
+from f3ast_tff.files.csv_text import CSV_FORMS
 from f3ast_tff.files.data_files import first_twice
 from f3ast_tff.files.packed_files import PACKED
 

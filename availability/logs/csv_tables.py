@@ -17,7 +17,6 @@ from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
 from f3ast_tff.files.packed_files import read_packed
 from f3ast_tff.files.table_files import csv_table
 
-CSV_FORMS = (".csv", ".tsv", ".tab")
 # Wider tables are parsed row by row: pandas takes long for each column.
 _WIDE = 500
 _REASON = 300

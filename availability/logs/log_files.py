@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.csv_tables import CSV_FORMS, LogCsv, csv_frame, log_csv
+from f3ast_tff.availability.logs.csv_tables import LogCsv, csv_frame, log_csv
 from f3ast_tff.availability.logs.json_tables import LINES_FORMS, PROMETHEUS, json_table
 from f3ast_tff.availability.logs.log_columns import LOG_FORMS, Given
 from f3ast_tff.availability.logs.log_masks import CLOCKS
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
+from f3ast_tff.files.csv_text import CSV_FORMS
 from f3ast_tff.files.data_files import MAX_TEXT_BYTES, first_twice
 from f3ast_tff.files.packed_files import PACKED, form_of, read_packed
 from f3ast_tff.files.table_files import read_parquet

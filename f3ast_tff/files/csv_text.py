@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# Endings of such files.
+CSV_FORMS = (".csv", ".tsv", ".tab")
 _SEPARATORS = ",;\t|"
 # Lines by which the separator is chosen, and bytes of them that are looked at.
 _LOOKED_AT = 20

@@ -84,10 +84,11 @@ def test_a_csv_file_as_programs_write_it(
     before: str, separator: str, decimal: str, encoding: str, tmp_path: Path
 ) -> None:
     text = FRAME.assign(x=FRAME["x"] + 0.5).to_csv(index=False, sep=separator, decimal=decimal)
-    (tmp_path / "own.csv").write_text(before + text, encoding=encoding)
-    data = config(tmp_path / "own.csv", data_split="part").build()
+    path = tmp_path / ("own.tsv" if separator == "\t" else "own.csv")
+    path.write_text(before + text, encoding=encoding)
+    data = config(path, data_split="part").build()
     assert data.train.features.tolist() == [[2.5], [6.5], [1.5], [3.5]]
-    values = config(tmp_path / "own.csv", data_label="x", data_values=True, data_split="part")
+    values = config(path, data_label="x", data_values=True, data_split="part")
     assert values.build().train.labels.tolist() == [2.5, 6.5, 1.5, 3.5]
 
 
@@ -160,7 +161,7 @@ REFUSED = [
     (
         "x.txt",
         "",
-        r"must end in .csv \(also .csv.gz, .bz2, .xz, .zip, .zst\), .parquet, .pq or .js",
+        r"must end in .csv or .tsv \(also .csv.gz, .bz2, .xz, .zip, .zst\), .parquet, .pq or .js",
     ),
     # As CSV, one line of JSON would have as many columns as it has commas.
     ("x.csv", LEAF, "it is JSON, and must end in .json"),
