@@ -21,6 +21,9 @@ fail() {
   exit 2
 }
 
+# Another checkout's environment would be taken apart.
+[ ! -L "$venv" ] || fail "$venv is a link, and would be rebuilt: remove it"
+
 # Print the first CPython among the programs $2... whose minor version is in $1 and that can make
 # virtual environments. Each is run, as being on PATH proves little: version managers leave stubs
 # there, and some systems split off ensurepip.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import pkgutil
 from collections.abc import Mapping
@@ -23,6 +24,16 @@ def components_in_code() -> dict[str, Components]:
     return in_order(found)
 
 
+def refuse_orders_twice(components: Mapping[str, Components]) -> None:
+    """Refuses two components of a kind with one `order`; says the next free number."""
+    for kind, by_name in components.items():
+        ordered = [each for each in by_name.values() if each.order < Component.order]
+        for one, other in itertools.pairwise(ordered):
+            if one.order == other.order:
+                free = f"the next free one is {ordered[-1].order + 1}"
+                raise SystemExit(f"{kind} {one.name}, {other.name}: both order={one.order}; {free}")
+
+
 def table_of(components: Mapping[str, Components]) -> str:
     """Returns the text of the table: one line a component."""
     kinds = []
@@ -39,4 +50,6 @@ def table_of(components: Mapping[str, Components]) -> str:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table_of(components_in_code()), encoding="utf-8")
+    found = components_in_code()
+    refuse_orders_twice(found)
+    TABLE.write_text(table_of(found), encoding="utf-8")

@@ -259,6 +259,16 @@ def test_bootstrap_says_in_one_line_what_it_lacks(
     assert len(done.stderr.splitlines()) == 1 and not done.stdout
 
 
+def test_bootstrap_leaves_an_environment_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    stamp = tmp_path / "other/.installed"
+    stamp.touch()
+    (tmp_path / "venv").symlink_to("other")
+    done = bootstrap(tmp_path / "bin")
+    assert done.returncode == 2 and "venv is a link" in done.stderr
+    assert stamp.exists()
+
+
 # A Python on PATH. It prints its path if its minor version is among the accepted ones, and makes an
 # environment whose Python is another such script.
 FOUND = """case "$1" in

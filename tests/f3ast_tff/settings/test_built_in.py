@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from f3ast_tff.cli.flags import flag_names, parse, setting_flags
 from f3ast_tff.settings import Published, builtin_registry
-from f3ast_tff.settings.built_in import TABLE
+from f3ast_tff.settings.built_in import TABLE, in_order
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import parameters_of
-from tools.component_table import components_in_code, table_of
+from tools.component_table import components_in_code, refuse_orders_twice, table_of
 
 ROOT = Path(__file__).parents[3]
 # Of one default run: files of this repository, and their lines.
@@ -37,9 +38,21 @@ def test_the_table_is_that_of_the_code() -> None:
     assert TABLE.read_text() == table_of(components_in_code())
 
 
+def test_a_place_that_is_taken_is_refused() -> None:
+    components = components_in_code()
+    refuse_orders_twice(components)
+    methods = [*components["algorithm"].values()]
+    twice = in_order([*methods, replace(methods[-1], name="other")])
+    order = methods[-1].order
+    said = f"{methods[-1].name}, other: both order={order}; the next free one is {order + 1}"
+    with pytest.raises(SystemExit, match=said):
+        refuse_orders_twice(twice)
+
+
 def test_a_component_is_imported_when_it_is_named() -> None:
     code = """
 import sys
+from dataclasses import replace
 from f3ast_tff.settings import builtin_registry
 registry = builtin_registry()
 assert "mifa" in registry.names("algorithm") and "mifa" in registry.components["aggregation"]
