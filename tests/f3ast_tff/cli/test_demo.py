@@ -12,7 +12,7 @@ from f3ast_tff.analysis.compare.methods import methods_of
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.cli import demo
-from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 
 def test_its_draws_are_enough_for_a_verdict_and_each_method_has_a_name() -> None:
@@ -24,7 +24,7 @@ def test_its_draws_are_enough_for_a_verdict_and_each_method_has_a_name() -> None
 
 @pytest.mark.long
 def test_from_nothing_to_a_picture_and_finished_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     grid = tmp_path / "demo.toml"
     text = demo._GRID.read_text()
@@ -36,8 +36,7 @@ def test_from_nothing_to_a_picture_and_finished_at_once(
     monkeypatch.chdir(tmp_path)
     said = []
     for before in (0, 5):
-        assert main(["f3ast-tff", "demo", "--processes=1"]) == 0
-        out = capsys.readouterr().out
+        out = cli.out("demo", "--processes=1")
         assert f"6 of 6 runs finished ({before} of them before)" in out
         said.append(out.partition("manifest.json")[2])
         # Its names are those of every page.
@@ -61,19 +60,13 @@ def test_from_nothing_to_a_picture_and_finished_at_once(
     ],
 )
 def test_refused(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a_file").touch()
-    assert main(["f3ast-tff", "demo", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.err("demo", *words)
     assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "demo", "--help"]) == 0
-    assert "--output_dir" in capsys.readouterr().out
+def test_help(cli: Cli) -> None:
+    assert "--output_dir" in cli.out("demo", "--help")

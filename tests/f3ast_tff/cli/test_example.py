@@ -10,6 +10,7 @@ import pytest
 
 from f3ast_tff.cli import example
 from f3ast_tff.cli.main import COMMANDS, main
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,9 +26,8 @@ def kept() -> dict[str, Path]:
     return {path.name: path for path in found}
 
 
-def test_all_are_listed_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "example"]) == 0
-    lines = capsys.readouterr().out.splitlines()[2:]
+def test_all_are_listed_with_a_sentence(cli: Cli) -> None:
+    lines = cli.said(main(["f3ast-tff", "example"])).out.splitlines()[2:]
     named = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
     assert named.keys() == kept().keys()
     assert all(about.endswith(".") for about in named.values())
@@ -50,12 +50,12 @@ def test_one_is_written_with_commands_that_use_it_here(
 
 
 def test_a_pipe_of_the_name_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("mine.toml")
-    assert main(["f3ast-tff", "example", "mine.toml"]) == 2
-    assert "a file of this name, but not this one, is here" in capsys.readouterr().err
+    printed = cli.said(main(["f3ast-tff", "example", "mine.toml"]), 2).err
+    assert "a file of this name, but not this one, is here" in printed
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,11 @@ def test_a_pipe_of_the_name_is_not_read(
     ],
 )
 def test_refused(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text("mine")
-    assert main(["f3ast-tff", "example", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.said(main(["f3ast-tff", "example", *words]), 2).err
     assert (tmp_path / "mine.toml").read_text() == "mine"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.advice import own_method
-from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")
@@ -30,7 +30,7 @@ SMALL = ["--against=fedavg", "--tune=client_lr=0.01,0.1", "--rounds=2", "--proce
 
 @pytest.mark.long
 def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The second call repeats the first, and makes anew only the run that is lost."""
     monkeypatch.setattr(own_method, "TUNING_DRAWS", "100")
@@ -38,8 +38,7 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
     monkeypatch.chdir(tmp_path)
     verdicts = []
     for before in (0, 3):
-        assert main(["f3ast-tff", "try", PLUGIN, *SMALL]) == 0
-        out = capsys.readouterr().out
+        out = cli.out("try", PLUGIN, *SMALL)
         assert "4 runs to tune, then 4 to judge" in out
         assert f"4 of 4 runs finished ({before} of them before)" in out
         assert ("8 runs left" in out) == (before == 0)
@@ -70,37 +69,30 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
     ],
 )
 def test_refused(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["f3ast-tff", "try", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.err("try", *words)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_score_that_the_runs_lack_is_refused_before_they_are_tuned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["f3ast-tff", "try", PLUGIN, *SMALL, "--score=user_mae"]) == 2
-    assert "--score=user_mae: must be one of sample_accuracy" in capsys.readouterr().err
+    printed = cli.err("try", PLUGIN, *SMALL, "--score=user_mae")
+    assert "--score=user_mae: must be one of sample_accuracy" in printed
     assert not any(tmp_path.glob("runs/*/tuning/runs"))
 
 
 def test_a_memory_that_is_a_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     plugin = tmp_path / "mine.py"
     plugin.write_text(MEMORY_METHOD)
-    assert main(["f3ast-tff", "try", str(plugin), *SMALL]) == 2
-    assert "memory is a method, must be a value: write @property" in capsys.readouterr().err
+    assert "memory is a method, must be a value: write @property" in cli.err("try", plugin, *SMALL)
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "try", "--help"]) == 0
-    assert "--against" in capsys.readouterr().out
+def test_help(cli: Cli) -> None:
+    assert "--against" in cli.out("try", "--help")

@@ -12,6 +12,7 @@ from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.cli.main import main
 from f3ast_tff.records.results import read_summary, seal, without_seal
 from f3ast_tff.records.run_folder import read_config
+from tests.commands import Cli
 
 # Nine clients of three rows and one of twenty.
 CLIENTS = [*np.repeat(list("abcdefghi"), 3), *["z"] * 20]
@@ -45,11 +46,8 @@ def run(data: Path, algorithm: str = "fedavg", **given: object) -> int:
     return main(["f3ast-tff", "run", *(f"--{name}={value}" for name, value in words.items())])
 
 
-def test_every_client_of_two_rows_is_scored_by_default(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(data, run_name="all") == 0
-    said = capsys.readouterr()
+def test_every_client_of_two_rows_is_scored_by_default(data: Path, cli: Cli) -> None:
+    said = cli.said(run(data, run_name="all"))
     assert "users: 10 clients;" in said.out and "test example" not in said.err
     summary = read_summary(data.parent / "runs/all") or {}
     assert (summary["clients_scored"], summary["clients_to_score"]) == (10, 10)
@@ -103,15 +101,15 @@ def test_a_run_of_another_split_is_refused(
     assert ("old holds a run on other data: the data of task file" in said.err) is not same
 
 
-def test_versions_are_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_named(data: Path, cli: Cli) -> None:
     assert run(data, run_name="old") == 0
     folder = data.parent / "runs/old"
     config = read_config(folder) or {}
     config["packages"]["f3ast-tff"] = "0.0.9"
     (folder / "config.json").write_text(json.dumps(config))
-    assert run(data, run_name="old", client_lr=0.5) == 2
-    assert "(made by version 0.0.9, this is " in capsys.readouterr().err
+    printed = cli.said(run(data, run_name="old", client_lr=0.5), 2).err
+    assert "(made by version 0.0.9, this is " in printed
     del config["identity"]
     (folder / "config.json").write_text(json.dumps(config))
-    assert run(data, run_name="old") == 2
-    assert "an older version (made by version 0.0.9, this is " in capsys.readouterr().err
+    printed = cli.said(run(data, run_name="old"), 2).err
+    assert "an older version (made by version 0.0.9, this is " in printed
