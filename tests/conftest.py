@@ -185,6 +185,13 @@ def same_packages() -> Iterator[None]:
 
 
 @pytest.fixture
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Makes the folder of the test the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Any:
     """Runs commands in this process, and returns what they print (`tests.commands.Cli`)."""
     from tests.commands import Cli

@@ -54,9 +54,6 @@ def test_a_sample_is_drawn_by_its_seed(runs: Path, cli: Cli) -> None:
         (["."], "no run in ."),
     ],
 )
-def test_refused_in_a_line(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_refused_in_a_line(words: list[str], said: str, cwd: Path, cli: Cli) -> None:
     printed = cli.said(main(["f3ast-tff", "verify", *words]), 2)
     assert said in printed.err and printed.err.count("\n") == 1 and not printed.out

@@ -118,15 +118,12 @@ def test_a_file_of_one_draw_or_without_a_column(file: Path, cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_again_gives_the_kept_importance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_again_gives_the_kept_importance(cwd: Path) -> None:
     """CA-Fed as printed, on draw 0 of Fig. 1a."""
-    monkeypatch.chdir(tmp_path)
     kept = pd.read_csv(STUDY / "importance.csv")
     kept = kept[(kept["ca_fed_bias"] == "paper") & (kept["data_seed"] == 0)]
     (run,) = campaign_of(("cafed_fig1a", "--draw=0", "--where=ca_fed_bias=paper"))
     run_experiment(run.configuration, run.folder)
-    again = cumulative_importance.cumulative_importance(load_runs(tmp_path))
+    again = cumulative_importance.cumulative_importance(load_runs(cwd))
     for name in ("weight", "weight_share", "p", "ratio"):
         assert again[name].to_numpy() == pytest.approx(kept[name].to_numpy(), abs=1e-5)
