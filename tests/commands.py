@@ -23,9 +23,13 @@ class Cli:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
+    def printed(self) -> Printed:
+        """Returns what was printed since the last call."""
+        return Printed(*self._capsys.readouterr())
+
     def said(self, code: int, expected: int = 0) -> Printed:
         """Returns what was printed since the last call, by a command with this exit code."""
-        found = Printed(*self._capsys.readouterr())
+        found = self.printed()
         assert code == expected, found
         return found
 

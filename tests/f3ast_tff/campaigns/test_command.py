@@ -63,11 +63,10 @@ def command(*arguments: str) -> int:
 
 @pytest.mark.long
 def test_a_failing_run_is_named_and_the_others_are_as_alone(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli
 ) -> None:
     arguments = [f"--campaign={write_grid(WITH_A_FAILURE)}", f"--output_dir={tmp_path}"]
-    assert command(*arguments, "--processes=2", "--seed=3") == 1
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(*arguments, "--processes=2", "--seed=3"), 1)
     (first,) = out.splitlines()
     campaign = tmp_path / "mine"
     counts = "2 of 3 runs finished (0 of them before), 1 failed (named above), in "
@@ -96,26 +95,21 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert run(alone, builtin_registry(), Signals()) == 0
     pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
     assert pairs[0].equals(pairs[1])
-    capsys.readouterr()
+    cli.printed()
 
     written = (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns
-    assert command(*arguments, "--processes=1", "--seed=3") == 1
-    again = capsys.readouterr()
+    again = cli.said(command(*arguments, "--processes=1", "--seed=3"), 1)
     assert "2 of 3 runs finished (2 of them before), 1 failed (named above)" in again.out
     assert "mine: poc" not in again.err
     assert (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns == written
 
-    assert command(*arguments, "--seed=3", "--batch_size=7") == 2
-    refused = capsys.readouterr().err
+    refused = cli.said(command(*arguments, "--seed=3", "--batch_size=7"), 2).err
     assert "holds a run with other settings: batch_size 20, now 7. Give another" in refused
 
 
 @pytest.mark.long
 def test_finished_runs_get_what_they_lack(
-    write_grid: WriteGrid,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This starts no process; an output that no run gets is one line for all runs."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
@@ -126,8 +120,7 @@ def test_finished_runs_get_what_they_lack(
     summaries = [sound_summary(each.folder) for each in runs]
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seed=0"]
     outputs = ["--write_masks=csv", "--keep_checkpoints=0", "--client_scores"]
-    assert command(*arguments, *outputs) == 0
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(*arguments, *outputs))
     assert "2 of 2 runs finished (2 of them before)" in out
     assert err == "mine: client_scores: not added to 2 finished runs\n"
     for each in runs:
@@ -135,15 +128,14 @@ def test_finished_runs_get_what_they_lack(
         assert not list((each.folder / "checkpoints").iterdir())
     assert summaries == [sound_summary(each.folder) for each in runs]
     # The seals of the masks do not count as other results.
-    assert command(*arguments, *outputs) == 0
-    assert capsys.readouterr().err == err
+    assert cli.said(command(*arguments, *outputs)).err == err
 
     (runs[0].folder / "masks.csv").unlink()
     held = RunFolder(runs[0].folder, runs[0].configuration.identity)
     assert command(*arguments, "--keep_checkpoints=0") == 0
     assert command(*arguments, *outputs) == 2
     held.close()
-    assert f"{runs[0].folder} is in use by another process" in capsys.readouterr().err
+    assert f"{runs[0].folder} is in use by another process" in cli.printed().err
 
 
 def test_the_list_runs_nothing(write_grid: WriteGrid, tmp_path: Path, cli: Cli) -> None:

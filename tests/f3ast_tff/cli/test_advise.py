@@ -82,22 +82,18 @@ def test_refused(arguments: list[str], message: str, cli: Cli) -> None:
     assert message in cli.err("advise", *arguments)
 
 
-def test_shares_of_a_client_that_the_log_lacks_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shares_of_a_client_that_the_log_lacks_are_refused(tmp_path: Path, cli: Cli) -> None:
     log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
     log.write_text("device,time,online\na,0,1\nb,0,1\nb,7200,0\n")
     shares.write_text("client,examples\na,1\nb,2\nc,3\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
     said = "names 2 of the 3 clients that hold data, and lacks 'c': leave them out"
-    assert said in capsys.readouterr().err
+    assert said in cli.err("advise", log, f"--shares={shares}", "--no-trial")
     for wrong in ("x", "-1", "0"):
         shares.write_text(f"client,share\na,1\nb,{wrong}\n")
-        assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
-        assert f"line 3 has '{wrong}', must be a number above 0" in capsys.readouterr().err
+        printed = cli.err("advise", log, f"--shares={shares}", "--no-trial")
+        assert f"line 3 has '{wrong}', must be a number above 0" in printed
     shares.write_text("client,label\na,1\na,2\nb,1\n")
-    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}", "--no-trial"]) == 2
-    assert "names client a twice" in capsys.readouterr().err
+    assert "names client a twice" in cli.err("advise", log, f"--shares={shares}", "--no-trial")
 
 
 @pytest.mark.long
@@ -155,15 +151,12 @@ def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_and_data_of_other_clients_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_and_data_of_other_clients_are_refused(tmp_path: Path, cli: Cli) -> None:
     data = tmp_path / "data.csv"
     data.write_text("client,label,x\n" + "".join(f"{k % 3},{k % 2},{k}\n" for k in range(60)))
     given = ["--task=file", f"--data_file={data}", "--clients_per_round=2"]
-    assert main(["f3ast-tff", "advise", LOG, *given]) == 2
     said = "the log has 40 clients, the data 3, and they share no name"
-    assert said in capsys.readouterr().err
+    assert said in cli.err("advise", LOG, *given)
 
 
 def test_the_command_that_the_page_ends_with_runs(tmp_path: Path, cli: Cli) -> None:
@@ -327,38 +320,32 @@ def minutes_of_days(path: Path) -> None:
 
 
 @pytest.mark.long
-def test_masks_of_minutes_in_rounds_of_an_hour(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_masks_of_minutes_in_rounds_of_an_hour(tmp_path: Path, cli: Cli) -> None:
     """Said is which row of the hour counts; the profile is by hours; the command reads it alike."""
     log = tmp_path / "minutes.csv"
     minutes_of_days(log)
     given = ["--clients_per_round=1", "--no-trial"]
-    assert main(["f3ast-tff", "advise", str(log), *given]) == 0
-    fine = capsys.readouterr().out
+    fine = cli.out("advise", log, *given)
     assert "4321 rounds of 60 s" in fine
     # ann and eve are both away from 16 to 20; bob is there on two days of three.
     assert "over a day       22.2% in hour 16, 55.6% in hour 0" in fine
-    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=3600", *given]) == 0
-    out = capsys.readouterr().out
+    out = cli.out("advise", log, "--round_seconds=3600", *given)
     assert "rounds of 1 h, of each its first row of 60 s (50.0% of the rows online, 50.2% of" in out
     assert "73 rounds of 1 h" in out and "over a day       22.2% in hour 16, 55.6% in hour 0" in out
     words = shlex.split(out.partition("Simulate it\n")[2].partition("\n\n")[0].replace("\\\n", " "))
     assert "--table_columns=round_seconds=3600" in words
     assert main([*words, "--rounds=2", f"--output_dir={tmp_path}"]) == 0
-    assert main(["f3ast-tff", "advise", str(log), "--round_seconds=90", *given]) == 2
     said = "--round_seconds=90: must be 60, the time from row to row, or a multiple of it"
-    assert said in capsys.readouterr().err
+    assert said in cli.err("advise", log, "--round_seconds=90", *given)
 
 
 def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log of 20 hours, in rounds of 10 minutes: the trial takes 2 of its 120."""
     seen = []
     monkeypatch.setattr(
-        "f3ast_tff.advice.trial.simulate",
-        lambda **_: seen.append(capsys.readouterr().out) or _scored(),
+        "f3ast_tff.advice.trial.simulate", lambda **_: seen.append(cli.printed().out) or _scored()
     )
     log = tmp_path / "log.csv"
     rows = [f"d{k},{t * 600},{int((t + k) // 10 % 2)}" for t in range(121) for k in range(4)]
@@ -367,7 +354,7 @@ def test_the_page_comes_first_and_its_verdict_says_what_it_is_about(
     given.append("--task=synthetic")
     assert main(["f3ast-tff", "advise", str(log), *given, "--methods=fedavg,f3ast"]) == 0
     assert "Who is online" in seen[0] and "Best rates r*" in seen[0]
-    out = capsys.readouterr().out
+    out = cli.printed().out
     assert "Who is online" not in out and out.startswith("Tried on this log: ")
     covered = "(by 2 of the log's 120 rounds, spread over it and a log of 20 h, less than a day)"
     assert covered in " ".join(out.split())

@@ -69,7 +69,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngin
 
 
 def test_a_run_leaves_all_its_files(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     assert run(rate_beta=0.01) == 0
     folder = tmp_path / "x"
@@ -87,7 +87,7 @@ def test_a_run_leaves_all_its_files(
     assert config["settings"]["batch_size"] == 20
     assert config["packages"]["numpy"] == np.__version__
     assert engines[0].closed
-    out, err = capsys.readouterr()
+    out, err = cli.printed()
     assert out.startswith(f"{folder} finished: round 6, sample accuracy 0.")
     assert len(out.splitlines()) == 1
     *progress, last = err.splitlines()
@@ -131,29 +131,29 @@ def test_a_run_in_use_is_refused(run: Run, tmp_path: Path, cli: Cli) -> None:
 
 
 def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
-    assert run(LostEngine) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "error: the worker is gone; see its log"
+    printed = cli.said(run(LostEngine), 1).err
+    assert printed.splitlines()[-1] == "error: the worker is gone; see its log"
     assert engines[0].closed
     assert not (tmp_path / "x" / "summary.json").exists()
     assert run() == 0
     assert engines[1].blocks[0][0] == 5
-    assert "resuming from round 5" in capsys.readouterr().err
+    assert "resuming from round 5" in cli.printed().err
 
 
 def test_a_signal_ends_a_run_at_a_round_boundary_with_a_checkpoint(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     """`requested` is called before rounds 1, 2, 3; by the third call the signal has come."""
-    assert run(signals=Requested(3), checkpoint_every=100, eval_every=3) == 143
-    assert capsys.readouterr().err.splitlines()[-1] == (
+    printed = cli.said(run(signals=Requested(3), checkpoint_every=100, eval_every=3), 143).err
+    assert printed.splitlines()[-1] == (
         "interrupted: checkpoint at round 2, the same command goes on from there"
     )
     assert engines[0].closed
     assert run(checkpoint_every=100, eval_every=3) == 0
     assert engines[1].blocks[0][0] == 3
-    assert "resuming from round 3" in capsys.readouterr().err
+    assert "resuming from round 3" in cli.printed().err
 
 
 def test_a_signal_before_the_first_round_leaves_no_checkpoint(
@@ -221,7 +221,7 @@ def refuse(builder: object) -> None:
 
 @pytest.mark.parametrize(("kept", "code"), [(1, 2), (2, 0)])
 def test_a_run_goes_on_before_its_lost_client_scores(
-    kept: int, code: int, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: int, code: int, run: Run, tmp_path: Path, cli: Cli
 ) -> None:
     """The scores of round 6 are those of round 2; checkpoints are of 6, or of 4 and 6."""
     given = {"client_scores": True, "keep_checkpoints": kept}
@@ -232,7 +232,7 @@ def test_a_run_goes_on_before_its_lost_client_scores(
     assert run(**given, rounds=11) == code
     if code:
         says = "kept no checkpoint before round 6, whose client scores are lost"
-        assert says in capsys.readouterr().err
+        assert says in cli.printed().err
         return
     assert_same_results(tmp_path / "x", tmp_path / "at_once")
     for path in expected.iterdir():
@@ -260,14 +260,12 @@ def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
 
 
 def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     assert run(run_name="at_once", write_masks="csv") == 0
-    assert run() == 0
-    capsys.readouterr()
+    cli.said(run())
     wanted = {"write_masks": "csv", "keep_checkpoints": 0, "client_scores": True}
-    assert run(**wanted, logger="csv,tensorboard") == 0
-    out, err = capsys.readouterr()
+    out, err = cli.said(run(**wanted, logger="csv,tensorboard"))
     assert "already finished" in out
     assert err == f"{tmp_path / 'x'}: client_scores: not added to a finished run\n"
     folders = [tmp_path / name for name in ("x", "at_once")]
@@ -278,7 +276,7 @@ def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
     written = (tmp_path / "x/masks.csv").stat().st_mtime_ns
     assert run(write_masks="csv", keep_checkpoints=0) == 0
     assert (tmp_path / "x/masks.csv").stat().st_mtime_ns == written
-    assert capsys.readouterr().err == ""
+    assert cli.printed().err == ""
 
 
 @pytest.mark.parametrize(
