@@ -194,18 +194,8 @@ def commands_of(page: str) -> list[list[str]]:
 def test_the_commands_of_the_front_page_run(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands run in the page's order, in an empty folder; a method is tried with 2 rounds."""
     commands = commands_of("README.md")
-    assert [words[1] for words in commands] == [
-        "demo",
-        "report",
-        "example",
-        "test",
-        "try",
-        "example",
-        "advise",
-        "example",
-        "audit",
-        "compare",
-    ]
+    asked = " ".join(words[1] for words in commands)
+    assert asked == "demo report example test try example advise example audit compare"
     said = []
     for words in commands:
         few = ["--rounds=2"] if words[1] == "try" else []
