@@ -184,6 +184,21 @@ def same_packages() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Makes the folder of the test the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs commands in this process, and returns what they print (`tests.commands.Cli`)."""
+    from tests.commands import Cli
+
+    return Cli(capsys)
+
+
 @pytest.fixture(scope="module")
 def host_by_default() -> Iterator[None]:
     """Runs that ask for no engine take `host`, which compiles nothing: for tests of other parts."""

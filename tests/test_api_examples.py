@@ -119,11 +119,8 @@ def test_what_the_package_exports_is_listed() -> None:
 
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # SciPy
 @pytest.mark.parametrize("name", marked(modules_with_examples()))
-def test_examples_of(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host_by_default: None
-) -> None:
+def test_examples_of(name: str, cwd: Path, host_by_default: None) -> None:
     """Each example imports all that it uses; it may write files."""
-    monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name), globs={})
     assert result.attempted > 0
     assert result.failed == 0

@@ -28,15 +28,14 @@ def small_text(self: Shakespeare) -> FederatedData:
 
 
 @pytest.mark.long
-def test_the_commands_and_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_and_the_grid(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One round each: the second run has the other clients, and the first one's base."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Shakespeare, "build", small_text)
     text = PAGE.read_text().replace("\\\n", "")
     commands = [line for line in text.splitlines() if line.startswith("f3ast-tff ")]
     assert [line.split()[1] for line in commands] == ["run", "run"]
     for name, line in zip(("pretrained", "fine"), commands):
-        more = ["--rounds=1", "--test_clients=5", f"--run_name={name}", f"--data_dir={tmp_path}"]
+        more = ["--rounds=1", "--test_clients=5", f"--run_name={name}", f"--data_dir={cwd}"]
         assert main([*shlex.split(line)[1:], *more]) == 0
     first, second = (load_run(f"runs/{name}") for name in ("pretrained", "fine"))
     assert first.weights is not None and second.weights is not None

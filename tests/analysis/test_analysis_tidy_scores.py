@@ -13,6 +13,7 @@ import pytest
 from f3ast_tff.analysis.studies.score_tables import Layout, score_tables
 from f3ast_tff.analysis.tidy_scores import main, read_scores, settings_of
 from tests.analysis.conftest import MakeRun
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +39,7 @@ def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_rounds_are_added_to_the_runs_of_a_file(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_run: MakeRun, tmp_path: Path, cli: Cli
 ) -> None:
     """What the file has stays; runs that it lacks, and other columns, are refused."""
     make_run("b", 0.7, 0.3, algorithm="fedavg", seed=1)
@@ -62,11 +63,9 @@ def test_rounds_are_added_to_the_runs_of_a_file(
     assert main(flags) == 0
     assert out.read_text().splitlines()[1] == "synthetic,fedavg,,1,2,0.25,0.125,2.0,4.0"
     out.write_text("\n".join([header, other, ""]))
-    assert main(flags) == 2
-    assert "no run of task synthetic, algorithm fedavg, seed 1" in capsys.readouterr().err
+    assert "no run of task synthetic, algorithm fedavg, seed 1" in cli.said(main(flags), 2).err
     out.write_text("\n".join([header.replace("seed", "data_seed"), other, ""]))
-    assert main(flags) == 2
-    assert "has columns task, algorithm, data_seed" in capsys.readouterr().err
+    assert "has columns task, algorithm, data_seed" in cli.said(main(flags), 2).err
 
 
 def test_the_clock_is_kept_on_demand(make_run: MakeRun, tmp_path: Path) -> None:
@@ -132,9 +131,7 @@ def test_a_reading_that_decides_what_is_covered_is_a_column(
     assert ("share one draw of the availability" in tables) == said
 
 
-def test_unfinished_runs_are_said(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unfinished_runs_are_said(make_run: MakeRun, tmp_path: Path, cli: Cli) -> None:
     make_run("a")
     unfinished = make_run("b", unfinished=True)
     (make_run("c", unfinished=True) / "metrics.csv").unlink()
@@ -142,8 +139,8 @@ def test_unfinished_runs_are_said(
     failed.mkdir()
     (failed / "error.txt").write_text("MemoryError\n")
     out = tmp_path / "scores.csv"
-    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 0
-    assert capsys.readouterr().err.splitlines() == [
+    printed = cli.said(main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"])).err
+    assert printed.splitlines() == [
         f"left out: {unfinished}: 4 of 4 rounds evaluated",
         f"left out: {tmp_path / 'runs' / 'c'}: 0 of 4 rounds evaluated",
         f"left out: {failed}: failed before its first round; MemoryError",

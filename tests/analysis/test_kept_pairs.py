@@ -12,8 +12,8 @@ from f3ast_tff.advice.candidates import candidate
 from f3ast_tff.analysis.leaderboard import kept_pairs as module
 from f3ast_tff.analysis.leaderboard.kept_pairs import COLUMNS, kept_pairs
 from f3ast_tff.campaigns.study_folders import STUDIES
-from f3ast_tff.cli.main import main
 from f3ast_tff.settings import builtin_registry
+from tests.commands import Cli
 
 FEDAVG = "fedavg+baseline_sampling=without_replacement"
 NAMES = ("availability_methods_48_draws", "fig2_course")
@@ -50,9 +50,8 @@ def test_conditions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.long
-def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "compare", "--kept", "f3ast", FEDAVG, "--availability=sine"]) == 0
-    out = capsys.readouterr().out
+def test_on_the_terminal(cli: Cli) -> None:
+    out = cli.out("compare", "--kept", "f3ast", FEDAVG, "--availability=sine")
     first, counts, *more = out.splitlines()
     assert first == "F3AST minus FedAvg, without replacement, in the kept studies"
     numbers = [int(each) for each in re.findall(r"in (\d+)", counts)]
@@ -61,19 +60,14 @@ def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(numbers) == sorted(Counter(verdicts).values())
     assert "  Sine, p_k = 1 / N: user accuracy +0.0" in out and "better, 40 draws" in out
     words = ["--availability=no_such", "--client_share=equal"]
-    assert main(["f3ast-tff", "compare", "--kept", "f3ast", "fedau", *words]) == 2
-    assert "no_such" in capsys.readouterr().err
+    assert "no_such" in cli.err("compare", "--kept", "f3ast", "fedau", *words)
 
 
 @pytest.mark.long
-def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(cli: Cli) -> None:
     words = ["--availability=home_devices", "--client_share=equal"]
-    assert main(["f3ast-tff", "compare", "--kept", "feddyn", "fedasync+rounds=1"]) == 2
-    assert "fedasync+rounds=1" in capsys.readouterr().err
-    assert main(["f3ast-tff", "compare", "--kept", "feddyn", "oort_loss", *words]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    assert "fedasync+rounds=1" in cli.err("compare", "--kept", "feddyn", "fedasync+rounds=1")
+    lines = cli.out("compare", "--kept", "feddyn", "oort_loss", *words).splitlines()
     assert lines[0].startswith("not run: no kept study has FedDyn and Oort (loss) under")
     assert "--algorithm=feddyn --rounds=1000 --data_seed=0-7 --output_dir=runs/pair" in lines[1]
     assert lines[3] == "  f3ast-tff compare runs/pair" and "minutes of a core" in lines[4]
@@ -87,9 +81,8 @@ def test_a_pair_that_was_not_run_has_its_commands_and_their_cost(
         (["f3ast", "fedavg", "--tasks=x"], "Unknown command line flag 'tasks'"),
     ],
 )
-def test_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "compare", "--kept", *words]) == 2
-    assert message in capsys.readouterr().err
+def test_refused(words: list[str], message: str, cli: Cli) -> None:
+    assert message in cli.err("compare", "--kept", *words)
 
 
 @pytest.mark.long

@@ -11,6 +11,7 @@ import pytest
 from f3ast_tff.analysis import agreement, tidy_scores
 from f3ast_tff.cli import compare, report
 from tests.analysis.conftest import MakeRun
+from tests.commands import Cli
 
 Main = Callable[[list[str]], int]
 RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
@@ -48,12 +49,7 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
     ],
 )
 def test_one_line(
-    main: Main,
-    flags: list[str],
-    says: str,
-    make_run: MakeRun,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    main: Main, flags: list[str], says: str, make_run: MakeRun, tmp_path: Path, cli: Cli
 ) -> None:
     for name in "abc":
         (make_run(name) / "selection.npz").write_bytes(b"PK nothing")
@@ -66,7 +62,6 @@ def test_one_line(
     (tmp_path / "file").write_text("")
     for name in "ab":
         shutil.copytree(tmp_path / "runs/a", tmp_path / "twice" / name)
-    assert main(["x", *(flag.format(tmp=tmp_path) for flag in flags)]) == 2
-    error = capsys.readouterr().err
+    error = cli.said(main(["x", *(flag.format(tmp=tmp_path) for flag in flags)]), 2).err
     assert error.startswith("error: ") and error.count("\n") == 1
     assert says in error

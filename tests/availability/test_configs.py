@@ -170,13 +170,9 @@ def test_readings_and_what_must_be_given() -> None:
         ("smartphones", "smartphones_grid"): grid,
         ("four_classes", "markov_classes"): Reading("R23", "four", "four", "three"),
     }
-    assert {name for (_, name), p in ALL.items() if p.default is REQUIRED} == {
-        "trace_file",
-        "site_file",
-        "table_file",
-        "stays_file",
-        "availability_parts",
-    }
+    required = {name for (_, name), p in ALL.items() if p.default is REQUIRED}
+    files = {"trace_file", "site_file", "table_file", "stays_file"}
+    assert required == {*files, "availability_parts"}
 
 
 def test_parts_are_found_by_name() -> None:

@@ -16,15 +16,12 @@ from f3ast_tff import load_run
 from tests.test_docs import python_of
 
 
-def test_it_runs_as_written_and_learns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_runs_as_written_and_learns(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Four clients with bright and dark images of 8 x 8; in round 1 of the log nobody is there."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for client in ("ann", "bob", "cy", "di"):
         for label, level in (("bright", 200), ("dark", 40)):
-            folder = tmp_path / "clients" / client / label
+            folder = cwd / "clients" / client / label
             folder.mkdir(parents=True)
             for number in range(6):
                 pixels = rng.normal(level, 20, (8, 8, 3)).clip(0, 255).astype(np.uint8)
@@ -36,7 +33,7 @@ def test_it_runs_as_written_and_learns(
     assert names["data"].train.names.tolist() == ["ann", "bob", "cy", "di"]
     assert names["result"].metrics["test_user_accuracy"].iloc[-1] == 1
     assert load_run("runs/images").summary["clients_scored"] == 4
-    (tmp_path / "online.csv").write_text("di,cy,bob,ann\n" + "0,0,0,0\n1,1,0,1\n0,0,1,1\n" * 20)
+    (cwd / "online.csv").write_text("di,cy,bob,ann\n" + "0,0,0,0\n1,1,0,1\n0,0,1,1\n" * 20)
     more = {"availability": "table", "table_file": "online.csv", "rounds": 3}
     found = names["simulate"](names["data"], "f3ast", clients_per_round=3, **more)
     # The log's clients are found by name: in round 2 all except bob.

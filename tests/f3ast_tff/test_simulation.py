@@ -301,13 +301,12 @@ def test_what_breaks_a_protocol_is_named(given: dict[str, Any], says: str) -> No
     ],
 )
 def test_settings_of_files_that_would_be_ignored_are_refused(
-    given: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, Any], says: str, cwd: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(ParameterError, match=says) as caught:
         simulate(**{**SMALL, **given})
     assert "\n" not in str(caught.value)
-    assert not list(tmp_path.iterdir())
+    assert not list(cwd.iterdir())
 
 
 def test_without_a_folder_nothing_may_be_asked_for() -> None:
@@ -338,10 +337,7 @@ def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
         simulate(**{**SMALL, **given})
 
 
-def test_a_folder_may_be_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_may_be_the_working_folder(cwd: Path) -> None:
     simulate(folder=".", constraint=np.int64(3), **{**SMALL, "clients_per_round": None})
     assert load_run(".").settings["clients_per_round"] == 3
 

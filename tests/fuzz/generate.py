@@ -1,18 +1,19 @@
-"""Random hostile input, a function of (seed, number)."""
+"""Random hostile input: choices that hypothesis draws, and shrinks where a case fails."""
 
 from __future__ import annotations
 
 import os
 import random
 import signal
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+
+import hypothesis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 from f3ast_tff.settings import Parameter
 
-DEFAULT_SEED = 20_240_501
 SEED_VARIABLE = "F3AST_FUZZ_SEED"
 COUNT_VARIABLE = "F3AST_FUZZ_COUNT"
 
@@ -37,11 +38,8 @@ NUMBERS = (
 # fmt: on
 
 
-def seed() -> int:
-    """Returns the seed of this run of the fuzzers; printed, so that a failure can be repeated."""
-    found = int(os.environ.get(SEED_VARIABLE, DEFAULT_SEED))
-    print(f"{SEED_VARIABLE}={found}")
-    return found
+class _TooLong(BaseException):
+    """A case hangs."""
 
 
 def count(default: int) -> int:
@@ -49,22 +47,49 @@ def count(default: int) -> int:
     return int(os.environ.get(COUNT_VARIABLE, default))
 
 
-def cases(name: str, default: int) -> Iterator[tuple[int, random.Random]]:
-    """Yields the number and the generator of each case."""
-    base = seed()
-    for number in range(count(default)):
-        yield number, random.Random(f"{base} {name} {number}")
+def try_cases(check: Callable[[random.Random], object], default: int, most_s: float = 60.0) -> None:
+    """Calls a check with the choices of each case, and ends one that takes longer than `most_s`.
+
+    The same cases each time; `F3AST_FUZZ_SEED` draws others. What a check notes
+    (`hypothesis.note`) is printed of the smallest case that fails.
+    """
+
+    @settings(max_examples=count(default), suppress_health_check=[*HealthCheck])
+    @hypothesis.given(st.randoms(use_true_random=False))
+    def case(rng: random.Random) -> None:
+        before = signal.signal(signal.SIGALRM, _too_long)
+        signal.setitimer(signal.ITIMER_REAL, most_s)
+        try:
+            check(rng)
+        except _TooLong:
+            raise AssertionError(f"a case takes more than {most_s} s") from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    if SEED_VARIABLE in os.environ:
+        case = hypothesis.seed(int(os.environ[SEED_VARIABLE]))(case)
+    case()
+
+
+def _too_long(signum: int, frame: object) -> None:
+    raise _TooLong
+
+
+def often(rng: random.Random, share: float) -> bool:
+    """Whether a case is one of a share of all; `random()` draws its bounds too often for that."""
+    return rng.randrange(1000) >= 1000 * (1 - share)
 
 
 def value_of(parameter: Parameter, rng: random.Random) -> str:
     """Returns a value in command-line form, valid in most cases."""
-    if parameter.choices and rng.random() < 0.9:
+    if parameter.choices and not often(rng, 0.1):
         return rng.choice(parameter.choices)
     if parameter.kind is bool:
         return rng.choice(["true", "false", "maybe"])
     if parameter.kind is str:
         return rng.choice(TEXTS)
-    if rng.random() < 0.75:
+    if not often(rng, 0.25):
         low = parameter.minimum if parameter.minimum is not None else parameter.above or 0
         high = min(parameter.maximum or 20, parameter.below or 20, 20)
         drawn = rng.uniform(low, max(low, high))
@@ -146,40 +171,3 @@ def link(path: Path, rng: random.Random) -> None:
 def double(path: Path, rng: random.Random) -> None:
     """Repeats the content."""
     path.write_bytes(path.read_bytes() * 2)
-
-
-class _TooLong(BaseException):
-    """A case hangs."""
-
-
-class Failures:
-    """Collects the cases that fail, each ended after some seconds."""
-
-    def __init__(self, most_s: float = 60.0) -> None:
-        """Takes the longest time of a case."""
-        self._most_s = most_s
-        self._found: list[str] = []
-
-    @contextmanager
-    def case(self, number: int, what: object) -> Iterator[None]:
-        """Notes any exception of a case."""
-        before = signal.signal(signal.SIGALRM, _too_long)
-        signal.setitimer(signal.ITIMER_REAL, self._most_s)
-        try:
-            yield
-        except (Exception, SystemExit, _TooLong) as error:
-            steps = traceback.extract_tb(error.__traceback__)[-4:]
-            where = " < ".join(f"{Path(s.filename).name}:{s.lineno}" for s in reversed(steps))
-            text = f"case {number}: {what!r:.1500}: {type(error).__name__}: {error!s:.600} {where}"
-            self._found.append(text)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-
-    def check(self) -> None:
-        """Fails if a case has failed."""
-        assert not self._found, f"{len(self._found)} cases failed:\n" + "\n".join(self._found)
-
-
-def _too_long(signum: int, frame: object) -> None:
-    raise _TooLong

@@ -8,11 +8,13 @@ import lzma
 import random
 import shutil
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import note
 
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets import (
@@ -28,7 +30,7 @@ from f3ast_tff.datasets.cifar_pickle import load_batch
 from tests.datasets import tiny_files
 from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 from tests.datasets.tff_files import example, write_database
-from tests.fuzz.generate import DAMAGES, Failures, cases
+from tests.fuzz.generate import DAMAGES, often, try_cases
 
 pytestmark = pytest.mark.slow
 PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
@@ -97,20 +99,21 @@ def load(name: str, folder: Path) -> str:
     return data.sha256()
 
 
-def damage(path: Path, rng: random.Random) -> str:
-    """Damages a file, or its decompressed content, and returns the kind of damage."""
+def damage(path: Path, rng: random.Random) -> None:
+    """Damages a file, or its decompressed content."""
     unpack, pack = {".gz": (gzip.decompress, gzip.compress)}.get(path.suffix, (None, None))
-    if unpack and pack and rng.random() < 0.5:
+    if unpack and pack and often(rng, 0.5):
         inner = path.with_suffix(".inner")
         inner.write_bytes(unpack(path.read_bytes()))
         how = rng.choice(["cut", "flip", "digit", "double", "replace"])
         DAMAGES[how](inner, rng)
         path.write_bytes(pack(inner.read_bytes(), 1))
         inner.unlink()
-        return f"{path.name} {how} inside"
+        note(f"{path.name} {how} inside")
+        return
     how = rng.choice(["flip", *DAMAGES])
     DAMAGES[how](path, rng)
-    return f"{path.name} {how}"
+    note(f"{path.name} {how}")
 
 
 def outcome(name: str, folder: Path, expected: str | None) -> str:
@@ -141,24 +144,25 @@ def archived(name: str, folder: Path) -> None:
 def test_damaged_data(
     what: str, originals: dict[str, Path], loaded: dict[str, str], tmp_path: Path
 ) -> None:
-    failures, outcomes = Failures(), Counter[str]()
-    for number, rng in cases(f"data {what}", 600):
+    outcomes, folder = Counter[str](), tmp_path / "case"
+
+    def check(rng: random.Random) -> None:
         name = rng.choice(sorted(loaded))
-        folder = tmp_path / "case"
         shutil.rmtree(folder, ignore_errors=True)
         ignored = shutil.ignore_patterns("prepared") if what == "originals" else None
         shutil.copytree(originals[name], folder, ignore=ignored)
-        if what == "originals" and rng.random() < 0.3:
+        if what == "originals" and often(rng, 0.3):
             archived(name, folder)
         path = rng.choice(files_below(folder, what == "caches"))
-        how = damage(path, rng)
-        with failures.case(number, (name, how)):
-            unchecked = name == UNCHECKED and what == "originals"
-            # The fifth batch of CIFAR-10 may be missing.
-            unchecked |= path.name == "data_batch_5" and not path.exists()
-            outcomes[outcome(name, folder, None if unchecked else loaded[name])] += 1
+        note(name)
+        damage(path, rng)
+        unchecked = name == UNCHECKED and what == "originals"
+        # The fifth batch of CIFAR-10 may be missing.
+        unchecked |= path.name == "data_batch_5" and not path.exists()
+        outcomes[outcome(name, folder, None if unchecked else loaded[name])] += 1
+
+    try_cases(check, 600)
     print(what, dict(outcomes))
-    failures.check()
     assert outcomes["refused"] > outcomes["same"]
 
 
@@ -169,16 +173,15 @@ def test_damaged_images_of_tff(
     files = tiny_files.tiny_tff_cifar100(path)
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", files)
     content, expected = path.read_bytes(), load("cifar100_from_tff", path.parent)
-    failures, outcomes = Failures(), Counter[str]()
-    for number, rng in cases("tff images", 150):
+
+    def check(rng: random.Random) -> None:
         shutil.rmtree(path.parent)
         path.parent.mkdir()
         path.write_bytes(content)
-        how = damage(path, rng)
-        with failures.case(number, how):
-            outcomes[outcome("cifar100_from_tff", path.parent, expected)] += 1
-    print("TFF's images", dict(outcomes))
-    failures.check()
+        damage(path, rng)
+        outcome("cifar100_from_tff", path.parent, expected)
+
+    try_cases(check, 150)
 
 
 def random_program(rng: random.Random) -> bytes:
@@ -195,24 +198,21 @@ def random_program(rng: random.Random) -> bytes:
 
 def test_random_pickles() -> None:
     sound = tiny_files.python2_pickle(*_few_images())
-    failures, outcomes = Failures(10), Counter[str]()
-    for number, rng in cases("pickles", 5000):
+
+    def check(rng: random.Random) -> None:
         program = random_program(rng)
-        if rng.random() < 0.5:
+        if often(rng, 0.5):
             place = rng.randrange(len(sound))
             program = sound[:place] + program[2:] + sound[place + rng.randrange(40) :]
-        with failures.case(number, program[:300]):
-            try:
-                found = load_batch(program)
-            except ValueError as error:
-                assert "\n" not in str(error)
-                outcomes["refused"] += 1
-            else:
-                data = found.get("data")
-                assert not isinstance(data, np.ndarray) or data.dtype == np.uint8
-                outcomes["read"] += 1
-    print("pickles", dict(outcomes))
-    failures.check()
+        note(repr(program[:300]))
+        try:
+            data = load_batch(program).get("data")
+        except ValueError as error:
+            assert "\n" not in str(error)
+        else:
+            assert not isinstance(data, np.ndarray) or data.dtype == np.uint8
+
+    try_cases(check, 10_000, 10)
 
 
 def _few_images() -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -231,19 +231,14 @@ def test_damaged_tables_of_ones_own(tmp_path: Path, suffix: str) -> None:
     frame = pd.DataFrame(columns)
     frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
     content = path.read_bytes()
-    failures, outcomes = Failures(), Counter[str]()
-    for number, generator in cases(f"own {suffix}", 150):
+
+    def check(generator: random.Random) -> None:
         path.unlink(missing_ok=True) if not path.is_dir() else path.rmdir()
         path.write_bytes(content)
-        how = damage(path, generator)
-        if not path.is_file() or not path.resolve().is_file():
-            # A path that is no file is refused earlier, when its hash is taken.
-            continue
-        with failures.case(number, how):
-            try:
+        damage(path, generator)
+        # A path that is no file is refused earlier, when its hash is taken.
+        if path.is_file() and path.resolve().is_file():
+            with suppress(ParameterError):
                 FileTask(data_file=str(path)).build()
-                outcomes["read"] += 1
-            except ParameterError:
-                outcomes["refused"] += 1
-    print(suffix, dict(outcomes))
-    failures.check()
+
+    try_cases(check, 150)

@@ -2,12 +2,14 @@
 removals, on a disk that is full then, or with a clock that jumps a day back or ahead.
 
 A continued run ends bit for bit as an undisturbed one: results, masks, client scores, checkpoints.
-The printed `F3AST_FUZZ_SEED` repeats a run of this file.
+Hypothesis draws the schedules, and shrinks one that fails.
 """
 
 from __future__ import annotations
 
+import random
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,19 +18,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import note
 
 from tests.f3ast_tff.run.small_run import csv_without_seconds
-from tests.fuzz.generate import Failures, cases
+from tests.fuzz.generate import try_cases
 from tests.fuzz.kill_points import Forks
 
 ROUNDS = 10
-_SMALL = (
-    "--num_clients=8",
-    "--clients_per_round=3",
-    "--eval_every=3",
-    "--checkpoint_every=2",
-    "--device=cpu",
-)
+_SMALL = "--num_clients=8 --clients_per_round=3 --eval_every=3 --checkpoint_every=2 --device=cpu"
 # A strategy with a state, from a plug-in.
 _PLUGIN = Path(__file__).parents[2] / "examples/plugins/greedy_loss.py"
 _FIVE_MORE = tuple(f"--rounds={rounds}" for rounds in (ROUNDS - 5, ROUNDS))
@@ -88,7 +85,7 @@ class Kills:
 
     def _run(self, folder: Path, words: tuple[str, ...], **given: Any) -> Any:
         rounds = () if any(word.startswith("--rounds=") for word in words) else _FIVE_MORE[1:]
-        return self._forks.run(folder, [*_SMALL, *self._words, *rounds, *words], **given)
+        return self._forks.run(folder, [*_SMALL.split(), *self._words, *rounds, *words], **given)
 
     def undisturbed(self, name: str) -> Undisturbed:
         if name not in self._undisturbed:
@@ -102,16 +99,19 @@ class Kills:
             self._undisturbed[name] = Undisturbed(folder, before, ended.points)
         return self._undisturbed[name]
 
-    def case(self, number: int, rng: Any) -> str:
+    def case(self, rng: random.Random) -> str:
         """Interrupts a run one to three times, continues it to its end, and compares results."""
         name = rng.choice(sorted(_SCENARIOS))
         undisturbed, words = self.undisturbed(name), _SCENARIOS[name].words
-        folder = self._place / str(number)
+        folder = self._place / "case"
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(undisturbed.before, folder)
         how = ""
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             how = rng.choice(["kill", "kill", "torn", "torn", "full", "behind", "ahead"])
-            ended = self._run(folder, words, at=rng.randint(1, undisturbed.points), how=how)
+            at = rng.randint(1, undisturbed.points)
+            note(f"{name}: {how} at {at}")
+            ended = self._run(folder, words, at=at, how=how)
             if ended.code == 0:
                 # A continued run has fewer points.
                 break
@@ -124,7 +124,6 @@ class Kills:
         ended = self._run(folder, words)
         assert ended.code == 0 and "Traceback" not in ended.err, ended
         assert_same_files(folder / "run", undisturbed.folder / "run")
-        shutil.rmtree(folder)
         return f"{name} {how}"
 
 
@@ -148,31 +147,30 @@ def assert_same_files(one: Path, other: Path) -> None:
 
 
 @contextmanager
-def kills_of(engine: str, place: Path, *words: str) -> Iterator[Callable[[int, Any], str]]:
+def kills_of(engine: str, place: Path, *words: str) -> Iterator[Callable[[random.Random], str]]:
     with Forks(engine) as forks:
         yield Kills(forks, place / engine, words).case
 
 
-def kill_all(name: str, number: int, kill: Callable[[int, Any], str], most_s: float) -> None:
-    failures, done = Failures(most_s), dict[str, int]()
-    for case, rng in cases(name, number):
-        with failures.case(case, name):
-            what = kill(case, rng)
-            done[what] = done.get(what, 0) + 1
+def kill_all(kill: Callable[[random.Random], str], number: int, most_s: float) -> None:
+    done = Counter[str]()
+    try_cases(lambda rng: done.update([kill(rng)]), number, most_s)
     print(done)
-    failures.check()
 
 
-@pytest.mark.long
-def test_runs_of_a_made_up_engine(tmp_path: Path) -> None:
-    with kills_of("fake", tmp_path) as kill:
-        kill_all("kills", 20, kill, 300)
-
-
-@pytest.mark.slow
-def test_a_thousand_schedules(tmp_path: Path) -> None:
-    with kills_of("fake", tmp_path) as kill:
-        kill_all("schedules", 1000, kill, 900)
+@pytest.mark.parametrize(
+    ("engine", "number", "most_s"),
+    [
+        pytest.param("fake", 20, 300, marks=pytest.mark.long),
+        pytest.param("fake", 1000, 900, marks=pytest.mark.slow),
+        pytest.param("fused", 180, 300, marks=pytest.mark.slow),
+        pytest.param("tff", 20, 1200, marks=[pytest.mark.slow, pytest.mark.tff]),
+    ],
+)
+def test_runs(engine: str, number: int, most_s: float, tmp_path: Path) -> None:
+    words = ["--engine=tff"] if engine == "tff" else []
+    with kills_of(engine, tmp_path, *words) as kill:
+        kill_all(kill, number, most_s)
 
 
 @pytest.mark.slow
@@ -190,8 +188,9 @@ def test_campaigns(tmp_path: Path) -> None:
         assert whole.code == 0 and whole.points > 0, whole
         expected = names(tmp_path / "whole")
 
-        def case(number: int, rng: Any) -> str:
-            folder = tmp_path / str(number)
+        def case(rng: random.Random) -> str:
+            folder = tmp_path / "case"
+            shutil.rmtree(folder, ignore_errors=True)
             how = rng.choice(["kill", "kill", "torn", "full", "behind", "ahead"])
             ended = forks.run(folder, words, at=rng.randint(1, whole.points), how=how)
             assert "Traceback" not in ended.err, ended
@@ -201,20 +200,6 @@ def test_campaigns(tmp_path: Path) -> None:
             assert [path.name for path in found] == [path.name for path in expected]
             for one, other in zip(found, expected, strict=True):
                 assert_same_files(one, other)
-            shutil.rmtree(folder)
             return how
 
-        kill_all("campaigns", 20, case, 300)
-
-
-@pytest.mark.slow
-def test_runs_of_the_fused_engine(tmp_path: Path) -> None:
-    with kills_of("fused", tmp_path) as kill:
-        kill_all("kills fused", 180, kill, 300)
-
-
-@pytest.mark.slow
-@pytest.mark.tff
-def test_runs_of_tff(tmp_path: Path) -> None:
-    with kills_of("tff", tmp_path, "--engine=tff") as kill:
-        kill_all("kills tff", 20, kill, 1200)
+        kill_all(case, 20, 300)

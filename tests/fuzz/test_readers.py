@@ -23,7 +23,7 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.flags import UsageError, parse_flags
 from f3ast_tff.settings.resolve import resolve
 
-_QUICK, _MANY = 30, 1000
+_MANY = pytest.param(1000, marks=pytest.mark.slow)
 # fmt: off
 _TIMES = st.one_of(
     st.integers(-10, 10**6).map(str),
@@ -35,14 +35,8 @@ _TIMES = st.one_of(
 # fmt: on
 _NAMES = st.one_of(st.sampled_from(["a", "b", "1", "1.0", "01"]), st.text(max_size=8))
 _HEADS = st.sampled_from(
-    [
-        "device,start,end",
-        "device,time,state",
-        "time,value",
-        "date,a,b",
-        "client,online,offline",
-        "a,b,c",
-    ]
+    ["device,start,end", "device,time,state", "time,value", "date,a,b", "client,online,offline"]
+    + ["a,b,c"]
 )
 _STATES = st.sampled_from(["AVL_TRAIN", "UN_AVL", "online", "offline", "1", "0", ""])
 
@@ -101,22 +95,12 @@ def try_flags(number: int) -> None:
     check()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", _READERS)
-def test_any_text_is_read_or_refused_in_one_line(name: str) -> None:
-    try_reader(name, _QUICK)
+@pytest.mark.parametrize("number", [pytest.param(30, marks=pytest.mark.long), _MANY])
+def test_any_text_is_read_or_refused_in_one_line(name: str, number: int) -> None:
+    try_reader(name, number)
 
 
-def test_any_flags_are_taken_or_refused() -> None:
-    try_flags(_QUICK)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", _READERS)
-def test_a_thousand_texts(name: str) -> None:
-    try_reader(name, _MANY)
-
-
-@pytest.mark.slow
-def test_a_thousand_command_lines() -> None:
-    try_flags(_MANY)
+@pytest.mark.parametrize("number", [30, _MANY])
+def test_any_flags_are_taken_or_refused(number: int) -> None:
+    try_flags(number)

@@ -17,6 +17,7 @@ from f3ast_tff.cli.compare import main
 from f3ast_tff.core.errors import ParameterError
 from tests.analysis.conftest import MakeRun
 from tests.analysis.test_x_axis import with_columns
+from tests.commands import Cli
 
 FAST, SLOW = [10.0, 20.0], [40.0, 80.0]
 
@@ -73,20 +74,17 @@ def test_a_run_that_never_has_the_score_counts_as_s(runs: Path) -> None:
 
 
 @pytest.mark.long
-def test_compare_judges_at_equal_seconds(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_judges_at_equal_seconds(runs: Path, tmp_path: Path, cli: Cli) -> None:
     flags = [f"--runs={runs}", f"--out={tmp_path / 'a.png'}"]
-    assert main(["compare", *flags, "--reach=0.25"]) == 0
-    said = capsys.readouterr().out
+    said = cli.said(main(["compare", *flags, "--reach=0.25"])).out
     assert "FedAvg: 5 of 5 runs reach sample accuracy 0.25, 40 s on average" in said
     words = "by 30.000 [30.000, 30.000] (simulated seconds until 0.25, at most 80) over 5 draws."
     assert f"F3AST is better than FedAvg {words}" in said
     assert "They differ in rounds (4, 5)." in said
-    assert main(["compare", *flags, "--x=simulated_seconds"]) == 0
-    assert "at 80 simulated seconds" in " ".join(capsys.readouterr().out.split())
-    assert main(["compare", *flags]) == 0
-    assert "Not compared: F3AST with FedAvg, they differ in rounds" in capsys.readouterr().out
+    printed = cli.said(main(["compare", *flags, "--x=simulated_seconds"])).out
+    assert "at 80 simulated seconds" in " ".join(printed.split())
+    printed = cli.said(main(["compare", *flags])).out
+    assert "Not compared: F3AST with FedAvg, they differ in rounds" in printed
     assert main(["compare", *flags, "--seconds=0"]) == 2
     assert main(["compare", *flags, "--x=bytes", "--reach=.5"]) == 2
 

@@ -19,6 +19,7 @@ from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_figures import draw_verdicts, latex_table
 from f3ast_tff.analysis.compare.table_files import read_table
 from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 HEAD = "method,seed,accuracy\n"
 MINE = "mine,0,.81\nmine,1,.83\nmine,2,.80\nmine,3,.82\n"
@@ -62,12 +63,9 @@ def curves(last: int = 40) -> str:
         )),
     ],
 )  # fmt: skip
-def test_columns_are_recognised(
-    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_are_recognised(name: str, text: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / name).write_text(text)
-    assert main(["f3ast-tff", "judge", str(tmp_path / name)]) == 0
-    assert LEAD in capsys.readouterr().out
+    assert LEAD in cli.out("judge", tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -156,23 +154,17 @@ def test_columns_are_recognised(
         ),
     ],
 )
-def test_refused_in_a_line(
-    text: str, flags: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refused_in_a_line(text: str, flags: str, said: str, tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "a.csv"
     path.write_text(text)
-    assert main(["f3ast-tff", "judge", str(path), *filter(None, [flags])]) == 2
-    printed = capsys.readouterr()
+    printed = cli.said(main(["f3ast-tff", "judge", str(path), *filter(None, [flags])]), 2)
     assert said in printed.err and printed.err.count("\n") == 1 and not printed.out
 
 
-def test_a_data_set_with_seeds_of_its_own_is_a_condition(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_data_set_with_seeds_of_its_own_is_a_condition(tmp_path: Path, cli: Cli) -> None:
     rows = [f"{m},{'xy'[s // 3]},{s},.{s + n}" for n, m in enumerate("ab", 1) for s in range(6)]
     (tmp_path / "a.csv").write_text("\n".join(["federated_optimizer,data,seed,accuracy", *rows]))
-    assert main(["f3ast-tff", "judge", str(tmp_path / "a.csv")]) == 0
-    out = capsys.readouterr().out
+    out = cli.out("judge", tmp_path / "a.csv")
     assert out.count("b is better than a by .100") == 2 and "data x" in out and "data y" in out
 
 
@@ -186,7 +178,7 @@ def test_one_run_with_a_curve_says_the_seeds_by_its_noise() -> None:
         judge_table(table("\n".join(["method,round,accuracy", *rows])))
 
 
-def test_claims_of_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_of_a_family(tmp_path: Path, cli: Cli) -> None:
     """The lead is .1 in each seed, so a claim and its contrary are certain.
 
     Both reach .6 late: mine, .5 + t / 200, at round 20; fedavg, .4 + t / 200, at round 40.
@@ -197,8 +189,7 @@ def test_claims_of_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     said += "mine beats fedavg until 0.6 within alpha"
     outs = [f"--{name}={tmp_path / name}" for name in ("latex", "csv")]
     picture = f"--out={tmp_path / 'a.svg'}"
-    assert main(["f3ast-tff", "judge", str(path), f"--claim={said}", *outs, picture]) == 0
-    printed = capsys.readouterr().out
+    printed = cli.out("judge", path, f"--claim={said}", *outs, picture)
     holds = "mine > fedavg on test_acc: holds. mine is better than fedavg by .100"
     assert printed.count(holds) == 2
     assert printed.count("fedavg beats mine: does not hold.") == 2
@@ -370,14 +361,13 @@ def test_a_step_without_any_score_is_no_evaluation() -> None:
     assert "mine diverged in 1 of 4 runs" in lost.results[0].sentence
 
 
-def test_conditions_stand_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conditions_stand_together(tmp_path: Path, cli: Cli) -> None:
     """Three methods under two conditions: three verdicts below each condition."""
     text = curves() + "\n" + "\n".join(
         row.replace("fedavg", "other") for row in curves().split("\n") if "fedavg" in row
     )  # fmt: skip
     (tmp_path / "a.csv").write_text(text)
-    assert main(["f3ast-tff", "judge", str(tmp_path / "a.csv")]) == 0
-    lines = capsys.readouterr().out.split("\n")
+    lines = cli.out("judge", tmp_path / "a.csv").split("\n")
     assert [line for line in lines if line.startswith("alpha 0.1")] == ["alpha 0.1"]
     assert [line for line in lines if line.startswith("alpha 1.0")] == ["alpha 1.0"]
 

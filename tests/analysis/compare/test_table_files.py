@@ -132,10 +132,7 @@ def test_a_million_lines_before_the_names_are_passed_over_at_once(
          "two lines of names; if by method and seed"),
     ],
 )  # fmt: skip
-def test_other_forms_are_read_by_the_call(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_other_forms_are_read_by_the_call(text: str, said: str, cwd: Path) -> None:
     if said == "it is Markdown":
         first, rest = text.split("\n", 1)
         text = f"{first}\n|---|---|---|\n{rest}"

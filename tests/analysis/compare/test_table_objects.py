@@ -49,10 +49,7 @@ def call_for(found: Any, name: str) -> str:
         ("history.json", CURVES, 3),
     ],
 )  # fmt: skip
-def test_files_of_one_run(
-    name: str, found: Any, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_files_of_one_run(name: str, found: Any, rounds: int, cwd: Path) -> None:
     call, _, then = call_for(found, name).partition(" for each run")
     assert then == ", then pd.concat of all"
     table = eval(call, GIVEN)
@@ -75,11 +72,8 @@ def test_files_of_one_run(
          "at round 1 over 4 seeds"),
     ],
 )  # fmt: skip
-def test_files_of_methods(
-    found: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_methods(found: Any, said: str, cwd: Path) -> None:
     """A lead of (.10 + .09 + .10 + .11) / 4."""
-    monkeypatch.chdir(tmp_path)
     table = eval(call_for(found, "a.json"), GIVEN)
     columns = {"score": "value"} if "value" in table else {}
     (row,) = judge_table(table, columns=columns, higher=True).frame().to_dict("records")
@@ -87,17 +81,13 @@ def test_files_of_methods(
     assert row["difference"] == pytest.approx(0.1)
 
 
-def test_curves_of_methods_are_one_run_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_curves_of_methods_are_one_run_each(cwd: Path) -> None:
     call = call_for({"mine": CURVES, "fedavg": CURVES}, "a.json")
     with pytest.raises(RunsError, match="mine and fedavg have 1 run each"):
         judge_table(eval(call, GIVEN))
 
 
-def test_folders_of_sacred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_folders_of_sacred(cwd: Path) -> None:
     for number, (method, seed, value) in enumerate(RUNS):
         folder = Path("runs", str(number))
         folder.mkdir(parents=True)

@@ -8,6 +8,7 @@ import pytest
 
 from f3ast_tff.analysis.studies.course import main, rounds_to
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
+from tests.commands import Cli
 
 
 @pytest.fixture
@@ -42,13 +43,10 @@ def test_rounds_to_an_accuracy_of_each_draw(scores: Path) -> None:
     assert rounds_to(fedavg, "sample_accuracy", 0.6) == {0: 30, 1: 20, 2: math.inf}
 
 
-def test_a_draw_that_never_arrives_counts_as_later_than_all(
-    scores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_draw_that_never_arrives_counts_as_later_than_all(scores: Path, cli: Cli) -> None:
     """FedAvg reaches .7 in one draw of three, in round 30: the median is later than all rounds."""
     command = ["course", "--scores", str(scores), "--targets=0.6,0.7", "--rounds=10,30"]
-    assert main([*command, "--minus=f3ast:fedavg"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli.said(main([*command, "--minus=f3ast:fedavg"])).out.splitlines()
     assert "| F3AST | 20 (3 of 3) | 20 (3 of 3) |" in lines
     assert "| FedAvg | 30 (2 of 3) | > 30 (1 of 3) |" in lines
     difference = next(line for line in lines if line.startswith("| f3ast − fedavg"))
@@ -73,9 +71,6 @@ def test_a_picture_has_a_panel_for_each_part(scores: Path, tmp_path: Path) -> No
         ("--rows=colour", "must be of the file's settings"),
     ],
 )
-def test_wrong_flags_are_one_line(
-    flag: str, said: str, scores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["course", f"--scores={scores}", "--rounds=10", flag]) == 2
-    error = capsys.readouterr().err
+def test_wrong_flags_are_one_line(flag: str, said: str, scores: Path, cli: Cli) -> None:
+    error = cli.said(main(["course", f"--scores={scores}", "--rounds=10", flag]), 2).err
     assert said in error and error.count("\n") == 1

@@ -10,6 +10,7 @@ from f3ast_tff.analysis.compare.judge import BETTER, CLOSE
 from f3ast_tff.analysis.compare.plan import read_plan
 from f3ast_tff.analysis.studies.plan_verdicts import main, verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores
+from tests.commands import Cli
 
 PLAN = """
 [plan]
@@ -79,17 +80,13 @@ def test_a_lost_run_counts_as_accuracy_0(files: tuple[str, Path]) -> None:
     assert found["mean"][0] == pytest.approx((7 * 0.1 + 0.0028 - 0.5) / 8)
 
 
-def test_no_flag_changes_the_time(
-    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_flag_changes_the_time(files: tuple[str, Path], cli: Cli) -> None:
     command = ["plan_verdicts", "--plan", files[0], "--scores", str(files[1])]
     assert main([*command, "--round=5"]) == 2
-    assert main(command) == 0
-    printed = capsys.readouterr().out
+    printed = cli.said(main(command)).out
     assert "Planned on 2026-01-02, before the first scores; 3 claims in one family" in printed
     assert "Added" not in printed
-    assert main([*command, "--added"]) == 0
-    added = capsys.readouterr().out
+    added = cli.said(main([*command, "--added"])).out
     assert "Added after a look, on 2026-02-02; first scores 2026-02-01" in added
     assert "| F3AST − FedAvg, Always | sample accuracy | round 10 | +0.100 |" in printed
 
@@ -115,39 +112,39 @@ def test_a_question_at_equal_seconds(files: tuple[str, Path]) -> None:
     assert found["at"].tolist() == ["8 s"] and found["verdict"].tolist() == [BETTER]
 
 
-def test_scores_of_one_draw_have_no_verdict(
-    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_one_draw_have_no_verdict(files: tuple[str, Path], cli: Cli) -> None:
     plan, path = files
     scores = pd.read_csv(path)
     scores[scores["data_seed"] == 0].to_csv(path, index=False)
-    assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}"]) == 2
-    assert "has two runs in common" in capsys.readouterr().err
+    printed = cli.said(main(["plan_verdicts", f"--plan={plan}", f"--scores={path}"]), 2).err
+    assert "has two runs in common" in printed
 
 
-def test_counts_of_cells(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_of_cells(files: tuple[str, Path], cli: Cli) -> None:
     """A row per difference: its mean over cells, better in one of two cells."""
     plan, path = files
-    assert main(["plan_verdicts", f"--plan={plan}", f"--scores={path}", "--counts"]) == 0
-    row, _, said = capsys.readouterr().out.splitlines()[-3:]
+    printed = cli.said(
+        main(["plan_verdicts", f"--plan={plan}", f"--scores={path}", "--counts"])
+    ).out
+    row, _, said = printed.splitlines()[-3:]
     assert said.startswith("Of 2 directions 2 are also shown by sign tests")
     assert row.startswith("| F3AST − FedAvg | sample accuracy | round 10 | +0.051 |")
     assert row.endswith("| better | 1 | 1 | 0 |")
 
 
-def test_the_picture(files: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_picture(files: tuple[str, Path], cli: Cli) -> None:
     plan, scores = files
     out = scores.with_name("verdicts.svg")
     flags = [f"--plan={plan}", f"--scores={scores}", f"--picture={out}"]
     assert main(["plan_verdicts", *flags]) == 0
     drawn = out.read_text()
     assert all(f"<!-- {text} -->" in drawn for text in ("sample accuracy, round 10", "difference"))
-    assert main(["plan_verdicts", *flags[:2], "--picture=x.pdf"]) == 2
-    assert "--picture=x.pdf: must end in .svg or .png" in capsys.readouterr().err
+    printed = cli.said(main(["plan_verdicts", *flags[:2], "--picture=x.pdf"]), 2).err
+    assert "--picture=x.pdf: must end in .svg or .png" in printed
 
 
 def test_claims_of_other_runs_are_told_apart_and_a_diverged_one_has_no_mean(
-    files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+    files: tuple[str, Path], cli: Cli
 ) -> None:
     """Under scarce one loss of F3AST is not finite: signs judge, and the mean is not said."""
     questions = [
@@ -161,8 +158,7 @@ def test_claims_of_other_runs_are_told_apart_and_a_diverged_one_has_no_mean(
     lost = (table["algorithm"] == "f3ast") & (table["data_seed"] == 0)
     table.loc[lost & (table["availability"] == "scarce"), "user_loss"] = np.inf
     table.to_csv(files[1], index=False)
-    assert main(["x", f"--plan={files[0]}", f"--scores={files[1]}"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli.said(main(["x", f"--plan={files[0]}", f"--scores={files[1]}"])).out
     assert "| F3AST − FedAvg (availability=always) | user loss | round 10 | -0.100 |" in shown
     assert "(availability=scarce) | user loss | round 10 | A diverged in 1 of 8 runs | | |" in shown
     assert "nan" not in shown

@@ -10,6 +10,7 @@ import pytest
 
 from f3ast_tff.analysis.studies.score_sweep import main, sweep
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
+from tests.commands import Cli
 
 HEADER = "task,algorithm,availability_history,client_lr,data_seed,seed,round,sample_accuracy,"
 HEADER += "user_accuracy,sample_loss,user_loss"
@@ -52,12 +53,11 @@ def test_a_mean_and_its_interval_per_value(scores: Path) -> None:
     assert math.isnan(value) and found["f3ast"][value].mean == pytest.approx(0.7)
 
 
-def test_the_picture(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_picture(scores: Path, cli: Cli) -> None:
     """One line per algorithm: AdaFed's two values, and F3AST's level line."""
     out = scores.with_name("sweep.svg")
     words = [f"--scores={scores}", "--x=availability_history", "--log", f"--out={out}"]
-    assert main(["score_sweep", *words]) == 0
-    assert capsys.readouterr().out == f"{out}\n"
+    assert cli.said(main(["score_sweep", *words])).out == f"{out}\n"
     drawn = out.read_text()
     assert "<!-- AdaFed -->" in drawn and "<!-- F3AST -->" in drawn
     assert "<!-- availability history -->" in drawn
@@ -73,40 +73,36 @@ def test_the_picture(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--x=availability_history", "--out={}/x.gif"], "must end in .png or .svg or .pdf"),
     ],
 )
-def test_refused(
-    scores: Path, flags: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refused(scores: Path, flags: list[str], says: str, cli: Cli) -> None:
     words = [f"--scores={scores}", f"--out={scores.parent}/x.png"]
     if "task" in flags[0]:
         words.append("--where=availability_history=10")
-    assert main(["score_sweep", *words, *(each.format(scores.parent) for each in flags)]) == 2
-    assert says in capsys.readouterr().err
+    printed = cli.said(
+        main(["score_sweep", *words, *(each.format(scores.parent) for each in flags)]), 2
+    ).err
+    assert says in printed
 
 
-def test_a_line_is_not_joined_to_runs_without_the_setting(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_is_not_joined_to_runs_without_the_setting(tmp_path: Path, cli: Cli) -> None:
     rows = {("adafed", "10", "0.1"): (0.2, 0.4), ("adafed", "", "0.1"): (0.5, 0.6)}
     words = [f"--scores={write(tmp_path, rows)}", "--x=availability_history"]
-    assert main(["score_sweep", *words, f"--out={tmp_path}/x.png"]) == 2
     said = "adafed has runs with and without availability_history; give --where"
-    assert said in capsys.readouterr().err
+    assert said in cli.said(main(["score_sweep", *words, f"--out={tmp_path}/x.png"]), 2).err
 
 
-def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_has_no_interval(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path, {("adafed", "10", "0.1"): (0.2,)})
     words = [f"--scores={path}", "--x=availability_history", f"--out={tmp_path}/x.png"]
-    assert main(["score_sweep", *words]) == 2
-    assert "adafed, availability_history 10: one run" in capsys.readouterr().err
+    printed = cli.said(main(["score_sweep", *words]), 2).err
+    assert "adafed, availability_history 10: one run" in printed
 
 
-def test_what_cannot_be_drawn_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_drawn_is_said(tmp_path: Path, cli: Cli) -> None:
     """A logarithm of 0, and a mean with a score that is not finite."""
     rows = {("adafed", "0", "0.1"): (0.5, 0.5), ("adafed", "10", "0.1"): (0.2, math.nan)}
     path, out = write(tmp_path, rows), tmp_path / "sweep.svg"
     words = [f"--scores={path}", "--x=availability_history", f"--out={out}"]
-    assert main(["score_sweep", *words, "--log"]) == 2
-    assert "must not be given with availability_history 0" in capsys.readouterr().err
-    assert main(["score_sweep", *words]) == 0
+    printed = cli.said(main(["score_sweep", *words, "--log"]), 2).err
+    assert "must not be given with availability_history 0" in printed
     said = "adafed at availability_history 10: a sample_accuracy is not finite, no point"
-    assert said in capsys.readouterr().err
+    assert said in cli.said(main(["score_sweep", *words])).err

@@ -11,6 +11,7 @@ import pytest
 from f3ast_tff.analysis.studies.kept_pages import main as update
 from f3ast_tff.analysis.studies.score_tables import Layout, differences_of, main
 from f3ast_tff.analysis.tidy_scores import read_scores
+from tests.commands import Cli
 
 Write = Callable[..., Path]
 SCORES = "sample_accuracy,user_accuracy,sample_loss,user_loss"
@@ -42,21 +43,17 @@ def write(tmp_path: Path) -> Write:
     return make
 
 
-def printed(capsys: pytest.CaptureFixture[str], scores: Path, *flags: str) -> list[str]:
-    assert main(["x", f"--scores={scores}", *flags]) == 0
-    return capsys.readouterr().out.splitlines()
+def printed(cli: Cli, scores: Path, *flags: str) -> list[str]:
+    return cli.said(main(["x", f"--scores={scores}", *flags])).out.splitlines()
 
 
-def refused(capsys: pytest.CaptureFixture[str], scores: Path, *flags: str) -> str:
-    assert main(["x", f"--scores={scores}", *flags]) == 2
-    captured = capsys.readouterr()
+def refused(cli: Cli, scores: Path, *flags: str) -> str:
+    captured = cli.said(main(["x", f"--scores={scores}", *flags]), 2)
     assert captured.out == "" and captured.err.count("\n") == 1
     return captured.err
 
 
-def test_means_and_paired_differences_over_draws(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_means_and_paired_differences_over_draws(write: Write, cli: Cli) -> None:
     """F3AST 0.4, 0.6, 0.5 over FedAvg 0.2, 0.3, 0.25.
 
     Means are 0.5 and 0.25, deviations 0.1 and 0.05. Differences are 0.2, 0.3, 0.25: mean 0.25,
@@ -73,7 +70,7 @@ def test_means_and_paired_differences_over_draws(
         "fedavg,uneven,2,2,1000,0.25",
         "fedavg,always,0,0,1000,0.7",
     )
-    assert printed(capsys, scores, "--columns=availability", "--minus=f3ast:fedavg") == [
+    assert printed(cli, scores, "--columns=availability", "--minus=f3ast:fedavg") == [
         "Sample accuracy at round 1000:",
         "",
         "| | Always | Uneven |",
@@ -87,9 +84,7 @@ def test_means_and_paired_differences_over_draws(
     ]
 
 
-def test_tables_for_each_value_and_each_score(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_for_each_value_and_each_score(write: Write, cli: Cli) -> None:
     """Losses 0.5 and 1700 of two draws: mean 850.25, deviation 1699.5 / sqrt 2 = 1201.7.
 
     The other reading has losses 0.5 and 0.4. Under the released reading all runs share one draw of
@@ -103,7 +98,7 @@ def test_tables_for_each_value_and_each_score(
         "f3ast,always,released,1,1,9,0.6",
     )
     flags = ("--columns=availability", "--by=reading", "--score=user_accuracy,sample_loss")
-    lines = printed(capsys, scores, *flags, "--unstable")
+    lines = printed(cli, scores, *flags, "--unstable")
     unstable = "Runs with a sample loss above 2.303 or not finite"
     assert [line for line in lines if line and not line.startswith(("| |", "|---"))] == [
         "User accuracy at round 9, reading paper:",
@@ -124,9 +119,7 @@ def test_tables_for_each_value_and_each_score(
     ]
 
 
-def test_a_column_a_score_and_rows_of_two_settings(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_column_a_score_and_rows_of_two_settings(write: Write, cli: Cli) -> None:
     """Seeds 0 and 1 of one draw; differences 0.1 and 0.2: 0.15 ± 12.706 * 0.05 = 0.635."""
     scores = write(
         "algorithm,beta,seed,round",
@@ -138,7 +131,7 @@ def test_a_column_a_score_and_rows_of_two_settings(
         "fedavg,,1,9,0.4",
     )
     flags = ("--rows=algorithm,beta", "--minus=f3ast/0.01:f3ast/0.001,f3ast/0.001:fedavg")
-    assert printed(capsys, scores, *flags, "--score=sample_accuracy,user_accuracy") == [
+    assert printed(cli, scores, *flags, "--score=sample_accuracy,user_accuracy") == [
         "At round 9:",
         "",
         "| | sample accuracy | user accuracy |",
@@ -154,7 +147,7 @@ def test_a_column_a_score_and_rows_of_two_settings(
         f"data, not corrected for their number. {OWN_READING}",
     ]
     alone = ("--where=algorithm=f3ast", "--rows=beta", "--minus=0.01:0.001", "--unstable")
-    assert printed(capsys, scores, *alone, "--loss_above=0.5")[2:-2] == [
+    assert printed(cli, scores, *alone, "--loss_above=0.5")[2:-2] == [
         "| | sample accuracy | runs with a sample loss above 0.5 or not finite |",
         "|---|---|---|",
         "| beta 0.001 | 0.4500 ± 0.0707 | 1 of 2 |",
@@ -163,9 +156,7 @@ def test_a_column_a_score_and_rows_of_two_settings(
     ]
 
 
-def test_runs_that_diverged_are_counted_and_leave_no_mean(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_that_diverged_are_counted_and_leave_no_mean(write: Write, cli: Cli) -> None:
     scores = write(
         "algorithm,data_seed,seed,round",
         "f3ast,0,0,9,0.1,0.1,,",
@@ -176,7 +167,7 @@ def test_runs_that_diverged_are_counted_and_leave_no_mean(
         "fedavg,2,2,9,0.5",
     )
     flags = ("--score=sample_loss", "--minus=f3ast:fedavg", "--unstable")
-    lines = printed(capsys, scores, *flags)
+    lines = printed(cli, scores, *flags)
     assert lines[4:7] == [
         "| FedAvg | 0.5000 ± 0.0000 | 0 of 3 |",
         "| F3AST | diverged 2 of 3 | 2 of 3 |",
@@ -185,7 +176,7 @@ def test_runs_that_diverged_are_counted_and_leave_no_mean(
     assert lines[-1] == f"± over 3 draws of the data, each with its own seed. {OWN_READING}"
 
 
-def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_only_one_has_are_said(write: Write, cli: Cli) -> None:
     scores = write(
         "algorithm,data_seed,seed,round",
         "f3ast,0,7,9,0.5",
@@ -194,7 +185,7 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
         "fedavg,0,7,9,0.4",
         "fedavg,1,7,9,0.4",
     )
-    lines = printed(capsys, scores, "--minus=f3ast:fedavg")
+    lines = printed(cli, scores, "--minus=f3ast:fedavg")
     assert lines[6] == "| F3AST − FedAvg | +0.100 [+0.100, +0.100] (2 common pairs) |"
     assert lines[-1] == (
         "± over 2 to 3 draws of the data; 95% intervals cover draws of the data, 2 of them. "
@@ -202,7 +193,7 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
     )
 
 
-def test_the_mean_of_the_last_tenth(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mean_of_the_last_tenth(write: Write, cli: Cli) -> None:
     """F3AST's 20 evaluations are 0.01 to 0.20: 0.19 and 0.20 count.
 
     Of FedAvg's 4 the last counts.
@@ -211,17 +202,17 @@ def test_the_mean_of_the_last_tenth(write: Write, capsys: pytest.CaptureFixture[
     rows += [f"fedavg,0,{25 * number},{number / 10}" for number in range(1, 5)]
     scores = write("algorithm,seed,round", *rows)
     flags = ("--period=mean_of_last_10_percent", "--columns=algorithm", "--rows=task")
-    lines = printed(capsys, scores, *flags)
+    lines = printed(cli, scores, *flags)
     assert lines[0] == "Sample accuracy in the mean of the last 10% of the kept evaluations:"
     assert lines[4] == "| Synthetic | 0.4000 | 0.1950 |"
-    lines = printed(capsys, scores, *flags, "--where=algorithm=f3ast")
+    lines = printed(cli, scores, *flags, "--where=algorithm=f3ast")
     assert lines[0] == "Sample accuracy in the mean of rounds 95, 100:"
-    assert printed(capsys, scores, "--where=algorithm=f3ast")[0] == "At round 100:"
-    assert "period" in refused(capsys, scores, flags[0], "--round=100")
-    assert "period" in refused(capsys, scores, "--period=first")
+    assert printed(cli, scores, "--where=algorithm=f3ast")[0] == "At round 100:"
+    assert "period" in refused(cli, scores, flags[0], "--round=100")
+    assert "period" in refused(cli, scores, "--period=first")
 
 
-def test_the_best_evaluation_of_each_run(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_evaluation_of_each_run(write: Write, cli: Cli) -> None:
     """The highest accuracy and the lowest loss count, each of its own round, finite ones alone."""
     scores = write(
         "algorithm,seed,round",
@@ -230,36 +221,36 @@ def test_the_best_evaluation_of_each_run(write: Write, capsys: pytest.CaptureFix
         "f3ast,0,15,nan,0.1,nan,3.0",
         "fedavg,0,5,nan,0.1,nan,3.0",
     )
-    lines = printed(capsys, scores, "--period=best", "--score=sample_accuracy,sample_loss")
+    lines = printed(cli, scores, "--period=best", "--score=sample_accuracy,sample_loss")
     assert lines[0] == "At the best of 3 evaluations:"
     assert lines[4] == "| FedAvg | diverged 1 of 1 | diverged 1 of 1 |"
     assert lines[5] == "| F3AST | 0.7000 | 2.0000 |"
 
 
-def test_periods_of_the_second_half(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_periods_of_the_second_half(write: Write, cli: Cli) -> None:
     """Of five evaluations the last three count: |.2 - .5| and |.6 - .2|, or .5, .2 and .6."""
     accuracies = {5: 0.1, 10: 0.9, 15: 0.5, 20: 0.2, 25: 0.6}
     rows = [f"f3ast,0,{t},{accuracy},.1,2.0,2.0" for t, accuracy in accuracies.items()]
     scores = write("algorithm,seed,round", *rows)
-    lines = printed(capsys, scores, "--period=change", "--score=sample_accuracy")
+    lines = printed(cli, scores, "--period=change", "--score=sample_accuracy")
     assert lines[0] == "By mean size of change between evaluations, over their second half:"
     assert lines[4] == "| F3AST | 0.3500 |"
-    lines = printed(capsys, scores, "--period=second_half", "--score=sample_accuracy")
+    lines = printed(cli, scores, "--period=second_half", "--score=sample_accuracy")
     assert lines[0] == "In the mean of the 3 evaluations from round 15 on:"
     assert lines[4] == "| F3AST | 0.4333 |"
     few = write("algorithm,seed,round", *rows[:2])
-    assert "needs 3 evaluations or more, has 2" in refused(capsys, few, "--period=change")
+    assert "needs 3 evaluations or more, has 2" in refused(cli, few, "--period=change")
     other = write("algorithm,seed,round", *rows, "fedavg,0,5,0.4,.1,2.0,2.0")
-    lines = printed(capsys, other, "--period=second_half", "--score=sample_accuracy")
+    lines = printed(cli, other, "--period=second_half", "--score=sample_accuracy")
     assert lines[0] == "In the mean of the second half of the kept evaluations:"
     assert lines[4] == "| FedAvg | 0.4000 |"
 
 
-def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_earlier_round(write: Write, cli: Cli) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,5,0.1", "f3ast,0,9,0.5", "fedavg,0,8,0.2")
-    assert printed(capsys, scores)[0] == "At the last round of each run:"
-    assert "no evaluation of round 5" in refused(capsys, scores, "--round=5")
-    lines = printed(capsys, scores, "--round=5", "--where=algorithm=f3ast")
+    assert printed(cli, scores)[0] == "At the last round of each run:"
+    assert "no evaluation of round 5" in refused(cli, scores, "--round=5")
+    lines = printed(cli, scores, "--round=5", "--where=algorithm=f3ast")
     assert lines[0] == "At round 5:" and lines[4] == "| F3AST | 0.1000 |"
 
 
@@ -276,16 +267,14 @@ def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> N
         ([], "runs of one cell differ in reading; name it in --rows, --columns, --by or --where"),
     ],
 )
-def test_bad_flags(
-    flags: list[str], said: str, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_flags(flags: list[str], said: str, write: Write, cli: Cli) -> None:
     scores = write(
         "algorithm,reading,seed,round",
         "f3ast,paper,0,9,0.5",
         "f3ast,released,0,9,0.5",
         "fedavg,paper,0,9,0.5",
     )
-    assert said in refused(capsys, scores, *flags)
+    assert said in refused(cli, scores, *flags)
 
 
 @pytest.mark.parametrize(
@@ -297,24 +286,22 @@ def test_bad_flags(
         ([], "has no runs"),
     ],
 )
-def test_damaged_files(
-    lines: list[str], said: str, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert said in refused(capsys, write("algorithm,seed,round", *lines))
-    assert "has no column algorithm" in refused(capsys, write("seed,round", "0,9,0.5"))
+def test_damaged_files(lines: list[str], said: str, write: Write, cli: Cli) -> None:
+    assert said in refused(cli, write("algorithm,seed,round", *lines))
+    assert "has no column algorithm" in refused(cli, write("seed,round", "0,9,0.5"))
 
 
-def test_ln_10_is_the_default_bound(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ln_10_is_the_default_bound(write: Write, cli: Cli) -> None:
     above, below = math.log(10) + 0.00001, math.log(10) - 0.00001
     scores = write(
         "algorithm,seed,round",
         f"f3ast,0,9,0.1,0.1,{above:.6f},1",
         f"f3ast,1,9,0.1,0.1,{below:.6f},1",
     )
-    assert printed(capsys, scores, "--unstable")[4].endswith("| 1 of 2 |")
+    assert printed(cli, scores, "--unstable")[4].endswith("| 1 of 2 |")
 
 
-def test_a_page_is_brought_up_to_date(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_brought_up_to_date(write: Write, cli: Cli) -> None:
     """Text between a command and the next block, heading or end mark is replaced."""
     scores = write("algorithm,seed,round", "f3ast,0,9,0.5", "fedavg,0,9,0.4")
     command = f"```sh\npython -m f3ast_tff.analysis.studies.score_tables \\\n  --scores {scores}"
@@ -329,31 +316,26 @@ def test_a_page_is_brought_up_to_date(write: Write, capsys: pytest.CaptureFixtur
         f"# A\n\nb\n{one}\n{first}\n{other}\n{second}\n<!-- end -->\nc\n\n# D\n{one}\n{first}"
     )
     assert page.read_text() == expected
-    assert update(["x", f"--page={page}"]) == 0
-    assert page.read_text() == expected
-    assert capsys.readouterr().out == f"{page}: written\n{page}: up to date\n"
+    said = cli.said(update(["x", f"--page={page}"])).out
+    assert said == f"{page}: written\n{page}: up to date\n" and page.read_text() == expected
 
 
-def test_pages_that_cannot_be_brought_up_to_date(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_that_cannot_be_brought_up_to_date(write: Write, cli: Cli) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,9,0.5")
     page = scores.with_name("page.md")
     assert update(["x", f"--page={page}"]) == 2
     page.write_text(
         "```sh\nls\npython -m f3ast_tff.analysis.studies.score_tables --scores x.csv\n```\n"
     )
-    assert update(["x", f"--page={page}"]) == 2
-    assert "needs a ```sh block of its own" in capsys.readouterr().err
+    assert "needs a ```sh block of its own" in cli.said(update(["x", f"--page={page}"]), 2).err
     page.write_text(
         "```sh\npython -m f3ast_tff.analysis.studies.score_tables --scores x.csv\n```\nold\n"
     )
-    assert update(["x", f"--page={page}"]) == 2
-    assert "this command failed" in capsys.readouterr().err
+    assert "this command failed" in cli.said(update(["x", f"--page={page}"]), 2).err
     assert page.read_text().endswith("old\n")
 
 
-def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_other_row_minus_one(write: Write, cli: Cli) -> None:
     """F3AST 0.5, its selection with FedVARP's memory 0.4, FedAvg 0.2, equally in both draws.
 
     An algorithm's own aggregation is not named.
@@ -369,7 +351,7 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
     ]
     scores = write("algorithm,aggregation,data_seed,seed,round", *lines)
     flags = ("--rows=algorithm,aggregation", "--minus=each:fedavg/mean")
-    rows = [line.split(" | ") for line in printed(capsys, scores, *flags) if line[:2] == "| "]
+    rows = [line.split(" | ") for line in printed(cli, scores, *flags) if line[:2] == "| "]
     assert [row[0] for row in rows[1:]] == [
         "| FedAvg",
         "| F3AST",
@@ -378,10 +360,10 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
         "| F3AST + FedVARP's rules − FedAvg",
     ]
     assert [row[1][:6] for row in rows[4:]] == ["+0.300", "+0.200"]
-    assert "must be rows of" in refused(capsys, scores, "--minus=each:poc", flags[0])
+    assert "must be rows of" in refused(cli, scores, "--minus=each:poc", flags[0])
 
 
-def test_differences_as_a_picture(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_differences_as_a_picture(write: Write, cli: Cli) -> None:
     """F3AST's differences to FedAvg at server_lr 1 are 0.2 and 0.3: mean 0.25.
 
     Of the second row only what differs is named; a cell that lacks a row has no difference.
@@ -411,8 +393,8 @@ def test_differences_as_a_picture(write: Write, capsys: pytest.CaptureFixture[st
     assert [*found["mean"]] == pytest.approx([0.25, 0.1])
     flags = ("--rows=algorithm,server_lr", "--columns=availability")
     picture = scores.with_name("differences.svg")
-    assert printed(capsys, scores, *flags, "--minus=f3ast/1:fedavg/1", f"--picture={picture}") == [
+    assert printed(cli, scores, *flags, "--minus=f3ast/1:fedavg/1", f"--picture={picture}") == [
         f"written: {picture}"
     ]
     assert "F3AST, server_lr 1 − FedAvg" in picture.read_text(encoding="utf-8")
-    assert "give --minus" in refused(capsys, scores, *flags, f"--picture={picture}")
+    assert "give --minus" in refused(cli, scores, *flags, f"--picture={picture}")

@@ -12,6 +12,7 @@ from f3ast_tff.analysis.studies.kept_pages import commands
 from f3ast_tff.analysis.studies.tuned_rates import main
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.files.data_files import read_toml
+from tests.commands import Cli
 
 HEADER = (
     "task,algorithm,availability,aggregation,baseline_sampling,client_share,client_lr,server_lr,"
@@ -94,9 +95,7 @@ def test_a_user_loss_does_not_count_in_the_objective_over_samples(scores: Path) 
     assert chosen(scores).iloc[0]["score"] == 0.6
 
 
-def test_a_task_without_accuracy_is_judged_by_its_loss(
-    scores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_without_accuracy_is_judged_by_its_loss(scores: Path, cli: Cli) -> None:
     """User losses .4, .2 and, diverged, none at .03, .1 and .3: the choice is .1, by .2."""
     header = HEADER.replace("sample_accuracy,user_accuracy,", "") + ",better"
     lines = [
@@ -106,9 +105,9 @@ def test_a_task_without_accuracy_is_judged_by_its_loss(
     scores.write_text("\n".join([header, *lines]) + "\n")
     (row,) = chosen(scores, "--score=loss").to_dict("records")
     assert (row["client_lr"], row["score"], row["margin"], row["plateau"]) == (0.1, 0.2, 0.2, 1)
-    assert "is tuned to client_lr 0.1, server_lr 0.5: 0.2 better" in capsys.readouterr().out
-    assert main(["x", f"--scores={scores}", "--out=no.csv"]) == 2
-    assert "no score 'accuracy'; it must be one of loss" in capsys.readouterr().err
+    assert "is tuned to client_lr 0.1, server_lr 0.5: 0.2 better" in cli.printed().out
+    printed = cli.said(main(["x", f"--scores={scores}", "--out=no.csv"]), 2).err
+    assert "no score 'accuracy'; it must be one of loss" in printed
 
 
 def test_one_server_rate_alone_is_not_tuned(scores: Path) -> None:
@@ -123,35 +122,32 @@ def test_one_server_rate_alone_is_not_tuned(scores: Path) -> None:
     assert (row["rate_pairs"], row["runs_per_pair"]) == (3, 1)
 
 
-def test_a_missing_run_is_an_error(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_run_is_an_error(scores: Path, cli: Cli) -> None:
     lost = "mifa,always,mifa,,equal,0.1,0.5"
     kept = [line for line in scores.read_text().splitlines() if lost not in line]
     scores.write_text("\n".join(kept) + "\n")
-    assert main(["x", f"--scores={scores}", f"--out={scores}.out"]) == 2
     said = "lacks 1 of 2 held-out runs at client_lr 0.1, server_lr 0.5"
-    assert f"error: MIFA with client_share=equal {said}" in capsys.readouterr().err
+    printed = cli.said(main(["x", f"--scores={scores}", f"--out={scores}.out"]), 2).err
+    assert f"error: MIFA with client_share=equal {said}" in printed
     assert not Path(f"{scores}.out").exists()
 
 
-def test_methods_with_unequal_grids_are_refused(
-    scores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_methods_with_unequal_grids_are_refused(scores: Path, cli: Cli) -> None:
     lines = scores.read_text().splitlines()
     scores.write_text("\n".join(line for line in lines if ",equal,0.1,0.5" not in line) + "\n")
     out = scores.with_name("rates.csv")
-    assert main(["x", f"--scores={scores}", f"--out={out}"]) == 2
-    said = capsys.readouterr().err
+    said = cli.said(main(["x", f"--scores={scores}", f"--out={out}"]), 2).err
     assert said.startswith("error: unequal grids of rates: 3 pairs: MIFA with client_share=equal; ")
     assert "; 4 pairs: FedAvg, uniform with client_share=examples (" in said
     assert said.count("\n") == 1 and not out.exists()
     toml = scores.with_name("variants.toml")
     assert list(chosen(scores, "--unequal_grids", f"--toml={toml}")["rate_pairs"]) == [4, 3]
-    first = capsys.readouterr().out.splitlines()[0]
+    first = cli.printed().out.splitlines()[0]
     assert first.startswith("# Unequal grids of rates: 3 pairs: MIFA with client_share=equal; 4 ")
     assert toml.read_text().splitlines()[0] == first
 
 
-def test_a_plateau_is_not_called_tuned(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plateau_is_not_called_tuned(scores: Path, cli: Cli) -> None:
     """FedAvg's means: .5, .6, .595 and .55, so the margin is .005 and the best stands alone.
 
     With .5951 in place of .595 the margin is .0049, and two pairs are on the plateau.
@@ -160,7 +156,7 @@ def test_a_plateau_is_not_called_tuned(scores: Path, capsys: pytest.CaptureFixtu
     fedavg, mifa = chosen(scores).to_dict("records")
     assert (fedavg["margin"], fedavg["plateau"]) == (0.005, 1)
     assert (mifa["margin"], mifa["plateau"]) == (0, 4)
-    remarks = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
+    remarks = [line for line in cli.printed().out.splitlines() if line.startswith("#")]
     assert remarks == [
         "# FedAvg, uniform with client_share=examples is tuned to client_lr 0.01, server_lr 1: "
         "0.005 better than the second of 4",
@@ -170,7 +166,7 @@ def test_a_plateau_is_not_called_tuned(scores: Path, capsys: pytest.CaptureFixtu
     replace(scores, "0.1,0.5,100,100,1000,0.49,0.3", "0.1,0.5,100,100,1000,0.4902,0.3")
     fedavg = chosen(scores).iloc[0]
     assert (fedavg["margin"], fedavg["plateau"]) == (0.0049, 2)
-    assert "tuned to" not in capsys.readouterr().out
+    assert "tuned to" not in cli.printed().out
 
 
 def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
@@ -215,23 +211,21 @@ def test_a_choice_with_its_neighbours_run_is_on_no_edge(
 
 
 @pytest.mark.parametrize("name", ["client_share", "server_lr"])
-def test_a_missing_column_is_named(
-    scores: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_column_is_named(scores: Path, name: str, cli: Cli) -> None:
     table = pd.read_csv(scores, dtype=str)
     table[table["server_lr"] == "0.5"].drop(columns=name).to_csv(scores, index=False)
-    assert main(["x", f"--scores={scores}", f"--out={scores}.out"]) == 2
-    assert f"has no column {name}" in capsys.readouterr().err
+    printed = cli.said(main(["x", f"--scores={scores}", f"--out={scores}.out"]), 2).err
+    assert f"has no column {name}" in printed
 
 
-def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_choices_plan_a_campaign(scores: Path, cli: Cli) -> None:
     """An algorithm's own aggregation is left out; rates are numbers."""
     variants = scores.with_name("variants.toml")
     lines = scores.read_text().replace(",equal,", ",batches,")
     scores.write_text(lines)
     chosen(scores, f"--toml={variants}")
     text = variants.read_text()
-    assert capsys.readouterr().out == text
+    assert cli.printed().out == text
     assert text.split("\n\n")[0] == "\n".join(
         [
             "# FedAvg, uniform with client_share=examples has a plateau: 2 of 4 pairs lie within "

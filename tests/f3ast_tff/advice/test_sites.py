@@ -62,10 +62,7 @@ def test_a_log_that_is_refused(seconds: np.ndarray, message: str) -> None:
         times_of(log, None)
 
 
-def test_the_command_with_a_trial(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_with_a_trial(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{s},{t},0,{m}\n" for t in range(4) for s, m in (("A", 600), ("B", 60), ("C", 9 + t))]
     Path("log.csv").write_text("site,round,start,end\n" + "".join(rows))
     Path("sites.csv").write_text("site,0,1\nA,60,20\nB,20,10\nC,10,10\n")

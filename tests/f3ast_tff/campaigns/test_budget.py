@@ -14,6 +14,7 @@ from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.signals import NeverStop
 from f3ast_tff.settings.resolve import resolve
+from tests.commands import Cli
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 
 RUN = PlannedRun("a", resolve({}))
@@ -54,10 +55,7 @@ def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
 
 
 def test_a_campaign_that_would_never_go_on_says_so(
-    write_grid: Callable[..., Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run starts and has no checkpoint when the time is over."""
 
@@ -66,8 +64,7 @@ def test_a_campaign_that_would_never_go_on_says_so(
 
     monkeypatch.setattr(command, "execute_all", too_slow)
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--minutes=5"]
-    assert main(["f3ast-tff", *arguments]) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
+    last = cli.err(*arguments).splitlines()[-1]
     assert last == (
         "error: --minutes=5.0: must be longer: no run has reached a checkpoint in this time"
     )
@@ -80,27 +77,24 @@ def test_without_minutes_there_is_no_end(clock: list[float]) -> None:
 
 
 def test_a_campaign_says_what_is_left(
-    write_grid: Callable[..., Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Budget, "allows", lambda self, run: False)
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--minutes=5"]
-    assert main(["f3ast-tff", *arguments]) == 75
-    assert "4 runs left, 0 of them begun, 48 rounds: the same command" in capsys.readouterr().out
+    printed = cli.said(main(["f3ast-tff", *arguments]), 75).out
+    assert "4 runs left, 0 of them begun, 48 rounds: the same command" in printed
     assert {entry["state"] for entry in manifest(tmp_path / "mine").values()} == {"waiting"}
 
 
 @pytest.mark.slow
 def test_running_runs_end_with_a_checkpoint_and_go_on(
-    write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli
 ) -> None:
     grid = write_grid(SMALL)
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--processes=1", "--seed=0"]
     long = ["--rounds=1000000", "--eval_every=1000"]
-    assert main(["f3ast-tff", *arguments, *long, "--minutes=0.3"]) == 75
-    assert "2 runs left, 1 of them begun" in capsys.readouterr().out
+    printed = cli.said(main(["f3ast-tff", *arguments, *long, "--minutes=0.3"]), 75).out
+    assert "2 runs left, 1 of them begun" in printed
     entries = manifest(tmp_path / "mine")
     assert entries["fedavg-seed0"]["state"] == "interrupted"
     assert entries["f3ast-seed0"]["state"] == "waiting"

@@ -19,6 +19,7 @@ from f3ast_tff.files.signals import Signals
 from f3ast_tff.records.results import sound_summary
 from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
+from tests.commands import Cli
 from tests.f3ast_tff.campaigns.campaigns import ON_HOST, PLUGIN, SMALL, manifest, metrics
 from tests.fake_engine import use_fake_engine
 
@@ -62,11 +63,10 @@ def command(*arguments: str) -> int:
 
 @pytest.mark.long
 def test_a_failing_run_is_named_and_the_others_are_as_alone(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli
 ) -> None:
     arguments = [f"--campaign={write_grid(WITH_A_FAILURE)}", f"--output_dir={tmp_path}"]
-    assert command(*arguments, "--processes=2", "--seed=3") == 1
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(*arguments, "--processes=2", "--seed=3"), 1)
     (first,) = out.splitlines()
     campaign = tmp_path / "mine"
     counts = "2 of 3 runs finished (0 of them before), 1 failed (named above), in "
@@ -95,26 +95,21 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert run(alone, builtin_registry(), Signals()) == 0
     pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
     assert pairs[0].equals(pairs[1])
-    capsys.readouterr()
+    cli.printed()
 
     written = (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns
-    assert command(*arguments, "--processes=1", "--seed=3") == 1
-    again = capsys.readouterr()
+    again = cli.said(command(*arguments, "--processes=1", "--seed=3"), 1)
     assert "2 of 3 runs finished (2 of them before), 1 failed (named above)" in again.out
     assert "mine: poc" not in again.err
     assert (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns == written
 
-    assert command(*arguments, "--seed=3", "--batch_size=7") == 2
-    refused = capsys.readouterr().err
+    refused = cli.said(command(*arguments, "--seed=3", "--batch_size=7"), 2).err
     assert "holds a run with other settings: batch_size 20, now 7. Give another" in refused
 
 
 @pytest.mark.long
 def test_finished_runs_get_what_they_lack(
-    write_grid: WriteGrid,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This starts no process; an output that no run gets is one line for all runs."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
@@ -125,8 +120,7 @@ def test_finished_runs_get_what_they_lack(
     summaries = [sound_summary(each.folder) for each in runs]
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seed=0"]
     outputs = ["--write_masks=csv", "--keep_checkpoints=0", "--client_scores"]
-    assert command(*arguments, *outputs) == 0
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(*arguments, *outputs))
     assert "2 of 2 runs finished (2 of them before)" in out
     assert err == "mine: client_scores: not added to 2 finished runs\n"
     for each in runs:
@@ -134,24 +128,22 @@ def test_finished_runs_get_what_they_lack(
         assert not list((each.folder / "checkpoints").iterdir())
     assert summaries == [sound_summary(each.folder) for each in runs]
     # The seals of the masks do not count as other results.
-    assert command(*arguments, *outputs) == 0
-    assert capsys.readouterr().err == err
+    assert cli.said(command(*arguments, *outputs)).err == err
 
     (runs[0].folder / "masks.csv").unlink()
     held = RunFolder(runs[0].folder, runs[0].configuration.identity)
     assert command(*arguments, "--keep_checkpoints=0") == 0
     assert command(*arguments, *outputs) == 2
     held.close()
-    assert f"{runs[0].folder} is in use by another process" in capsys.readouterr().err
+    assert f"{runs[0].folder} is in use by another process" in cli.printed().err
 
 
-def test_the_list_runs_nothing(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_list_runs_nothing(write_grid: WriteGrid, tmp_path: Path, cli: Cli) -> None:
     grid = write_grid('about = "A\ntest."'.replace("\n", " ") + SMALL)
     folder = tmp_path / "out"
-    assert command(f"--campaign={grid}", f"--output_dir={folder}", "--list", "--seed=4") == 0
-    out, err = capsys.readouterr()
+    out, err = cli.said(
+        command(f"--campaign={grid}", f"--output_dir={folder}", "--list", "--seed=4")
+    )
     assert out.splitlines() == [
         "mine: A test.",
         f"{folder}/mine/runs/fedavg-seed4  new, 12 rounds",
@@ -164,44 +156,42 @@ def test_the_list_runs_nothing(
 
 @pytest.mark.long
 def test_plugins_reach_the_processes_that_run_them(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli
 ) -> None:
     plugin = tmp_path / "first.py"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     grid = write_grid(ON_HOST.replace('["fedavg", "f3ast"]', '["fedavg", "First_Ones"]'))
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", f"--plugin={plugin}"]
-    assert command(*arguments, "--seed=0", "--first_weight=0.25", "--processes=1") == 0
-    assert "2 of 2 runs finished" in capsys.readouterr().out
+    printed = cli.said(command(*arguments, "--seed=0", "--first_weight=0.25", "--processes=1")).out
+    assert "2 of 2 runs finished" in printed
     entries = manifest(tmp_path / "mine")
     assert list(entries) == ["fedavg-seed0", "first_ones-seed0"]
     assert entries["first_ones-seed0"]["settings"]["first_weight"] == 0.25
     assert "first_weight" not in entries["fedavg-seed0"]["settings"]
 
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.75"))
-    assert command(*arguments, "--seed=0", "--first_weight=0.25") == 2
-    assert "a plug-in in use is another, or has changed" in capsys.readouterr().err
+    printed = cli.said(command(*arguments, "--seed=0", "--first_weight=0.25"), 2).err
+    assert "a plug-in in use is another, or has changed" in printed
 
 
 @pytest.mark.long
-def test_a_campaign_names_its_plugins(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_campaign_names_its_plugins(write_grid: WriteGrid, tmp_path: Path, cli: Cli) -> None:
     """Beside its file, wherever the command runs; named on the command line too, it is the same."""
     grid = write_grid(ON_HOST.replace('["fedavg", "f3ast"]', '["fedavg", "first_ones"]'))
     grid.write_text('plugins = ["first.py"]\n' + grid.read_text())
     plugin = grid.parent / "first.py"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path / 'out'}", "--seed=0"]
-    assert command(*arguments, "--processes=1", "--where=algorithm=first_ones") == 0
-    assert "1 of 1 runs finished" in capsys.readouterr().out
-    assert command(*arguments, f"--plugin={plugin}", "--first_weight=0.5", "--list") == 0
-    assert "first_ones-seed0  finished" in capsys.readouterr().out
+    printed = cli.said(command(*arguments, "--processes=1", "--where=algorithm=first_ones")).out
+    assert "1 of 1 runs finished" in printed
+    printed = cli.said(
+        command(*arguments, f"--plugin={plugin}", "--first_weight=0.5", "--list")
+    ).out
+    assert "first_ones-seed0  finished" in printed
 
 
 @pytest.mark.long
-def test_a_campaign_is_made_longer(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_campaign_is_made_longer(write_grid: WriteGrid, tmp_path: Path, cli: Cli) -> None:
     """Each run goes on, and ends as if it had been of that length at once; shorter is refused."""
     grid = write_grid(ON_HOST)
     arguments = [f"--campaign={grid}", "--seed=0", "--where=algorithm=fedavg", "--processes=1"]
@@ -213,8 +203,8 @@ def test_a_campaign_is_made_longer(
     pd.testing.assert_frame_equal(
         longer.drop(columns="wall_seconds"), whole.drop(columns="wall_seconds")
     )
-    assert command(*arguments, f"--output_dir={tmp_path / 'b'}", "--rounds=6") == 2
-    assert "can only be made longer. Give another output_dir" in capsys.readouterr().err
+    printed = cli.said(command(*arguments, f"--output_dir={tmp_path / 'b'}", "--rounds=6"), 2).err
+    assert "can only be made longer. Give another output_dir" in printed
 
 
 WRONG = {
@@ -269,36 +259,28 @@ NO_CLUSTER = pytest.param(
     [*(pytest.param(*case, id=name) for name, case in WRONG.items()), NO_CLUSTER],
 )
 def test_what_is_wrong_is_one_line(
-    arguments: list[str],
-    says: list[str],
-    write_grid: WriteGrid,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], says: list[str], write_grid: WriteGrid, tmp_path: Path, cli: Cli
 ) -> None:
     file = str(write_grid("[settings]\nrounds = -1"))
     arguments = [argument.replace("FILE", file) for argument in arguments]
-    assert command(f"--output_dir={tmp_path}", *arguments) == 2
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(f"--output_dir={tmp_path}", *arguments), 2)
     assert out == ""
     assert err.startswith("error: ") and len(err.splitlines()) == 1
     for words in says:
         assert words in err
 
 
-def test_a_campaign_in_use_is_refused(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_campaign_in_use_is_refused(write_grid: WriteGrid, tmp_path: Path, cli: Cli) -> None:
     folder = RunFolder(tmp_path / "mine", {})
-    assert command(f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}") == 2
-    assert "mine is in use by another campaign" in capsys.readouterr().err
+    printed = cli.said(
+        command(f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}"), 2
+    ).err
+    assert "mine is in use by another campaign" in printed
     folder.close()
 
 
 def test_a_missing_data_file_is_named_before_the_first_run(
-    write_grid: WriteGrid,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # TFF's default folder.
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -306,8 +288,7 @@ def test_a_missing_data_file_is_named_before_the_first_run(
         '[settings]\nclient_split = "tff"\n[grid]\ntask = ["synthetic", "cifar100"]\nseed = "0-1"'
     )
     where = [f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path}"]
-    assert command(f"--campaign={write_grid(text)}", *where) == 2
-    out, err = capsys.readouterr()
+    out, err = cli.said(command(f"--campaign={write_grid(text)}", *where), 2)
     assert out == ""
     assert err.startswith("error: cifar100.sqlite.lzma is missing: put it into ")
     assert len(err.splitlines()) == 1

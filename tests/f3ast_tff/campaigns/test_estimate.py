@@ -16,6 +16,7 @@ from f3ast_tff.cli.main import main
 from f3ast_tff.files.signals import NeverStop
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
+from tests.commands import Cli
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
 # Process 3 s, first run of a line 5 s, later runs 1 s, round 0.5 s, evaluation 2 s.
@@ -82,18 +83,14 @@ def test_a_finished_run_takes_about_the_disk_that_was_said(
 
 
 def test_an_estimate_leaves_out_and_names_what_has_no_data(
-    write_grid: Callable[..., Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It names all missing files at once, and leaves the data folder alone."""
     monkeypatch.setattr(estimate, "_in_processes", lambda orders, *_: dict.fromkeys(orders, COST))
     grid = 'grid = {task = ["cifar100", "mnist", "synthetic"]}\n'
     place = tmp_path / "nothing"
     given = [f"--campaign={write_grid(grid)}", f"--output_dir={tmp_path}", f"--data_dir={place}"]
-    assert main(["f3ast-tff", *given, "--estimate"]) == 0
-    out = capsys.readouterr().out
+    out = cli.out(*given, "--estimate")
     assert "1 runs left, " in out
     assert "not estimated: 2 runs of cifar100, mnist." in out
     for name in ("cifar-100-python.tar.gz (161 MiB)", "t10k-labels-idx1-ubyte.gz"):
@@ -155,7 +152,7 @@ def test_what_is_not_measured_in_time_costs_what_a_like_line_does(
 
 @pytest.mark.slow
 def test_a_line_that_fails_is_named(
-    write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli
 ) -> None:
     """Processes are real."""
     plugin = tmp_path / "broken.py"
@@ -171,15 +168,13 @@ def test_a_line_that_fails_is_named(
     )
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=1"]
     given = [f"--plugin={plugin}", "--algorithm=broken", "--seed=0", "--estimate"]
-    assert main(["f3ast-tff", *arguments, *given]) == 1
-    assert "no such thing" in capsys.readouterr().err
+    assert "no such thing" in cli.said(main(["f3ast-tff", *arguments, *given]), 1).err
 
 
 @pytest.mark.slow
 def test_what_is_measured_is_what_steps_take(
-    write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: Callable[..., Path], tmp_path: Path, cli: Cli
 ) -> None:
     """Processes are real."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
-    assert main(["f3ast-tff", *arguments, "--seed=0", "--estimate"]) == 0
-    assert "2 at a time: " in capsys.readouterr().out
+    assert "2 at a time: " in cli.out(*arguments, "--seed=0", "--estimate")

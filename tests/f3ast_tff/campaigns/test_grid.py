@@ -203,108 +203,90 @@ def test_a_file_may_stand_for_another(write_grid: WriteGrid) -> None:
         plan(path, {})
 
 
-WRONG = {
-    "not_toml": ("[grid\n", ["is not TOML"]),
-    "too_large": (f"[settings]\nclient_lr = {'1' * 400}", ["client_lr = 1", "must be finite"]),
-    "plugins_text": ('plugins = "first.py"\n', ["plugins = 'first.py': must be a list"]),
-    "no_plugin": ('plugins = ["none.py"]\n', ["mine.toml: plugin = ", "none.py: not found"]),
-    "unknown_table": ("[gird]\n", ["gird = {}", "must be one of about, plugins, settings"]),
-    "about_is_a_number": ("about = 3", ["about = 3: must be a text"]),
-    "grid_is_a_number": ("grid = 3", ["grid = 3: must be a table, [grid]"]),
-    "variants_is_a_table": ("[variants]\nseed = 1", ["variants", "[[variants]]"]),
-    "label_is_a_number": ("[[variants]]\nname = 1", ["[[variants]] name = 1: must be a text"]),
-    "unknown_setting": (
+WRONG: list[tuple[str, ...]] = [
+    ("[grid\n", "is not TOML"),
+    (f"[settings]\nclient_lr = {'1' * 400}", "client_lr = 1", "must be finite"),
+    ('plugins = "first.py"\n', "plugins = 'first.py': must be a list"),
+    ('plugins = ["none.py"]\n', "mine.toml: plugin = ", "none.py: not found"),
+    ("[gird]\n", "gird = {}", "must be one of about, plugins, settings"),
+    ("about = 3", "about = 3: must be a text"),
+    ("grid = 3", "grid = 3: must be a table, [grid]"),
+    ("[variants]\nseed = 1", "variants", "[[variants]]"),
+    ("[[variants]]\nname = 1", "[[variants]] name = 1: must be a text"),
+    (
         "[settings]\nround = 3",
-        ["[settings] round = 3: there is no such setting; did you mean rounds?"],
+        "[settings] round = 3: there is no such setting; did you mean rounds?",
     ),
-    "unknown_axis": (
-        "[grid]\nseeds = [3]",
-        ["[grid] seeds = 3: there is no such setting; did you mean seed?"],
-    ),
-    "setting_of_no_run": (
+    ("[grid]\nseeds = [3]", "[grid] seeds = 3: there is no such setting; did you mean seed?"),
+    (
         '[settings]\nrate_beta = 0.5\n[grid]\nalgorithm = ["fedavg", "poc"]',
-        ["[settings] rate_beta = 0.5: applies to no run of this campaign"],
+        "[settings] rate_beta = 0.5: applies to no run of this campaign",
     ),
-    "axis_of_no_run": (
+    (
         '[settings]\nalgorithm = "fedavg"\n[grid]\nrate_beta = [0.1, 0.5]',
-        ["[grid] rate_beta = [0.1, 0.5]: applies to no run of this campaign"],
+        "[grid] rate_beta = [0.1, 0.5]: applies to no run of this campaign",
     ),
-    "setting_of_no_run_of_its_variant": (
+    (
         '[[variants]]\nalgorithm = "fedavg"\nrate_beta = 0.5\n[[variants]]\nalgorithm = "f3ast"',
-        ["[[variants]] rate_beta = 0.5: applies to no run of this campaign"],
+        "[[variants]] rate_beta = 0.5: applies to no run of this campaign",
     ),
-    "run_name": ('[settings]\nrun_name = "x"', ["run_name = 'x'", "the campaign's to say"]),
-    "output_dir": ('[grid]\noutput_dir = ["x"]', ["output_dir", "the campaign's to say"]),
-    "text_for_a_number": ('[settings]\nrounds = "x"', ["rounds = 'x': must be an integer"]),
-    "number_for_a_text": ("[grid]\nalgorithm = [1]", ["algorithm = [1]: must be a text"]),
-    "float_for_an_integer": ("[settings]\nrounds = 2.5", ["rounds = 2.5: must be an integer"]),
-    "bool_for_an_integer": ("[settings]\nrounds = true", ["rounds = True: must be an integer"]),
-    "list_in_settings": ("[settings]\nseed = [1, 2]", ["[settings] seed = [1, 2]: must be an"]),
-    "backward_range": ('[grid]\nseed = "9-0"', ["[grid] seed = '9-0': must be a range"]),
-    "range_of_texts": ('[grid]\nalgorithm = ["0-9"]', ["[grid] algorithm = '0-9': must be one of"]),
-    "empty_axis": ("[grid]\nseed = []", ["[grid] seed = []: must name at least one value"]),
-    "twice": ("[grid]\nseed = [1, 1]", ["[grid] seed = [1, 1]: names a value twice"]),
-    "wrong_value": (
+    ('[settings]\nrun_name = "x"', "run_name = 'x'", "the campaign's to say"),
+    ('[grid]\noutput_dir = ["x"]', "output_dir", "the campaign's to say"),
+    ('[settings]\nrounds = "x"', "rounds = 'x': must be an integer"),
+    ("[grid]\nalgorithm = [1]", "algorithm = [1]: must be a text"),
+    ("[settings]\nrounds = 2.5", "rounds = 2.5: must be an integer"),
+    ("[settings]\nrounds = true", "rounds = True: must be an integer"),
+    ("[settings]\nseed = [1, 2]", "[settings] seed = [1, 2]: must be an"),
+    ('[grid]\nseed = "9-0"', "[grid] seed = '9-0': must be a range"),
+    ('[grid]\nalgorithm = ["0-9"]', "[grid] algorithm = '0-9': must be one of"),
+    ("[grid]\nseed = []", "[grid] seed = []: must name at least one value"),
+    ("[grid]\nseed = [1, 1]", "[grid] seed = [1, 1]: names a value twice"),
+    (
         '[grid]\nalgorithm = ["fedavg", "fedsgd"]',
-        ["[grid] algorithm = 'fedsgd': ", "must be one of fedavg, "],
+        "[grid] algorithm = 'fedsgd': ",
+        "must be one of fedavg, ",
     ),
-    "wrong_value_of_all": ("[settings]\nrounds = 0", ["[settings] rounds = 0: must be at least 1"]),
-    "wrong_value_of_a_variant": (
-        "[[variants]]\nrate_beta = 2.0",
-        ["[[variants]] rate_beta = 2.0: must be above 0 and below 1"],
-    ),
-    "wrong_together": (
+    ("[settings]\nrounds = 0", "[settings] rounds = 0: must be at least 1"),
+    ("[[variants]]\nrate_beta = 2.0", "[[variants]] rate_beta = 2.0: must be above 0 and below 1"),
+    (
         "[settings]\nnum_clients = 5\n[grid]\nseed = [0]",
-        ["run seed0: clients_per_round = 10: K must be at most num_clients, 5"],
+        "run seed0: clients_per_round = 10: K must be at most num_clients, 5",
     ),
-    "said_twice": (
-        "[settings]\nseed = 1\n[grid]\nseed = [1]",
-        ["[grid] seed: is in another table too"],
-    ),
-    "same_label": (
+    ("[settings]\nseed = 1\n[grid]\nseed = [1]", "[grid] seed: is in another table too"),
+    (
         '[[variants]]\nname = "x"\nseed = 1\n[[variants]]\nname = "x"\nseed = 2',
-        ["two runs would be named x"],
+        "two runs would be named x",
     ),
-    "same_runs": (
+    (
         '[[variants]]\nname = "x"\nseed = 1\n[[variants]]\nname = "y"\nseed = 1',
-        ["x and y have the same settings"],
+        "x and y have the same settings",
     ),
-    "draw_and_seed": (
-        '[grid]\ndraw = "0-1"\nseed = "0-1"',
-        ["seed = 0: must not be given with draw"],
-    ),
-    "too_many_runs": (
-        '[grid]\nseed = "0-999"\ndata_seed = "0-999"',
-        ["1000000 runs, must be at most 20000"],
-    ),
-    "unknown_in_the_order": (
-        '[grid]\nseed = "0-1"\n[[value]]\nrate = 1',
-        ["[[value]] rate = [1]: no setting"],
-    ),
-    "text_in_the_order": (
-        '[grid]\nseed = "0-1"\n[[value]]\nseed = "x"',
-        ["[[value]] seed = 'x': must be a range"],
-    ),
+    ('[grid]\ndraw = "0-1"\nseed = "0-1"', "seed = 0: must not be given with draw"),
+    ('[grid]\nseed = "0-999"\ndata_seed = "0-999"', "1000000 runs, must be at most 20000"),
+    ('[grid]\nseed = "0-1"\n[[value]]\nrate = 1', "[[value]] rate = [1]: no setting"),
+    ('[grid]\nseed = "0-1"\n[[value]]\nseed = "x"', "[[value]] seed = 'x': must be a range"),
     # Ranges are counted before they are listed.
-    **{
-        f"range_{values[:15]}": (f'[grid]\nseed = "{values}"', ["[grid] seed = ", " must be "])
+    *[
+        (f'[grid]\nseed = "{values}"', "[grid] seed = ", " must be ")
         for values in ("0-100000000000000", "0-" + "9" * 5000, "5-4", "9" * 5000)
-    },
+    ],
     # The other file must be in the same folder.
-    **{
-        f"same_runs_as_{str(other)[:10]}": (
+    *[
+        (
             f'about = "x"\nsame_runs_as = {json.dumps(other)}',
-            ["same_runs_as = ", ": must be the name of a file"],
+            "same_runs_as = ",
+            ": must be the name of",
         )
         for other in ("../up", "a/b", "", "..", ".hidden", 3, "x" * 300)
-    },
-}
+    ],
+]
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("row", WRONG, ids=lambda row: row[0][:40])
 def test_what_is_wrong_is_one_line_that_names_the_place(
-    text: str, says: list[str], write_grid: WriteGrid
+    row: tuple[str, ...], write_grid: WriteGrid
 ) -> None:
+    text, *says = row
     path = write_grid(text)
     with pytest.raises(CampaignError) as caught:
         plan(path, {})

@@ -14,8 +14,8 @@ from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.planned import Shard, lock, shard_folders, shard_in
 from f3ast_tff.campaigns.progress import Manifest
 from f3ast_tff.campaigns.runs import FAILED, Outcome
-from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError, RunFolderError
+from tests.commands import Cli
 
 WriteGrid = Callable[..., Path]
 # Three methods of seven draws, each method a line: runs of equal cost.
@@ -118,14 +118,11 @@ def test_each_shard_has_a_manifest_and_the_whole_campaign_takes_them_over(
 
 
 def test_a_shard_is_listed_and_run_by_itself(
-    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_grid: WriteGrid, tmp_path: Path, cli: Cli
 ) -> None:
     given = [f"--campaign={write_grid(GRID)}", f"--output_dir={tmp_path}", "--draw=0-1"]
-    assert main(["f3ast-tff", *given, "--shard=2/4", "--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli.out(*given, "--shard=2/4", "--list").splitlines()
     assert lines[0] == "mine, shard 2/4: " and lines[-1] == "2 runs"
     # Of 6 runs the seventh shard has none, which is no error: an array may have more jobs.
-    assert main(["f3ast-tff", *given, "--shard=7/7"]) == 0
-    assert "mine, shard 7/7: 0 of 0 runs finished" in capsys.readouterr().out
-    assert main(["f3ast-tff", *given, "--shard=8/7"]) == 2
-    assert "--shard=8/7: must be one of several" in capsys.readouterr().err
+    assert "mine, shard 7/7: 0 of 0 runs finished" in cli.out(*given, "--shard=7/7")
+    assert "--shard=8/7: must be one of several" in cli.err(*given, "--shard=8/7")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 SERVERS = Path(__file__).parents[1] / "audit" / "servers.py"
 
@@ -18,12 +19,11 @@ def run(*words: str) -> int:
 
 
 @pytest.mark.long
-def test_table_page_json_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_page_json_and_junit(tmp_path: Path, cli: Cli) -> None:
     files = {name: tmp_path / f"a.{end}" for name, end in _ENDINGS.items()}
     words = [f"--{name}={path}" for name, path in files.items()]
     target = f"{SERVERS}:AllForATenth"
-    assert run(target, "--rounds=100", "--fail_on=liveness", *words) == 1
-    out = capsys.readouterr().out
+    out = cli.said(run(target, "--rounds=100", "--fail_on=liveness", *words), 1).out
     assert out.startswith("Clients that are there less than a third of the time have a ")
     assert "states 10% of the clients; 100% train" in out
     assert max(map(len, out.splitlines())) <= 100
@@ -45,13 +45,10 @@ def test_other_checks_do_not_fail_it() -> None:
 
 
 @pytest.mark.long
-def test_a_log_of_the_user_is_a_schedule(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_of_the_user_is_a_schedule(tmp_path: Path, cli: Cli) -> None:
     log = tmp_path / "masks.csv"
     log.write_text("a,b,c\n" + "1,0,1\n1,1,0\n" * 50)
-    assert run(f"{SERVERS}:aggregate", "--rounds=100", f"--log={log}") == 0
-    assert "there, log" in capsys.readouterr().out
+    assert "there, log" in cli.said(run(f"{SERVERS}:aggregate", "--rounds=100", f"--log={log}")).out
 
 
 @pytest.mark.parametrize(
@@ -67,9 +64,6 @@ def test_a_log_of_the_user_is_a_schedule(
         ([], "a target (or --target) must be given"),
     ],
 )
-def test_errors_are_one_line(
-    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*words) == 2
-    shown = capsys.readouterr()
+def test_errors_are_one_line(words: list[str], error: str, cli: Cli) -> None:
+    shown = cli.said(run(*words), 2)
     assert error in shown.err and shown.err.count("\n") == 1 and not shown.out

@@ -18,17 +18,18 @@ from f3ast_tff.files.exit_codes import BAD_INPUT
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = ROOT / "examples" / "carbon_day.csv"
 
 
 @pytest.mark.long
-def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_picture(tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "out.png"
     arguments = ["--availability=alternating", "--num_clients=10", "--rounds=40", f"--plot={out}"]
-    assert main(["preview", *arguments, "--constraint=4", "--alternating_period=5"]) == 0
-    printed = capsys.readouterr().out.splitlines()
+    shown = cli.said(main(["preview", *arguments, "--constraint=4", "--alternating_period=5"])).out
+    printed = shown.splitlines()
     assert printed[0] == "alternating, 10 clients, 40 rounds, seed 0"
     assert printed[1] == "mean available         5 of 10 (0.5000)"
     assert "K_t                    mean 4, 0 rounds with fewer available" in printed
@@ -36,16 +37,16 @@ def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_log_may_be_named_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_may_be_named_first(tmp_path: Path, cli: Cli) -> None:
     log = tmp_path / "log.csv"
     log.write_text("device,start,end\nann,0,7200\nbob,3600,7200\n")
-    assert main(["availability", str(log), "--rounds=4"]) == 0
-    assert capsys.readouterr().out.startswith("table, 2 clients, 4 rounds, seed 0\n")
-    assert main(["availability", "smartphones"]) == BAD_INPUT
-    assert "'smartphones' is not a flag" in capsys.readouterr().err
+    printed = cli.said(main(["availability", str(log), "--rounds=4"])).out
+    assert printed.startswith("table, 2 clients, 4 rounds, seed 0\n")
+    printed = cli.said(main(["availability", "smartphones"]), BAD_INPUT).err
+    assert "'smartphones' is not a flag" in printed
 
 
-def test_parameters_and_the_seed_change_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_and_the_seed_change_what_is_shown(cli: Cli) -> None:
     outputs = []
     for arguments in (
         ["--availability=uneven"],
@@ -54,14 +55,12 @@ def test_parameters_and_the_seed_change_what_is_shown(capsys: pytest.CaptureFixt
         ["--availability=mix", "--availability_parts=uneven,always"],
         ["--availability=mix", "--availability_parts=uneven,always", "--mix_shares=9,1"],
     ):
-        assert main(["preview", "--num_clients=30", "--rounds=20", *arguments]) == 0
-        outputs.append(capsys.readouterr().out.partition("\n")[2])
+        printed = cli.said(main(["preview", "--num_clients=30", "--rounds=20", *arguments])).out
+        outputs.append(printed.partition("\n")[2])
     assert len(set(outputs)) == 5
 
 
-def test_processes_by_labels_are_shown_with_drawn_labels(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_processes_by_labels_are_shown_with_drawn_labels(cli: Cli) -> None:
     """A single class has smallest label 0, so all clients are available if p_min = 1."""
     outputs = []
     for arguments in (
@@ -70,8 +69,8 @@ def test_processes_by_labels_are_shown_with_drawn_labels(
         ["--availability=product", "--availability_parts=smallest_label,always"],
         ["--availability=smallest_label", "--num_classes=1", "--smallest_label_least=1"],
     ):
-        assert main(["preview", "--num_clients=30", "--rounds=20", *arguments]) == 0
-        outputs.append(capsys.readouterr().out.partition("\n")[2])
+        printed = cli.said(main(["preview", "--num_clients=30", "--rounds=20", *arguments])).out
+        outputs.append(printed.partition("\n")[2])
     assert len(set(outputs)) == 4
     assert "mean available         30 of 30" in outputs[3]
 
@@ -108,10 +107,9 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "said"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], said: list[str], cli: Cli
 ) -> None:
-    assert main(["preview", *arguments]) == BAD_INPUT
-    printed = capsys.readouterr()
+    printed = cli.said(main(["preview", *arguments]), BAD_INPUT)
     assert printed.out == ""
     assert printed.err.startswith("error: ")
     assert len(printed.err.splitlines()) == 1
@@ -119,13 +117,12 @@ def test_bad_input_is_one_line_and_exit_code_2(
         assert text in printed.err
 
 
-def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_is_present_and_a_signal(cli: Cli) -> None:
     """Poisson(50) clients, a budget of 2500 for K_t s_t: from floor(2500 / 402) = 6 to 14."""
     arguments = ["--availability=poisson_arrivals", "--presence_arrivals=1", "--presence_stay=50"]
     signal = ["--constraint=signal", f"--signal_file={DAY}"]
     rule = ["--signal_rule=budget", "--signal_budget=2500", "--clients_per_round=20"]
-    assert main(["preview", *arguments, *signal, *rule, "--rounds=48"]) == 0
-    printed = capsys.readouterr().out
+    printed = cli.said(main(["preview", *arguments, *signal, *rule, "--rounds=48"])).out
     assert re.search(r"^mean present {11}[3-7]\d", printed, flags=re.MULTILINE)
     values = [int(line.split(",")[1]) for line in DAY.read_text().splitlines()[1:]]
     mean = sum(2500 // value for value in values) / 24
@@ -133,13 +130,11 @@ def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.long
-def test_a_picture_that_cannot_be_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_that_cannot_be_written(tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "out.png"
     folder.mkdir()
-    assert main(["preview", "--rounds=3", f"--plot={folder}"]) == BAD_INPUT
-    assert f"--plot={folder}: cannot write: Is a directory" in capsys.readouterr().err
+    printed = cli.said(main(["preview", "--rounds=3", f"--plot={folder}"]), BAD_INPUT).err
+    assert f"--plot={folder}: cannot write: Is a directory" in printed
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -156,9 +151,8 @@ def test_a_full_disk_is_no_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(tmp_path.iterdir())
 
 
-def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["preview", "--help"]) == 0
-    printed = capsys.readouterr().out
+def test_help_names_every_flag(cli: Cli) -> None:
+    printed = cli.said(main(["preview", "--help"])).out
     for text in ("--plot", "--trace_states", "--markov_nu", "default: 0.9", "must be given"):
         assert text in printed
 
@@ -185,21 +179,19 @@ class FirstConfig(AvailabilityConfig):
 """
 
 
-def test_a_process_from_a_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_process_from_a_plugin(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "own.py").write_text(PLUGIN)
     plugin = f"--plugin={tmp_path / 'own.py'}"
-    assert main(["preview", "--rounds=40", "--availability=first", plugin]) == 0
-    assert "empty rounds           30 of 40" in capsys.readouterr().out
+    shown = cli.said(main(["preview", "--rounds=40", "--availability=first", plugin])).out
+    assert "empty rounds           30 of 40" in shown
     words = ["--plugin", str(tmp_path / "own.py"), "--availability=product"]
     words += ["--availability_parts=first,always", "--until=8", "--rounds=40"]
-    assert main(["preview", *words]) == 0
-    printed = capsys.readouterr().out
+    printed = cli.said(main(["preview", *words])).out
     assert printed.startswith("product of first,always, ")
     assert "empty rounds           32 of 40" in printed
-    assert main(["preview", "--help", plugin]) == 0
-    assert "--until" in capsys.readouterr().out
-    assert main(["preview", plugin, "--availability=first", "--until=0"]) == BAD_INPUT
-    assert "availability First: mask(1) returned" in capsys.readouterr().err
+    assert "--until" in cli.said(main(["preview", "--help", plugin])).out
+    shown = cli.said(main(["preview", plugin, "--availability=first", "--until=0"]), BAD_INPUT).err
+    assert "availability First: mask(1) returned" in shown
 
 
 def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
@@ -214,9 +206,7 @@ def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
 
 
 @pytest.mark.long
-def test_masks_of_a_task_are_those_of_its_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_masks_of_a_task_are_those_of_its_runs(tmp_path: Path, cli: Cli) -> None:
     """Uneven follows the data, which differ by draw; masks equal the run's to the byte.
 
     An objective of equal shares has the same masks.
@@ -230,8 +220,8 @@ def test_masks_of_a_task_are_those_of_its_runs(
     flags = [f"--{name}={value}" for name, value in {**settings, "rounds": 2}.items()]
     for form in ("csv", "npz"):
         out = tmp_path / f"masks.{form}"
-        assert main(["preview", *flags, f"--write={out}"]) == 0
-        assert f"SHA-256 of the masks as .csv: {said}" in capsys.readouterr().out
+        printed = cli.said(main(["preview", *flags, f"--write={out}"])).out
+        assert f"SHA-256 of the masks as .csv: {said}" in printed
     assert (tmp_path / "masks.csv").read_bytes() == expected
     equal = Builder(resolve({**settings, "client_share": "equal"})).world.availability
     table = np.loadtxt(tmp_path / "masks.csv", delimiter=",", dtype=int)
@@ -241,16 +231,16 @@ def test_masks_of_a_task_are_those_of_its_runs(
     assert main(["preview", "--data_seed=3"]) == BAD_INPUT
 
 
-def test_k_t_is_that_of_the_task_s_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_k_t_is_that_of_the_task_s_run(cli: Cli) -> None:
     """With one availability for all seeds K_t has one too, and a budget knows the model's bytes."""
     common = ["--task=synthetic", "--reading=released", "--rounds=8", "--seed=5"]
     given = {"reading": "released", "constraint": "uniform:2:8", "seed": 5}
     limit = Builder(resolve(given)).world.constraint.limit
     mean = sum(limit(t).k for t in range(1, 9)) / 8
-    assert main(["preview", *common, "--constraint=uniform:2:8"]) == 0
-    assert f"K_t                    mean {mean:g}, " in capsys.readouterr().out
+    printed = cli.said(main(["preview", *common, "--constraint=uniform:2:8"])).out
+    assert f"K_t                    mean {mean:g}, " in printed
     for algorithm, k in (("fedavg_all", 10), ("scaffold", 5)):
-        assert (
-            main(["preview", *common, "--constraint=bytes:24400", f"--algorithm={algorithm}"]) == 0
-        )
-        assert f"K_t                    mean {k}, " in capsys.readouterr().out
+        printed = cli.said(
+            main(["preview", *common, "--constraint=bytes:24400", f"--algorithm={algorithm}"])
+        ).out
+        assert f"K_t                    mean {k}, " in printed

@@ -11,6 +11,7 @@ import pytest
 
 from f3ast_tff.cli.main import main
 from f3ast_tff.engines.components import FusedConfig
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[3]
 # Arguments, and words of the line.
@@ -51,9 +52,8 @@ BAD = {
 }
 
 
-def fails(arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", *arguments]) == 2
-    out, err = capsys.readouterr()
+def fails(arguments: list[str], says: list[str], cli: Cli) -> None:
+    out, err = cli.said(main(["f3ast-tff", *arguments]), 2)
     assert out == ""
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
@@ -63,9 +63,9 @@ def fails(arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize(("arguments", "says"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_line(
-    arguments: list[str], says: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], says: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    fails([*arguments, f"--output_dir={tmp_path}"], says, capsys)
+    fails([*arguments, f"--output_dir={tmp_path}"], says, cli)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -90,24 +90,22 @@ class EverybodyConfig(AlgorithmConfig):
 """
 
 
-def test_a_plugin_that_selects_clients_who_are_away(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plugin_that_selects_clients_who_are_away(tmp_path: Path, cli: Cli) -> None:
     plugin = tmp_path / "everybody.py"
     plugin.write_text(EVERYBODY)
     arguments = ["--algorithm=everybody", "--num_clients=10", "--clients_per_round=10"]
     says = ["algorithm Everybody: select in round 1 returned client", "not available in this round"]
-    fails([f"--plugin={plugin}", *arguments, f"--output_dir={tmp_path}"], says, capsys)
+    fails([f"--plugin={plugin}", *arguments, f"--output_dir={tmp_path}"], says, cli)
 
 
 @pytest.mark.parametrize("below", ["file", "file/deeper"])
 def test_output_dir_under_a_file(
-    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
     (tmp_path / "file").write_text("in the way")
     path = str(tmp_path / below)
-    fails([f"--output_dir={path}"], [f"cannot write to {path}", "Not a directory"], capsys)
+    fails([f"--output_dir={path}"], [f"cannot write to {path}", "Not a directory"], cli)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +116,9 @@ def test_output_dir_under_a_file(
         (b"\xff\xfe binary", "decode"),
     ],
 )
-def test_flagfile_with_bad_content(
-    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flagfile_with_bad_content(content: bytes, says: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "x.flags").write_bytes(content)
-    fails([f"--flagfile={tmp_path / 'x.flags'}"], [says], capsys)
+    fails([f"--flagfile={tmp_path / 'x.flags'}"], [says], cli)
 
 
 NO_FRAMEWORK = """

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.cli.cite import bibtex_of, papers, suite, text_of, uses_of
-from f3ast_tff.cli.main import main
 from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.kinds import KINDS
+from tests.commands import Cli
 from tools.paper_list import PAGE, with_papers
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,19 +38,14 @@ def cited(out: str) -> list[str]:
     ],
 )
 def test_what_is_cited(
-    words: list[str],
-    keys: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], keys: list[str], monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["f3ast-tff", "cite", *words]) == 0
-    assert cited(capsys.readouterr().out) == keys
+    assert cited(cli.out("cite", *words)) == keys
 
 
-def test_text_and_entry_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "cite", "fedstale", "file"]) == 0
-    text, _, entries = capsys.readouterr().out.partition("\n\n")
+def test_text_and_entry_of_a_paper(cli: Cli) -> None:
+    text, _, entries = cli.out("cite", "fedstale", "file").partition("\n\n")
     assert "Angelo Rodio, Giovanni Neglia. FedStale: leveraging stale" in text
     assert "without a paper of its own: file" in text
     # What stands before the first entry must not look like one.
@@ -73,11 +68,10 @@ def test_authors_that_were_not_checked_are_left_out() -> None:
 
 @pytest.mark.parametrize("word", ["f3sat", "nothing.toml", "tests", "-x"])
 def test_what_names_nothing_is_refused(
-    word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    word: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["f3ast-tff", "cite", word]) == 2
-    err = capsys.readouterr().err
+    err = cli.err("cite", word)
     assert err.count("\n") == 1 and word in err
     assert word != "f3sat" or "did you mean f3ast?" in err
 

@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.registry import builtin_registry
+from tests.commands import Cli
 
 
 @pytest.fixture
@@ -95,24 +96,19 @@ def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
     ]
 
 
-def test_runs_that_are_refused_alike_are_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_runs_that_are_refused_alike_are_one_line(cli: Cli, tmp_path: Path) -> None:
     given = {"model": "resnet18", "availability": ["scarce", "always"], "output_dir": str(tmp_path)}
-    assert module.run(given, builtin_registry()) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = cli.said(module.run(given, builtin_registry()), 2).err.splitlines()
     assert line.startswith("error: --model=resnet18: reads square images")
 
 
 def test_a_signal_in_the_last_block_leaves_the_other_runs(
-    started: list[dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The run itself ends with exit code 0; the last run's signal changes nothing."""
     monkeypatch.setattr(Signals, "requested", lambda self: bool(started))
-    assert module.run({"seed": [0, 1, 3]}, builtin_registry(), Signals()) == 130
-    assert capsys.readouterr().err == "interrupted: 2 of 3 runs have not started\n"
+    printed = cli.said(module.run({"seed": [0, 1, 3]}, builtin_registry(), Signals()), 130).err
+    assert printed == "interrupted: 2 of 3 runs have not started\n"
     assert [run["seed"] for run in started] == [0]
     assert module.run({"seed": [0]}, builtin_registry(), Signals()) == 0
 
@@ -129,13 +125,9 @@ def test_a_signal_in_the_last_block_leaves_the_other_runs(
     ],
 )
 def test_nothing_starts_where_one_is_refused(
-    given: dict[str, Any],
-    says: str,
-    started: list[dict[str, Any]],
-    capsys: pytest.CaptureFixture[str],
+    given: dict[str, Any], says: str, started: list[dict[str, Any]], cli: Cli
 ) -> None:
-    assert module.run(given, builtin_registry(), Signals()) == 2
-    assert says in capsys.readouterr().err and not started
+    assert says in cli.said(module.run(given, builtin_registry(), Signals()), 2).err and not started
 
 
 def test_in_a_campaign_a_list_is_an_axis(tmp_path: Path) -> None:

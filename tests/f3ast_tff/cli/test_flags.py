@@ -14,6 +14,7 @@ from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
+from tests.commands import Cli
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN
 
 FLAGS = setting_flags(builtin_registry())
@@ -47,11 +48,8 @@ def test_no_flag_is_left_behind() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--help=all", "--helpfull"])
-def test_help_lists_every_component_and_setting(
-    flag: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["f3ast-tff", "run", "--rounds=0", flag]) == 0
-    out, err = capsys.readouterr()
+def test_help_lists_every_component_and_setting(flag: str, cli: Cli) -> None:
+    out, err = cli.said(main(["f3ast-tff", "run", "--rounds=0", flag]))
     assert err == ""
     listed = [line.strip()[2:] for line in out.splitlines() if line.startswith("  --")]
     # A parameter of components of two kinds is listed under both.
@@ -70,14 +68,13 @@ def test_help_lists_every_component_and_setting(
     "words", [["--plugin=FILE"], ["--plugin", "FILE"], ["-plugin=FILE"], ["--flagfile=FLAGS"]]
 )
 def test_help_lists_a_plugin_however_it_is_given(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     plugin, flagfile = tmp_path / "first.py", tmp_path / "study.flags"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     flagfile.write_text(f"--plugin={plugin}\n")
     given = [word.replace("FILE", str(plugin)).replace("FLAGS", str(flagfile)) for word in words]
-    assert main(["f3ast-tff", "run", *given, "--help=all"]) == 0
-    assert "--first_weight" in capsys.readouterr().out
+    assert "--first_weight" in cli.out("run", *given, "--help=all")
 
 
 def test_flagfile_is_read_and_the_command_line_comes_last(tmp_path: Path) -> None:

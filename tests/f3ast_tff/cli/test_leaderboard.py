@@ -19,6 +19,7 @@ from f3ast_tff.files.exit_codes import BAD_INPUT
 from f3ast_tff.records.results import seal, without_seal
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
+from tests.commands import Cli
 
 SETTINGS = {"task": "synthetic", "algorithm": "f3ast", "rate_beta": 0.01}
 
@@ -64,12 +65,11 @@ def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_own_runs_stand_among_the_kept_ones(
-    runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: Path, one_study: None, tmp_path: Path, cli: Cli
 ) -> None:
     """One of 12 draws gives no place, verdict or rounds to the target. The short run is out."""
     out = tmp_path / "board"
-    assert leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]) == 0
-    said = capsys.readouterr()
+    said = cli.said(leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]))
     assert "F3AST (yours) against FedAvg, sample accuracy, 1 regime" in said.out
     assert "not judged in 1" in said.out
     assert "has rounds 1000, not 2" in said.err
@@ -95,25 +95,22 @@ def test_without_runs_the_kept_methods_stand_alone(one_study: None, tmp_path: Pa
 
 
 @pytest.mark.long
-def test_errors_are_one_line(
-    runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_one_line(runs: Path, one_study: None, tmp_path: Path, cli: Cli) -> None:
     for words in (
         [f"--add={runs / 'short'}", f"--out={tmp_path}"],
         [f"--add={tmp_path / 'nothing'}", f"--out={tmp_path}"],
         [f"--add={runs}"],
     ):
-        assert leaderboard.main(["leaderboard", *words]) == BAD_INPUT
-        assert capsys.readouterr().err.count("\n") == 1
+        assert cli.said(leaderboard.main(["leaderboard", *words]), BAD_INPUT).err.count("\n") == 1
 
 
 def test_a_run_on_a_table_that_names_no_file_is_left_out(
-    runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: Path, one_study: None, tmp_path: Path, cli: Cli
 ) -> None:
     path = runs / "whole" / "config.json"
     config = json.loads(path.read_text())
     config["settings"]["availability"] = "table"
     path.write_text(json.dumps(config))
     added = [f"--add={path.parent}", f"--out={tmp_path / 'out'}"]
-    assert leaderboard.main(["leaderboard", *added]) == BAD_INPUT
-    assert "its settings name no table_file" in capsys.readouterr().err
+    printed = cli.said(leaderboard.main(["leaderboard", *added]), BAD_INPUT).err
+    assert "its settings name no table_file" in printed

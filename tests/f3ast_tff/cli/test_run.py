@@ -17,6 +17,7 @@ from f3ast_tff.engines import ClientScores
 from f3ast_tff.files.signals import Signals
 from f3ast_tff.records.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import builtin_registry
+from tests.commands import Cli
 from tests.f3ast_tff.run.small_run import assert_same_results
 from tests.fake_engine import FakeEngine, LostEngine, use_fake_engine
 
@@ -68,25 +69,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngin
 
 
 def test_a_run_leaves_all_its_files(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     assert run(rate_beta=0.01) == 0
     folder = tmp_path / "x"
-    assert {path.name for path in folder.iterdir() if "tfevents" not in path.name} == {
-        ".lock",
-        "checkpoints",
-        "config.json",
-        "metrics.csv",
-        "run.log",
-        "selection.npz",
-        "summary.json",
-    }
+    found = sorted(path.name for path in folder.iterdir() if "tfevents" not in path.name)
+    files = ".lock checkpoints config.json metrics.csv run.log selection.npz summary.json"
+    assert " ".join(found) == files
     config = json.loads((folder / "config.json").read_text())
     assert config["settings"]["rate_beta"] == 0.01
     assert config["settings"]["batch_size"] == 20
     assert config["packages"]["numpy"] == np.__version__
     assert engines[0].closed
-    out, err = capsys.readouterr()
+    out, err = cli.printed()
     assert out.startswith(f"{folder} finished: round 6, sample accuracy 0.")
     assert len(out.splitlines()) == 1
     *progress, last = err.splitlines()
@@ -100,80 +95,65 @@ def test_a_run_leaves_all_its_files(
     assert "rounds 1 to 6" in log and log.count("test_sample_accuracy") == 3
 
 
-def test_a_finished_run_is_not_repeated(
-    run: Run, engines: list[FakeEngine], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run() == 0
-    first = capsys.readouterr().out
-    assert run(checkpoint_every=1) == 0
-    again = capsys.readouterr()
+def test_a_finished_run_is_not_repeated(run: Run, engines: list[FakeEngine], cli: Cli) -> None:
+    first = cli.said(run()).out
+    again = cli.said(run(checkpoint_every=1))
     assert again.out == first.replace(" finished", " already finished")
     assert again.err == ""
     assert len(engines) == 1
 
 
-def test_a_diverged_run_is_reported_like_any_other(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_diverged_run_is_reported_like_any_other(run: Run, cli: Cli) -> None:
     """`summary.json` holds null for NaN; the second report is read from it."""
-    assert run(DivergedEngine) == 0
-    assert "sample loss nan" in capsys.readouterr().out
-    assert run(DivergedEngine) == 0
-    assert "sample loss nan" in capsys.readouterr().out
+    assert "sample loss nan" in cli.said(run(DivergedEngine)).out
+    assert "sample loss nan" in cli.said(run(DivergedEngine)).out
 
 
-def test_other_settings_are_refused(
-    run: Run, engines: list[FakeEngine], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run() == 0
-    capsys.readouterr()
-    assert run(rounds=7, seed=1) == 2  # The other seed is the reason: more rounds are allowed.
-    out, err = capsys.readouterr()
+def test_other_settings_are_refused(run: Run, engines: list[FakeEngine], cli: Cli) -> None:
+    cli.said(run())
+    # The other seed is the reason: more rounds are allowed.
+    out, err = cli.said(run(rounds=7, seed=1), 2)
     assert "rounds 6, now 7; seed 0, now 1" in err
     assert (out, len(err.splitlines()), len(engines)) == ("", 1, 1)
 
 
-def test_a_run_in_use_is_refused(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_in_use_is_refused(run: Run, tmp_path: Path, cli: Cli) -> None:
     folder = RunFolder(tmp_path / "x", {})
-    assert run() == 2
-    assert capsys.readouterr().err == f"error: {tmp_path / 'x'} is in use by another process\n"
+    assert cli.said(run(), 2).err == f"error: {tmp_path / 'x'} is in use by another process\n"
     folder.close()
     assert run() == 0
 
 
 def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
-    assert run(LostEngine) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "error: the worker is gone; see its log"
+    printed = cli.said(run(LostEngine), 1).err
+    assert printed.splitlines()[-1] == "error: the worker is gone; see its log"
     assert engines[0].closed
     assert not (tmp_path / "x" / "summary.json").exists()
     assert run() == 0
     assert engines[1].blocks[0][0] == 5
-    assert "resuming from round 5" in capsys.readouterr().err
+    assert "resuming from round 5" in cli.printed().err
 
 
 def test_a_signal_ends_a_run_at_a_round_boundary_with_a_checkpoint(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     """`requested` is called before rounds 1, 2, 3; by the third call the signal has come."""
-    assert run(signals=Requested(3), checkpoint_every=100, eval_every=3) == 143
-    assert capsys.readouterr().err.splitlines()[-1] == (
+    printed = cli.said(run(signals=Requested(3), checkpoint_every=100, eval_every=3), 143).err
+    assert printed.splitlines()[-1] == (
         "interrupted: checkpoint at round 2, the same command goes on from there"
     )
     assert engines[0].closed
     assert run(checkpoint_every=100, eval_every=3) == 0
     assert engines[1].blocks[0][0] == 3
-    assert "resuming from round 3" in capsys.readouterr().err
+    assert "resuming from round 3" in cli.printed().err
 
 
 def test_a_signal_before_the_first_round_leaves_no_checkpoint(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, cli: Cli
 ) -> None:
-    assert run(signals=Requested(1)) == 143
-    assert "before a round was done" in capsys.readouterr().err
+    assert "before a round was done" in cli.said(run(signals=Requested(1)), 143).err
     assert not list((tmp_path / "x/checkpoints").iterdir())
 
 
@@ -184,17 +164,13 @@ def test_checkpoints_go_by_the_clock_too(run: Run, engines: list[FakeEngine]) ->
     assert engines[1].blocks[0][0] == 5
 
 
-def test_a_start_that_fails_leaves_no_folder(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_start_that_fails_leaves_no_folder(run: Run, tmp_path: Path, cli: Cli) -> None:
     where = {"output_dir": str(tmp_path / "new" / "deep"), "test_clients": 1000}
-    assert run(**where) == 2
-    assert "must be at most" in capsys.readouterr().err
+    assert "must be at most" in cli.said(run(**where), 2).err
     assert not (tmp_path / "new").exists()
     # The log has a warning by the time of the refusal.
     warned = {"last_batch": "drop", "batch_size": 100, "client_share_of": "present"}
-    assert run(**{**where, **warned, "test_clients": None}) == 2
-    assert "take no step" in capsys.readouterr().err
+    assert "take no step" in cli.said(run(**{**where, **warned, "test_clients": None}), 2).err
     assert not (tmp_path / "new").exists()
 
 
@@ -211,7 +187,7 @@ def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_
 
 
 def test_a_longer_run_that_is_refused_leaves_the_finished_run(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     folder = tmp_path / "x"
     assert run(write_masks="csv") == 0
@@ -227,12 +203,10 @@ def test_a_longer_run_that_is_refused_leaves_the_finished_run(
     assert files() == before
     changed = json.dumps({**json.loads(config), "data_sha256": "0" * 64})
     (folder / "config.json").write_text(changed)
-    assert run(rounds=11) == 2
-    assert "the data of task synthetic have changed" in capsys.readouterr().err
+    assert "the data of task synthetic have changed" in cli.said(run(rounds=11), 2).err
     (folder / "config.json").write_text(config)
     assert files() == before
-    assert run() == 0
-    assert "already finished" in capsys.readouterr().out
+    assert "already finished" in cli.said(run()).out
 
 
 def refuse(builder: object) -> None:
@@ -241,7 +215,7 @@ def refuse(builder: object) -> None:
 
 @pytest.mark.parametrize(("kept", "code"), [(1, 2), (2, 0)])
 def test_a_run_goes_on_before_its_lost_client_scores(
-    kept: int, code: int, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: int, code: int, run: Run, tmp_path: Path, cli: Cli
 ) -> None:
     """The scores of round 6 are those of round 2; checkpoints are of 6, or of 4 and 6."""
     given = {"client_scores": True, "keep_checkpoints": kept}
@@ -252,7 +226,7 @@ def test_a_run_goes_on_before_its_lost_client_scores(
     assert run(**given, rounds=11) == code
     if code:
         says = "kept no checkpoint before round 6, whose client scores are lost"
-        assert says in capsys.readouterr().err
+        assert says in cli.printed().err
         return
     assert_same_results(tmp_path / "x", tmp_path / "at_once")
     for path in expected.iterdir():
@@ -280,14 +254,12 @@ def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
 
 
 def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
-    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, engines: list[FakeEngine], tmp_path: Path, cli: Cli
 ) -> None:
     assert run(run_name="at_once", write_masks="csv") == 0
-    assert run() == 0
-    capsys.readouterr()
+    cli.said(run())
     wanted = {"write_masks": "csv", "keep_checkpoints": 0, "client_scores": True}
-    assert run(**wanted, logger="csv,tensorboard") == 0
-    out, err = capsys.readouterr()
+    out, err = cli.said(run(**wanted, logger="csv,tensorboard"))
     assert "already finished" in out
     assert err == f"{tmp_path / 'x'}: client_scores: not added to a finished run\n"
     folders = [tmp_path / name for name in ("x", "at_once")]
@@ -298,7 +270,7 @@ def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
     written = (tmp_path / "x/masks.csv").stat().st_mtime_ns
     assert run(write_masks="csv", keep_checkpoints=0) == 0
     assert (tmp_path / "x/masks.csv").stat().st_mtime_ns == written
-    assert capsys.readouterr().err == ""
+    assert cli.printed().err == ""
 
 
 @pytest.mark.parametrize(
@@ -311,12 +283,11 @@ def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
     ids=lambda value: "" if isinstance(value, str) else "-".join(map(str, value.values())),
 )
 def test_a_run_that_depends_on_its_length_stays(
-    run: Run, given: dict[str, Any], reason: str, capsys: pytest.CaptureFixture[str]
+    run: Run, given: dict[str, Any], reason: str, cli: Cli
 ) -> None:
     first, second = given.get("rounds", (6, 10))
     assert run(**{**given, "rounds": first}) == 0
-    assert run(**{**given, "rounds": second}) == 2
-    assert reason in capsys.readouterr().err
+    assert reason in cli.said(run(**{**given, "rounds": second}), 2).err
 
 
 def test_running_out_of_disk_or_any_other_failure_gives_the_folder_back(

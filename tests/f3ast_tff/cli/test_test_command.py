@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 MASKS = """
 from dataclasses import dataclass
@@ -30,13 +31,10 @@ class MineConfig(AvailabilityConfig):
 """
 
 
-def test_what_fails_is_a_line_and_the_exit_code_is_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_a_line_and_the_exit_code_is_1(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MASKS)
-    assert main(["f3ast-tff", "test", str(path), "--num_clients=6"]) == 1
-    said = capsys.readouterr().out.splitlines()
+    said = cli.said(main(["f3ast-tff", "test", str(path), "--num_clients=6"]), 1).out.splitlines()
     assert said[0] == "availability mine"
     assert [line for line in said if line.startswith("  FAILS     masks are handed over: ")]
     assert "  holds     a run repeats" in said
@@ -51,6 +49,5 @@ def test_what_fails_is_a_line_and_the_exit_code_is_1(
         (["math"], "registers no component"),
     ],
 )
-def test_refusals(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "test", *words]) == 2
-    assert message in capsys.readouterr().err
+def test_refusals(words: list[str], message: str, cli: Cli) -> None:
+    assert message in cli.err("test", *words)

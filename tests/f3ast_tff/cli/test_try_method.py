@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.advice import own_method
-from f3ast_tff.cli.main import main
+from tests.commands import Cli
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")
@@ -30,25 +30,23 @@ SMALL = ["--against=fedavg", "--tune=client_lr=0.01,0.1", "--rounds=2", "--proce
 
 @pytest.mark.long
 def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cwd: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The second call repeats the first, and makes anew only the run that is lost."""
     monkeypatch.setattr(own_method, "TUNING_DRAWS", "100")
     monkeypatch.setattr(own_method, "JUDGED_DRAWS", "0-1")
-    monkeypatch.chdir(tmp_path)
     verdicts = []
     for before in (0, 3):
-        assert main(["f3ast-tff", "try", PLUGIN, *SMALL]) == 0
-        out = capsys.readouterr().out
+        out = cli.out("try", PLUGIN, *SMALL)
         assert "4 runs to tune, then 4 to judge" in out
         assert f"4 of 4 runs finished ({before} of them before)" in out
         assert ("8 runs left" in out) == (before == 0)
         verdicts.append(out.partition("greedy_loss against FedAvg")[2])
-        lost = next(tmp_path.glob("runs/try_greedy_loss/judged/runs/*"))
+        lost = next(cwd.glob("runs/try_greedy_loss/judged/runs/*"))
         shutil.rmtree(lost)
     assert verdicts[0] == verdicts[1] != ""
     assert "more: f3ast-tff report --runs=" in verdicts[0]
-    page = tmp_path / "runs/try_greedy_loss/verdict.html"
+    page = cwd / "runs/try_greedy_loss/verdict.html"
     assert str(page) in verdicts[0]
     assert "2 settings tried of each method" in page.read_text(encoding="utf-8")
 
@@ -69,38 +67,22 @@ def test_from_a_plug_in_to_a_verdict_and_on_after_a_loss(
         ([PLUGIN, "--rounds=0"], "--rounds=0: must be at least 1"),
     ],
 )
-def test_refused(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["f3ast-tff", "try", *words]) == 2
-    assert message in capsys.readouterr().err
-    assert not any(tmp_path.iterdir())
+def test_refused(words: list[str], message: str, cwd: Path, cli: Cli) -> None:
+    assert message in cli.err("try", *words)
+    assert not any(cwd.iterdir())
 
 
-def test_a_score_that_the_runs_lack_is_refused_before_they_are_tuned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["f3ast-tff", "try", PLUGIN, *SMALL, "--score=user_mae"]) == 2
-    assert "--score=user_mae: must be one of sample_accuracy" in capsys.readouterr().err
-    assert not any(tmp_path.glob("runs/*/tuning/runs"))
+def test_a_score_that_the_runs_lack_is_refused_before_they_are_tuned(cwd: Path, cli: Cli) -> None:
+    printed = cli.err("try", PLUGIN, *SMALL, "--score=user_mae")
+    assert "--score=user_mae: must be one of sample_accuracy" in printed
+    assert not any(cwd.glob("runs/*/tuning/runs"))
 
 
-def test_a_memory_that_is_a_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    plugin = tmp_path / "mine.py"
+def test_a_memory_that_is_a_method(cwd: Path, cli: Cli) -> None:
+    plugin = cwd / "mine.py"
     plugin.write_text(MEMORY_METHOD)
-    assert main(["f3ast-tff", "try", str(plugin), *SMALL]) == 2
-    assert "memory is a method, must be a value: write @property" in capsys.readouterr().err
+    assert "memory is a method, must be a value: write @property" in cli.err("try", plugin, *SMALL)
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "try", "--help"]) == 0
-    assert "--against" in capsys.readouterr().out
+def test_help(cli: Cli) -> None:
+    assert "--against" in cli.out("try", "--help")

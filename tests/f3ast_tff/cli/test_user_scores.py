@@ -12,6 +12,7 @@ from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.cli.main import main
 from f3ast_tff.records.results import read_summary, seal, without_seal
 from f3ast_tff.records.run_folder import read_config
+from tests.commands import Cli
 
 # Nine clients of three rows and one of twenty.
 CLIENTS = [*np.repeat(list("abcdefghi"), 3), *["z"] * 20]
@@ -45,11 +46,8 @@ def run(data: Path, algorithm: str = "fedavg", **given: object) -> int:
     return main(["f3ast-tff", "run", *(f"--{name}={value}" for name, value in words.items())])
 
 
-def test_every_client_of_two_rows_is_scored_by_default(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(data, run_name="all") == 0
-    said = capsys.readouterr()
+def test_every_client_of_two_rows_is_scored_by_default(data: Path, cli: Cli) -> None:
+    said = cli.said(run(data, run_name="all"))
     assert "users: 10 clients;" in said.out and "test example" not in said.err
     summary = read_summary(data.parent / "runs/all") or {}
     assert (summary["clients_scored"], summary["clients_to_score"]) == (10, 10)
@@ -57,17 +55,16 @@ def test_every_client_of_two_rows_is_scored_by_default(
 
 @pytest.mark.long
 def test_a_run_a_comparison_and_a_report_warn_of_clients_left_out(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    data: Path, tmp_path: Path, cli: Cli, caplog: pytest.LogCaptureFixture
 ) -> None:
     for algorithm in ("fedavg", "f3ast"):
         for seed in range(3):
             assert run(data, algorithm, data_split="part", seed=seed) == 0
-    said = capsys.readouterr()
+    said = cli.printed()
     assert "users: 2 of 10 clients (the others have no test example)" in said.out
     assert "WARNING: 8 of 10 clients have no test example: user scores are of 2" in said.err
     runs, warning = str(tmp_path / "runs"), "User scores are over 2 of 10 clients (the others have"
-    assert main(["f3ast-tff", "compare", runs]) == 0
-    assert warning in " ".join(capsys.readouterr().out.split())
+    assert warning in " ".join(cli.out("compare", runs).split())
     assert main(["f3ast-tff", "report", runs, f"--out={tmp_path / 'report'}"]) == 0
     page = " ".join((tmp_path / "report/report.md").read_text().split()).replace("\\", "")
     # With the verdicts, and in the summary.
@@ -78,17 +75,12 @@ def test_a_run_a_comparison_and_a_report_warn_of_clients_left_out(
     folder = next((tmp_path / "runs").glob("*fedavg*seed0"))
     older = {n: v for n, v in (read_summary(folder) or {}).items() if not n.startswith("clients_")}
     (folder / "summary.json").write_text(json.dumps(seal(folder, without_seal(older))))
-    assert main(["f3ast-tff", "compare", runs]) == 0
-    assert "test example), unknown for 1 runs." in " ".join(capsys.readouterr().out.split())
+    assert "test example), unknown for 1 runs." in " ".join(cli.out("compare", runs).split())
 
 
 @pytest.mark.parametrize(("fraction", "same"), [(0.1, False), (0.4, True)])
 def test_a_run_of_another_split_is_refused(
-    fraction: float,
-    same: bool,
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    fraction: float, same: bool, data: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """Once a client's share was rounded to 0: of 3 rows .1 is none, .4 is one, as now."""
     given = {"run_name": "old", "test_fraction": fraction}
@@ -98,20 +90,20 @@ def test_a_run_of_another_split_is_refused(
         before.setattr("f3ast_tff.run.round_loop.USERS", ())
         assert run(data, **given) == 0
     assert run(data, **given) == (0 if same else 2)
-    said = capsys.readouterr()
+    said = cli.printed()
     assert ("already finished" in said.out) is same
     assert ("old holds a run on other data: the data of task file" in said.err) is not same
 
 
-def test_versions_are_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_named(data: Path, cli: Cli) -> None:
     assert run(data, run_name="old") == 0
     folder = data.parent / "runs/old"
     config = read_config(folder) or {}
     config["packages"]["f3ast-tff"] = "0.0.9"
     (folder / "config.json").write_text(json.dumps(config))
-    assert run(data, run_name="old", client_lr=0.5) == 2
-    assert "(made by version 0.0.9, this is " in capsys.readouterr().err
+    printed = cli.said(run(data, run_name="old", client_lr=0.5), 2).err
+    assert "(made by version 0.0.9, this is " in printed
     del config["identity"]
     (folder / "config.json").write_text(json.dumps(config))
-    assert run(data, run_name="old") == 2
-    assert "an older version (made by version 0.0.9, this is " in capsys.readouterr().err
+    printed = cli.said(run(data, run_name="old"), 2).err
+    assert "an older version (made by version 0.0.9, this is " in printed

@@ -8,6 +8,7 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.cli.main import main
+from tests.commands import Cli
 from tests.f3ast_tff.run.test_verify import SMALL, with_other_loss
 
 
@@ -19,25 +20,23 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long
-def test_exit_codes(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["f3ast-tff", "verify", str(runs)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_exit_codes(runs: Path, cli: Cli) -> None:
+    lines = cli.out("verify", runs).splitlines()
     assert lines == [f"{runs / name}: equal, rounds 1 to 6" for name in "abc"]
     (runs / "a" / "metrics.csv").unlink()
-    assert main(["f3ast-tff", "verify", str(runs)]) == 2
-    assert "a: cannot be played again, " in capsys.readouterr().out
+    printed = cli.said(main(["f3ast-tff", "verify", str(runs)]), 2).out
+    assert "a: cannot be played again, " in printed
     with_other_loss(runs / "c", 4)
-    assert main(["f3ast-tff", "verify", str(runs)]) == 1
-    assert "c: differs, from round 4 on: test_user_loss" in capsys.readouterr().out
+    printed = cli.said(main(["f3ast-tff", "verify", str(runs)]), 1).out
+    assert "c: differs, from round 4 on: test_user_loss" in printed
     assert main(["f3ast-tff", "verify", str(runs / "c"), "--rounds=-3"]) == 0
 
 
 @pytest.mark.long
-def test_a_sample_is_drawn_by_its_seed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sample_is_drawn_by_its_seed(runs: Path, cli: Cli) -> None:
     played = []
     for seed in (0, 0, 1):
-        assert main(["f3ast-tff", "verify", str(runs), "--sample=1", f"--seed={seed}"]) == 0
-        first, run = capsys.readouterr().out.splitlines()
+        first, run = cli.out("verify", runs, "--sample=1", f"--seed={seed}").splitlines()
         assert first == f"1 of 3 runs (seed {seed})"
         played.append(run)
     assert played[0] == played[1] != played[2]
@@ -55,14 +54,6 @@ def test_a_sample_is_drawn_by_its_seed(runs: Path, capsys: pytest.CaptureFixture
         (["."], "no run in ."),
     ],
 )
-def test_refused_in_a_line(
-    words: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["f3ast-tff", "verify", *words]) == 2
-    printed = capsys.readouterr()
+def test_refused_in_a_line(words: list[str], said: str, cwd: Path, cli: Cli) -> None:
+    printed = cli.said(main(["f3ast-tff", "verify", *words]), 2)
     assert said in printed.err and printed.err.count("\n") == 1 and not printed.out

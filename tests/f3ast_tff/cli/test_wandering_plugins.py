@@ -38,18 +38,15 @@ class WandersConfig(AvailabilityConfig):
 RUN = ["run", "--engine=host", "--plugin=mine.py", "--availability=wanders", "--rounds=2"]
 
 
-def test_a_relative_folder_stays_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_folder_stays_where_it_was(cwd: Path) -> None:
     """At import and in each round, of two runs of one command."""
-    other = tmp_path / "other"
+    other = cwd / "other"
     other.mkdir()
     away = f"os.chdir({os.fspath(other)!r})"
-    (tmp_path / "mine.py").write_text(PLUGIN.format(at_import=away, in_a_round=away))
-    monkeypatch.chdir(tmp_path)
+    (cwd / "mine.py").write_text(PLUGIN.format(at_import=away, in_a_round=away))
     assert main(["f3ast-tff", *RUN, "--seed=0,1", "--output_dir=runs"]) == 0
-    assert len([*(tmp_path / "runs").glob("*/summary.json")]) == 2
-    assert list(other.iterdir()) == [] and Path.cwd() == tmp_path
+    assert len([*(cwd / "runs").glob("*/summary.json")]) == 2
+    assert list(other.iterdir()) == [] and Path.cwd() == cwd
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -387,11 +388,11 @@ def test_how_long_a_step_is(
     assert found.holds is holds and said in found.said, found.said
 
 
-def found_with(code: str, name: str, folder: Path) -> Finding:
-    """Finding of a property on the algorithm that more code changes."""
+def found_with(code: str, name: str, folder: Path, **given: Any) -> Finding:
+    """Finding of a property on the algorithm that more code changes, under some settings."""
     path = written(folder, "algorithm")
     path.write_text(path.read_text() + code)
-    case = Case("algorithm", "mine", registry_with([str(path)]), folder)
+    case = Case("algorithm", "mine", registry_with([str(path)]), folder, given)
     (asked,) = (each for each in PROPERTIES if each.name == name)
     return finding(asked, case)
 
@@ -424,18 +425,14 @@ _RIGHT = "there / min(there, now.constraint.k) / PI[ids[delivered]]"
     ],
 )
 def test_unbiased(weight: str, declared: str, holds: bool | None, tmp_path: Path) -> None:
-    path = written(tmp_path, "algorithm")
     pi = "PI = np.array([0.9, 0.5, 0.4, 0.7, 0.2])\n"
     law = _AVAILABILITY.replace("REPLACED", "").replace("Mine", "Law").replace('"mine"', '"law"')
     law = law.replace(
         "return Law(len(p), seed)", "return IndependentAvailability(PI[:len(p)], seed)"
     )
     more = f"from f3ast_tff.availability import IndependentAvailability\n{pi}{law}"
-    path.write_text(f"{path.read_text()}{more}{chosen(weight)}MineConfig.unbiased = {declared}\n")
-    registry = registry_with([str(path)])
-    case = Case("algorithm", "mine", registry, tmp_path, {"availability": "law"})
-    (unbiased,) = (each for each in PROPERTIES if each.name == "unbiased if it says so")
-    found = finding(unbiased, case)
+    code = f"{more}{chosen(weight)}MineConfig.unbiased = {declared}\n"
+    found = found_with(code, "unbiased if it says so", tmp_path, availability="law")
     assert found.holds is holds, found.said
     assert holds or "weight" in found.said
 

@@ -46,29 +46,72 @@ def rounds(of: EventClock, number: int, most: int) -> list[tuple[float, list[int
     return found
 
 
-def test_the_server_acts_on_every_arrival() -> None:
-    """Clients of 1 s and 3 s: 0 arrives at 1, 2, 3; at 3 s both are there, the first start first.
+@pytest.mark.parametrize(
+    ("seconds", "masks", "buffer", "expected"),
+    [
+        # Clients of 1 s and 3 s: 0 arrives at 1, 2, 3; at 3 s both are there, the first start
+        # first. Client 1 started at 0 s, client 0 at 2 s, so 1 enters at 3 s, and 0 in a round of
+        # 0 s: the server acts on every arrival.
+        (
+            *([1, 3], "", 1),
+            [(1, [0, 1], [0]), (2, [0], [0]), (3, [0], [1]), (3, [1], [0]), (4, [0], [0])],
+        ),
+        # Two of four at work, M = 2, each takes 1, 2, 4, 4 s: a start at every arrival. 0 arrives
+        # at 1 s and 2 starts at once; 1 arrives at 2 s, and the server acts. Round 2: 0 starts at
+        # 2 s, arrives at 3 s, and 1 starts; at 5 s both 2 (started at 1 s) and 1 are there.
+        ([1, 2, 4, 4], "", 2, [(2.0, [0, 1, 2], [0, 1]), (5.0, [0, 1], [0, 2])]),
+        # No client in periods 1 and 2, which pass; then both, of 0.5 s.
+        ([0.5, 0.5], "00 00 11", 2, [(1.0, [], []), (2.0, [], []), (2.5, [0, 1], [0, 1])]),
+        # Client 1 comes at 1 s, while 0 works, and starts then; both are there at 2 s.
+        ([2, 1], "10 11", 2, [(2.0, [0, 1], [0, 1])]),
+        # M = 2; client 0 arrives at 0.5 s, client 1 comes at 1 s: an update waits for the next
+        # round if nobody is at work.
+        ([0.5, 0.5], "10 01", 2, [(1.0, [0], []), (1.5, [1], [0, 1])]),
+        # Two may work, one client is there: an arrival is not held up by free room.
+        ([0.5], "", 1, [(0.5, [0], [0]), (1.0, [0], [0])]),
+        # Client 1 comes at 1 s, when client 0 arrives and the server acts before it starts.
+        ([1, 1], "10 11", 1, [(1.0, [0], [0])]),
+        # Client 1 comes in the third period, at 2 s: periods pass one by one.
+        ([5, 1], "10 10 11 00", 1, [(3.0, [0, 1], [1])]),
+    ],
+)
+def test_rounds_by_hand(seconds: list[float], masks: str, buffer: int, expected: list[Any]) -> None:
+    """Seconds, clients asked, and those whose updates enter, of each round; two may work."""
+    found = clock(seconds, *masks.split(), async_buffer=buffer)
+    assert rounds(found, len(expected), 2) == expected
 
-    Client 1 started at 0 s, client 0 at 2 s, so client 1 enters at 3 s, and 0 in a round of 0 s.
-    """
-    found = rounds(clock([1, 3], async_buffer=1), 5, 2)
-    assert found == [
-        (1.0, [0, 1], [0]),
-        (2.0, [0], [0]),
-        (3.0, [0], [1]),
-        (3.0, [1], [0]),
-        (4.0, [0], [0]),
-    ]
 
-
-def test_a_buffer_of_two_and_a_start_at_every_arrival() -> None:
-    """Two of four at work, M = 2, each takes 1, 2, 4, 4 s.
-
-    0 arrives at 1 s and 2 starts at once; 1 arrives at 2 s, and the server acts. Round 2: 0 starts
-    at 2 s, arrives at 3 s, and 1 starts; at 5 s both 2 (started at 1 s) and 1 are there.
-    """
-    found = rounds(clock([1, 2, 4, 4], async_buffer=2), 2, 2)
-    assert found == [(2.0, [0, 1, 2], [0, 1]), (5.0, [0, 1], [0, 2])]
+@pytest.mark.parametrize(
+    ("leavers", "seconds", "arrives", "needed", "masks", "start", "given"),
+    [
+        # Away from 1 s to 3 s while it trains, for 2.5 s.
+        ("stay", 2.5, True, 2.5, "1001", 0.0, {}),
+        ("late", 4.5, True, 2.5, "1001", 0.0, {}),
+        ("lost", 1.0, False, 2.5, "1001", 0.0, {}),
+        # Away too long.
+        ("late", 3.0, False, 2.5, "10", 0.0, {"async_most_periods": 3}),
+        # Periods of 2 s, away from 4 s to 6 s: started at 3 s it has 1.5 of its 2.5 s left at 6 s.
+        ("stay", 5.5, True, 2.5, "1101", 3.0, {"async_period_seconds": 2.0}),
+        ("late", 7.5, True, 2.5, "1101", 3.0, {"async_period_seconds": 2.0}),
+        ("lost", 4.0, False, 2.5, "1101", 3.0, {"async_period_seconds": 2.0}),
+        # Done as it leaves.
+        ("stay", 1.0, True, 1.0, "10", 0.0, {}),
+        ("late", 1.0, True, 1.0, "10", 0.0, {}),
+        ("lost", 1.0, True, 1.0, "10", 0.0, {}),
+    ],
+)
+def test_a_client_that_leaves(
+    leavers: str,
+    seconds: float,
+    arrives: bool,
+    needed: float,
+    masks: str,
+    start: float,
+    given: dict[str, Any],
+) -> None:
+    times = clock([needed], *masks, async_leavers=leavers, **given)._times
+    found = times.finish(1, np.array([0]), start)
+    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
 
 
 def test_a_synchronous_round_waits_for_all_who_were_asked() -> None:
@@ -81,53 +124,6 @@ def test_a_synchronous_round_waits_for_all_who_were_asked() -> None:
     assert found == [(1.0, [0], [0]), (4.0, [0, 1], [0, 1])]
 
 
-def test_with_nobody_there_the_period_passes() -> None:
-    """No client in periods 1 and 2; then both, of 0.5 s."""
-    found = rounds(clock([0.5, 0.5], "00", "00", "11", async_buffer=2), 3, 2)
-    assert found == [(1.0, [], []), (2.0, [], []), (2.5, [0, 1], [0, 1])]
-
-
-def test_a_client_that_comes_while_others_work_starts_then() -> None:
-    """Client 1 comes at 1 s; both are there at 2 s."""
-    found = rounds(clock([2, 1], "10", "11", async_buffer=2), 1, 2)
-    assert found == [(2.0, [0, 1], [0, 1])]
-
-
-@pytest.mark.parametrize(
-    ("leavers", "seconds", "arrives"),
-    [("stay", 2.5, True), ("late", 4.5, True), ("lost", 1.0, False)],
-)
-def test_a_client_that_leaves_while_it_trains(leavers: str, seconds: float, arrives: bool) -> None:
-    """It needs 2.5 s and is away from 1 s to 3 s."""
-    times = clock([2.5], "1", "0", "0", "1", async_leavers=leavers)._times
-    found = times.finish(1, np.array([0]), 0.0)
-    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
-
-
-@pytest.mark.parametrize(
-    ("leavers", "seconds", "arrives"),
-    [("stay", 5.5, True), ("late", 7.5, True), ("lost", 4.0, False)],
-)
-def test_a_client_that_starts_within_a_period(leavers: str, seconds: float, arrives: bool) -> None:
-    """Periods of 2 s, away from 4 s to 6 s: started at 3 s it has 1.5 of its 2.5 s left at 6 s."""
-    given = {"async_leavers": leavers, "async_period_seconds": 2.0}
-    times = clock([2.5], "1", "1", "0", "1", **given)._times
-    found = times.finish(1, np.array([0]), 3.0)
-    assert (found.seconds.tolist(), found.arrives.tolist()) == ([seconds], [arrives])
-
-
-@pytest.mark.parametrize("leavers", ["stay", "late", "lost"])
-def test_a_client_that_is_done_as_it_leaves_arrives(leavers: str) -> None:
-    found = clock([1.0], "1", "0", async_leavers=leavers)._times.finish(1, np.array([0]), 0.0)
-    assert (found.seconds.tolist(), found.arrives.tolist()) == ([1.0], [True])
-
-
-def test_a_client_that_is_away_too_long_is_lost() -> None:
-    given = {"async_leavers": "late", "async_most_periods": 3}
-    found = clock([2.5], "1", "0", **given)._times.finish(1, np.array([0]), 0.0)
-    assert (found.seconds.tolist(), found.arrives.tolist()) == ([3.0], [False])
-
-
 def test_a_lost_client_makes_room() -> None:
     """Client 0 leaves at 1 s for good; client 1 starts then, and arrives at 3 s."""
     found = clock([2.5, 2], "11", "01", async_leavers="lost", async_buffer=1)
@@ -136,31 +132,9 @@ def test_a_lost_client_makes_room() -> None:
     assert [work.client for work in played.here] == [1] and found.seconds == 3.0
 
 
-def test_an_update_waits_for_the_next_round_if_nobody_is_at_work() -> None:
-    """M = 2; client 0 arrives at 0.5 s, client 1 comes at 1 s."""
-    found = rounds(clock([0.5, 0.5], "10", "01", async_buffer=2), 2, 2)
-    assert found == [(1.0, [0], []), (1.5, [1], [0, 1])]
-
-
 def test_a_model_without_a_client_waits_for_the_period() -> None:
     of = clock([0.5], "0", async_starts="with_model")
     assert not of.play(1, 1, lowest).acts and of.seconds == 1.0
-
-
-def test_an_arrival_is_not_held_up_by_free_room() -> None:
-    """Two may work, one client is there."""
-    assert rounds(clock([0.5], async_buffer=1), 2, 2) == [(0.5, [0], [0]), (1.0, [0], [0])]
-
-
-def test_an_arrival_comes_before_a_start_at_the_same_time() -> None:
-    """Client 1 comes at 1 s, when client 0 arrives and the server acts."""
-    assert rounds(clock([1, 1], "10", "11", async_buffer=1), 1, 2) == [(1.0, [0], [0])]
-
-
-def test_periods_pass_one_by_one() -> None:
-    """Client 1 comes in the third period, at 2 s."""
-    found = rounds(clock([5, 1], "10", "10", "11", "00", async_buffer=1), 1, 2)
-    assert found == [(3.0, [0, 1], [1])]
 
 
 def test_a_lost_client_starts_again_in_the_next_round() -> None:

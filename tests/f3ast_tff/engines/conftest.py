@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,3 +45,9 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
     yield make
     for engine in engines:
         engine.close()
+
+
+@pytest.fixture
+def made(make_engine: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Makes engines of the name that is a parameter of the test."""
+    return partial(make_engine, name)

@@ -31,19 +31,19 @@ def sender(k: int) -> Client:
 
 
 @ENGINES
-def test_a_flipped_sign_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_flipped_sign_by_hand(made: Callable[..., Any]) -> None:
     """Client 1 of `two_biases` sends - 2 D_1 = s in place of -s / 2; p = (1/4, 3/4).
 
     Round 1, both: Delta = 1/4 * 1/4 + 3/4 * 1/2 = 7/16 = a. Round 2, client 0: (1 - s(7/8)) / 2.
     """
     attacked = by(SignFlip(attack_scale=2.0), 1).around(WeightedMean())
     rounds = [([0, 1], [0.25, 0.75]), ([0], [1.0])]
-    found = biases(make_engine, name, attacked, rounds)
+    found = biases(made, attacked, rounds)
     np.testing.assert_allclose(found, [7 / 16, 7 / 16 + (1 - s(7 / 8)) / 2], rtol=2e-6)
 
 
 @ENGINES
-def test_attackers_are_their_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_attackers_are_their_own_loop(made: Callable[..., Any]) -> None:
     """Client 3 sends noise; the others, and client 3 in what SCAFFOLD keeps, are honest."""
     attack = by(Noise(), 3)
 
@@ -56,17 +56,17 @@ def test_attackers_are_their_own_loop(name: str, make_engine: Callable[..., Any]
         found: np.ndarray = updates.mean(axis=0)
         return found
 
-    found = run(make_engine, name, attack.around(WeightedMean()))
+    found = run(made, attack.around(WeightedMean()))
     np.testing.assert_allclose(found, own_loop(delta), atol=2e-6)
 
 
 @ONE_ENGINE
-def test_a_method_remembers_honest_updates(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_method_remembers_honest_updates(made: Callable[..., Any]) -> None:
     """All attack with scale 1: w moves by -D, while controls are of the steps made."""
     attacked = by(SignFlip(), 0, 1, 2, 3).around(Scaffold("mean"))
     work = LocalTraining(int(DATA.train.sizes.max()), epochs=4)
     given = {"client": Sgd(0.1), "p": P, "cohort_size": 4}
-    engine = make_engine(name, DATA, work, Sgd(1.0), attacked, **given)
+    engine = made(DATA, work, Sgd(1.0), attacked, **given)
     engine.run_rounds(1, [Cohort(np.array([2]), np.ones(1))])
     update = moved(2, np.zeros(len(engine.state()["server_average_control"])))
     flat = np.concatenate([np.ravel(weight) for weight in engine.weights()])

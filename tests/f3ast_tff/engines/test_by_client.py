@@ -54,11 +54,11 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
     ],
 )
 def test_losses_are_those_of_each_client(
-    name: str, split: bool, make_engine: Callable[..., Any], alone: list[dict[int, float]]
+    name: str, split: bool, made: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:
     parts = (DATA, WORK, Sgd(1.0), WeightedSum())
     options = {"workers": WorkersHere.of(name, engine_parts(*parts), 3)} if split else {}
-    engine = make_engine(name, *parts, **options)
+    engine = made(*parts, **options)
     outcomes = engine.run_rounds(1, COHORTS, by_client=True)
     for cohort, outcome, losses in zip(COHORTS, outcomes, alone):
         expected = [losses.get(k, np.nan) for k in cohort.ids.tolist()]
@@ -81,9 +81,9 @@ def test_losses_are_those_of_each_client(
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("tff", "tff_in_process")),
     ],
 )
-def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -> None:
-    asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
-    plain = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
+def test_round_is_the_same_without(name: str, made: Callable[..., Any]) -> None:
+    asked = made(DATA, WORK, Sgd(1.0), WeightedMean())
+    plain = made(DATA, WORK, Sgd(1.0), WeightedMean())
     for a, b in zip(asked.run_rounds(1, COHORTS, by_client=True), plain.run_rounds(1, COHORTS)):
         assert isinstance(b, RoundOutcome) and b.client_losses is None and b.delivered is None
         np.testing.assert_equal((a.train_loss, a.update_norm), (b.train_loss, b.update_norm))
@@ -95,12 +95,10 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
 @pytest.mark.parametrize(
     "name", ["fused", "fused_lanes", "host", pytest.param("tff_in_process", marks=pytest.mark.slow)]
 )
-def test_with_a_memory(
-    name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]
-) -> None:
+def test_with_a_memory(made: Callable[..., Any], alone: list[dict[int, float]]) -> None:
     """A dropped client keeps its place."""
     parts = (DATA, WORK, Sgd(1.0), Mifa())
-    engine = make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=6)
+    engine = made(*parts, p=np.full(6, 1 / 6), cohort_size=6)
     outcome, nobody = engine.run_rounds(1, [COHORTS[0], COHORTS[2]], by_client=True)
     losses = alone[0]
     expected = [losses.get(k, np.nan) for k in COHORTS[0].ids.tolist()]

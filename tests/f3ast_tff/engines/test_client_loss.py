@@ -92,9 +92,9 @@ def test_one_batch_is_the_first_of_the_round() -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param("tff", marks=pytest.mark.slow), "fused", "host"])
-def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) -> None:
+def test_engines_score_that_batch(made: Callable[..., Any]) -> None:
     data, work = tiny_data(), LocalTraining(4, seed=3)
-    engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
+    engine = made(data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
     for t in (1, 2):
         got = engine.client_losses(np.array([3, 0]), t)
         for k, loss in zip((3, 0), got):
@@ -106,12 +106,10 @@ def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) ->
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["tff_in_process", "fused", "host"])
-def test_a_client_below_one_batch_reports_nothing(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_a_client_below_one_batch_reports_nothing(made: Callable[..., Any]) -> None:
     """Clients 0 and 5 hold 7 and 8 examples, less than a batch of 10; client 1 holds 12."""
     data, work = tiny_data(), LocalTraining(10, drop_remainder=True, seed=3)
-    engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
+    engine = made(data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
     got = engine.client_losses(np.array([0, 1, 5]), 1)
     x, y = data.train.client(1)
     batch = work.order(1, 1, len(y))[0, :10]

@@ -172,14 +172,14 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused", "host"]
 )
-def test_training_losses(name: str, make_engine: Callable[..., Any]) -> None:
+def test_training_losses(made: Callable[..., Any]) -> None:
     """Each batch's loss before its step, in the round's order; the model stays.
 
     Training by hand: client k's first batch is scored with the global model, each later batch with
     the model after the earlier steps.
     """
     parts = (tiny_data(), WORK, Sgd(1.0), WeightedMean())
-    engine = make_engine(name, *parts, client_loss="training_loss")
+    engine = made(*parts, client_loss="training_loss")
     run_round(engine, 1, COHORT)
     before = engine.weights()
     got = engine.client_losses(np.array([4, 0]), 2)
@@ -240,11 +240,9 @@ def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable
     ],
     ids=str,
 )
-def test_a_round_trains_at_its_rate(
-    name: str, schedule: Schedule, make_engine: Callable[..., Any]
-) -> None:
+def test_a_round_trains_at_its_rate(schedule: Schedule, made: Callable[..., Any]) -> None:
     client = Sgd(LR, schedule=schedule)
-    engine = make_engine(name, tiny_data(), WORK, Sgd(1.0), WeightedSum(), client=client)
+    engine = made(tiny_data(), WORK, Sgd(1.0), WeightedSum(), client=client)
     for t in (1, 2, 9):
         before = engine.weights()
         expected = delta(engine, t, COHORT, LR * schedule.factor(t))

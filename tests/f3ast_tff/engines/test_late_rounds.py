@@ -41,8 +41,7 @@ def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> tuple[Coh
 
 
 def biases(
-    make_engine: Callable[..., Any],
-    name: str,
+    made: Callable[..., Any],
     rounds: Sequence[tuple[Cohort, LateCohort]],
     aggregation: Aggregation | None = None,
     server: Optimizer = SERVER,
@@ -50,7 +49,7 @@ def biases(
 ) -> list[float]:
     """Returns a after each round."""
     parts = (labelled([0], [1]), LocalTraining(4), server, aggregation or WeightedSum())
-    engine = make_engine(name, *parts, client=client, p=P2, cohort_size=2, late=True)
+    engine = made(*parts, client=client, p=P2, cohort_size=2, late=True)
     found = []
     for t, (cohort, late_cohort) in enumerate(rounds, start=1):
         engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
@@ -62,9 +61,7 @@ def biases(
 
 @pytest.mark.long
 @ENGINES
-def test_an_update_is_computed_at_the_model_that_was_sent(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_an_update_is_computed_at_the_model_that_was_sent(made: Callable[..., Any]) -> None:
     """Both are asked in round 1. Client 0 enters at once: a = 1/4.
 
     Client 1 enters in round 2 with its D = -1/4 of a = 0, so a = 0. Computed at a = 1/4, D would be
@@ -77,12 +74,12 @@ def test_an_update_is_computed_at_the_model_that_was_sent(
         late_round([(0, 1)], []),
         late_round([], [(0, 1, 3, 0.5)]),
     ]
-    found = biases(make_engine, name, rounds)
+    found = biases(made, rounds)
     assert found == pytest.approx([0.25, 0.0, 0.0, 0.125], abs=1e-6)
 
 
 @ENGINES
-def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_mean_over_updates_of_two_rounds(made: Callable[..., Any]) -> None:
     """Client 0 of round 1 has D = 1/4 and weight 3.
 
     Client 1 of round 2, still at a = 0, has D = -1/4 and weight 1, and is twice in the cohort. The
@@ -92,13 +89,13 @@ def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[...,
         late_round([(0, 4)], []),
         late_round([(1, 2)], [(0, 4, 1, 3.0), (1, 2, 2, 1.0), (1, 2, 2, 1.0)], step=0.5),
     ]
-    found = biases(make_engine, name, rounds, WeightedMean())
+    found = biases(made, rounds, WeightedMean())
     assert found == pytest.approx([0.0, 1 / 40], abs=1e-6)
 
 
 @pytest.mark.long
 @ENGINES
-def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
+def test_mifa_takes_updates_in_when_they_enter(made: Callable[..., Any]) -> None:
     """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8. Delta is the round's rate times sum_k p_k g_k.
 
     Round 1: both at a = 0, g = (1/2, -1/2); client 0 enters, Delta = 1/2 * 1/4 * 1/2 = 1/16.
@@ -112,12 +109,12 @@ def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[
         late_round([], []),
     ]
     client = Sgd(0.5, Geometric(0.5))
-    found = biases(make_engine, name, rounds, Mifa(), client=client)
+    found = biases(made, rounds, Mifa(), client=client)
     assert found == pytest.approx([1 / 16, 0, -1 / 32], abs=1e-6)
 
 
 @ENGINES
-def test_mimic_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
+def test_mimic_takes_updates_in_when_they_enter(made: Callable[..., Any]) -> None:
     """Round 1: client 0, Delta = 1/4, c_0 = 0.
 
     Round 2: client 1 of round 1, and client 0 of a = 1/4 with D_0 = (1 - s(1/2)) / 2 = d:
@@ -134,13 +131,11 @@ def test_mimic_takes_updates_in_when_they_enter(name: str, make_engine: Callable
     d = (1 - 1 / (1 + np.exp(-0.5))) / 2
     second = (d - 0.25) / 2
     expected = np.cumsum([0.25, second, d - 0.5 + second + 0.25])
-    assert biases(make_engine, name, rounds, Mimic()) == pytest.approx(expected, abs=1e-6)
+    assert biases(made, rounds, Mimic()) == pytest.approx(expected, abs=1e-6)
 
 
 @ENGINES
-def test_amsgrad_keeps_the_largest_moment_and_its_rate_may_fall(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_amsgrad_keeps_the_largest_moment_and_its_rate_may_fall(made: Callable[..., Any]) -> None:
     """Rate 1/10, b1 = 0.9, b2 = 0.99, epsilon almost 0; Delta = g, -g / 2, 0 with g = 1/4.
 
     m = .1 g, .09 g - .05 g = .04 g, .036 g; v = .01 g^2, .0124 g^2, then less, so v_max stays.
@@ -153,17 +148,15 @@ def test_amsgrad_keeps_the_largest_moment_and_its_rate_may_fall(
     ]
     root = np.sqrt(0.0124)
     expected = 0.1 * np.cumsum([1.0, 0.04 / root, 0.036 / root / 3])
-    found = biases(make_engine, name, rounds, server=AmsGrad(0.1, epsilon=1e-8))
+    found = biases(made, rounds, server=AmsGrad(0.1, epsilon=1e-8))
     assert found == pytest.approx(expected, abs=1e-5)
 
 
 @ENGINES
-def test_a_late_update_that_is_not_finite_is_dropped(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_a_late_update_that_is_not_finite_is_dropped(made: Callable[..., Any]) -> None:
     """Client 2's features hold a NaN. If it enters alone, the model stays as it is."""
     parts = (with_nan_client(tiny_data(), 2), LocalTraining(8))
-    engine = make_engine(name, *parts, cohort_size=3, late=True)
+    engine = made(*parts, cohort_size=3, late=True)
     rounds = [
         late_round([(2, 0), (3, 1)], []),
         late_round([], [(2, 0, 1, 1.0)]),
@@ -196,9 +189,7 @@ def many_rounds() -> list[tuple[Cohort, LateCohort]]:
 @pytest.mark.long
 @pytest.mark.parametrize("aggregation", [WeightedSum(), Mifa()], ids=["sum", "mifa"])
 @ENGINES
-def test_resumed_with_updates_under_way(
-    name: str, aggregation: Aggregation, make_engine: Callable[..., Any]
-) -> None:
+def test_resumed_with_updates_under_way(aggregation: Aggregation, made: Callable[..., Any]) -> None:
     """After round 5 the updates of rounds 4 and 5 are in flight; later rounds agree bit for bit."""
     parts = (tiny_data(), LocalTraining(8), Sgd(1.0), aggregation)
     rounds = many_rounds()
@@ -208,9 +199,7 @@ def test_resumed_with_updates_under_way(
             cohort, late_cohort = rounds[t - 1]
             engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
 
-    whole, resumed = (
-        make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=1, late=True) for _ in "ab"
-    )
+    whole, resumed = (made(*parts, p=np.full(6, 1 / 6), cohort_size=1, late=True) for _ in "ab")
     run(whole, 1, 5)
     saved = {key: np.array(value) for key, value in whole.state().items()}
     run(whole, 6, 8)
@@ -222,10 +211,10 @@ def test_resumed_with_updates_under_way(
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["fused", "host"])
-def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..., Any]) -> None:
+def test_room_for_more_updates_than_at_first(made: Callable[..., Any]) -> None:
     """Slot 40 with room for 16, in a block of rounds; the update of slot 0 survives the growth."""
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), WeightedSum())
-    engine = make_engine(name, *parts, client=Sgd(0.5), cohort_size=2, late=True)
+    engine = made(*parts, client=Sgd(0.5), cohort_size=2, late=True)
     rounds = [
         late_round([(0, 0)], []),
         late_round([(1, 40)], []),
@@ -237,9 +226,7 @@ def test_room_for_more_updates_than_at_first(name: str, make_engine: Callable[..
 
 
 @ENGINES
-def test_fednova_counts_the_steps_of_updates_that_enter(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_fednova_counts_the_steps_of_updates_that_enter(made: Callable[..., Any]) -> None:
     """Client 1 takes two steps, by -1/4 and then by -s(-1/2) / 2; client 0 one, by 1/4.
 
     Both are asked at a = 0 and enter in round 2 with weights 1/4 and 3/4: tau_eff = 7/4, and
@@ -249,7 +236,7 @@ def test_fednova_counts_the_steps_of_updates_that_enter(
     data = labelled([0], [1] * 8, [0])
     data.train.features[-1] = np.nan
     parts = (data, LocalTraining(4), SERVER, FedNova("mean"))
-    engine = make_engine(name, *parts, client=CLIENT, p=np.full(3, 1 / 3), cohort_size=3, late=True)
+    engine = made(*parts, client=CLIENT, p=np.full(3, 1 / 3), cohort_size=3, late=True)
     rounds = [
         late_round([(0, 0), (1, 1)], []),
         late_round([(0, 2), (2, 3)], [(0, 0, 1, 0.25), (1, 1, 1, 0.75)]),

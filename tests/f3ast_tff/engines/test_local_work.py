@@ -56,8 +56,7 @@ def moved(
 
 
 def run(
-    make_engine: Callable[..., Any],
-    name: str,
+    made: Callable[..., Any],
     aggregation: Aggregation,
     batch_size: int = int(DATA.train.sizes.max()),
     momentum: float = 0.0,
@@ -66,7 +65,7 @@ def run(
     work = LocalTraining(batch_size, epochs=STEPS)
     parts = (DATA, work, Sgd(1.0), aggregation)
     client = Sgd(RATE, momentum=momentum)
-    engine = make_engine(name, *parts, client=client, p=P, cohort_size=N)
+    engine = made(*parts, client=client, p=P, cohort_size=N)
     found = []
     for t, ids in enumerate(ROUNDS, start=1):
         engine.run_rounds(t, [Cohort(np.array(ids, int), np.ones(len(ids)))])
@@ -138,23 +137,23 @@ def fednova(batch_size: int) -> Models:
 
 
 @ENGINES
-def test_fednova_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fednova_is_its_own_loop(made: Callable[..., Any]) -> None:
     """With batches of 8, the clients take from 4 to 24 steps a round."""
-    found = run(make_engine, name, FedNova("mean"), batch_size=8)
+    found = run(made, FedNova("mean"), batch_size=8)
     np.testing.assert_allclose(found, fednova(8), atol=1e-6)
-    fedavg = run(make_engine, name, WeightedMean(), batch_size=8)
+    fedavg = run(made, WeightedMean(), batch_size=8)
     assert np.abs(np.subtract(found, fedavg)).max() > 1e-2
 
 
 @ENGINES
-def test_fednova_of_equal_steps_is_fedavg(name: str, make_engine: Callable[..., Any]) -> None:
-    found, fedavg = (run(make_engine, name, each) for each in (FedNova("mean"), WeightedMean()))
+def test_fednova_of_equal_steps_is_fedavg(made: Callable[..., Any]) -> None:
+    found, fedavg = (run(made, each) for each in (FedNova("mean"), WeightedMean()))
     np.testing.assert_allclose(found, fedavg, atol=1e-6)
 
 
 @ENGINES
-def test_fedprox_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
-    found = run(make_engine, name, FedProx("mean", 0.7))
+def test_fedprox_is_its_own_loop(made: Callable[..., Any]) -> None:
+    found = run(made, FedProx("mean", 0.7))
     expected = fedprox(0.7)
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert np.abs(expected[-1] - fedprox(0.0)[-1]).max() > 1e-3
@@ -163,15 +162,15 @@ def test_fedprox_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> 
 @pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
-def test_feddyn_is_its_own_loop(name: str, alpha: float, make_engine: Callable[..., Any]) -> None:
-    found = run(make_engine, name, FedDyn("mean", alpha))
+def test_feddyn_is_its_own_loop(alpha: float, made: Callable[..., Any]) -> None:
+    found = run(made, FedDyn("mean", alpha))
     np.testing.assert_allclose(found, feddyn(alpha), atol=1e-6)
 
 
 @ENGINES
-def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_feddyn_with_momentum_is_its_own_loop(made: Callable[..., Any]) -> None:
     """lambda_k follows D_k, however the client came there."""
-    found = run(make_engine, name, FedDyn("mean", 0.5), momentum=0.9)
+    found = run(made, FedDyn("mean", 0.5), momentum=0.9)
     np.testing.assert_allclose(found, feddyn(0.5, momentum=0.9), atol=2e-6)
     FedDyn("mean", 0.5).check(Settings.of({"engine": "fused", "client_optimizer": "adam"}))
 
@@ -179,23 +178,19 @@ def test_feddyn_with_momentum_is_its_own_loop(name: str, make_engine: Callable[.
 @pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize(("alpha", "form"), [(0.1, "released"), (0.5, "released"), (0.1, "paper")])
-def test_feddc_is_its_own_loop(
-    name: str, alpha: float, form: str, make_engine: Callable[..., Any]
-) -> None:
-    found = run(make_engine, name, FedDC("mean", alpha, form))
+def test_feddc_is_its_own_loop(alpha: float, form: str, made: Callable[..., Any]) -> None:
+    found = run(made, FedDC("mean", alpha, form))
     np.testing.assert_allclose(found, feddc(alpha, form), atol=1e-6)
 
 
 @ENGINES
-def test_fedprox_without_a_pull_is_fedavg_bit_for_bit(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
-    found = run(make_engine, name, FedProx("mean", 0.0))
-    np.testing.assert_array_equal(found, run(make_engine, name, WeightedMean()))
+def test_fedprox_without_a_pull_is_fedavg_bit_for_bit(made: Callable[..., Any]) -> None:
+    found = run(made, FedProx("mean", 0.0))
+    np.testing.assert_array_equal(found, run(made, WeightedMean()))
 
 
 @ENGINES
-def test_fedprox_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedprox_by_hand(made: Callable[..., Any]) -> None:
     """Two local steps along g + mu (a - a_t), g_0(a) = s(2a) - 1, g_1(a) = s(2a); rate and mu 1/2.
 
     The first step starts at a_t, so nothing pulls; the second is pulled by mu D of the first.
@@ -205,7 +200,7 @@ def test_fedprox_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     The model is the mean with weights 1/4 and 3/4.
     """
     rounds = [([0], [1.0]), ([0, 1], [0.25, 0.75])]
-    found = biases(make_engine, name, FedProx("mean", 0.5), rounds, steps=2)
+    found = biases(made, FedProx("mean", 0.5), rounds, steps=2)
     a1 = 3 / 16 + (1 - s(1 / 2)) / 2
     b, c = a1 + (1 - s(2 * a1)) / 2, a1 - s(2 * a1) / 2
     b = b + (1 - s(2 * b)) / 2 - (b - a1) / 4
@@ -214,7 +209,7 @@ def test_fedprox_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 
 @ENGINES
-def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_feddyn_by_hand(made: Callable[..., Any]) -> None:
     """alpha = 1/2, rate 1/2, two local steps along g_k(a) - lambda_k + (a - a_t) / 2; p = 1/2 each.
 
     g_0(a) = s(2a) - 1, g_1(a) = s(2a); lambda = 0 at first, and h = (lambda_0 + lambda_1) / 2.
@@ -227,7 +222,7 @@ def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([], []), ([0], [1.0])]
     half = np.array([0.5, 0.5])
-    found = biases(make_engine, name, FedDyn("mean", 0.5), rounds, steps=2, p=half)
+    found = biases(made, FedDyn("mean", 0.5), rounds, steps=2, p=half)
 
     def moved(a: float, label: int, kept: float) -> float:
         """D of two steps from a."""
@@ -245,7 +240,7 @@ def test_feddyn_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 @pytest.mark.long
 @ENGINES
-def test_feddc_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_feddc_by_hand(made: Callable[..., Any]) -> None:
     """alpha = 1/2, rate 1/2, two steps along g_k(a) + (h_k + a - a_t) / 2 + m - m_k; p = 1/2 each.
 
     g_0(a) = s(2a) - 1, g_1(a) = s(2a); two steps at rate 1/2 make m_k = -D_k, and m = -D_0 / 2
@@ -274,12 +269,12 @@ def test_feddc_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
         a2 = a1 + e + (d + e) / 2 if released else a1 + 2 * e
         f = moved(a2, 0, 3 / 2 * d - (d + e) / 2 + (d / 4 if released else 0))
         a4 = a2 + f + ((d + e + f) / 2 if released else d + f)
-        found = biases(make_engine, name, FedDC("mean", 0.5, form), rounds, steps=2, p=half)
+        found = biases(made, FedDC("mean", 0.5, form), rounds, steps=2, p=half)
         np.testing.assert_allclose(found, [a1, a2, a2, a4], rtol=5e-6)
 
 
 @ENGINES
-def test_fednova_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fednova_by_hand(made: Callable[..., Any]) -> None:
     """Client 1 has 8 examples of label 1 in batches of 4: tau = (1, 2), and each step is by -s / 2.
 
     Round 1, both, w = (1/4, 3/4): tau_eff = 7/4. D_0 = 1/4; client 1 goes to -1/4, so
@@ -288,7 +283,7 @@ def test_fednova_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 3, weights (1, 1) of a mean: tau_eff = 3/2, a += 3/2 (D_0 + D_1 / 2) / 2.
     """
     rounds = [([0, 1], [0.25, 0.75]), ([0], [1.0]), ([0, 1], [1.0, 1.0])]
-    found = biases(make_engine, name, FedNova("mean"), rounds, labelled([0], [1] * 8))
+    found = biases(made, FedNova("mean"), rounds, labelled([0], [1] * 8))
     a1 = 7 / 4 * (1 / 16 + 3 / 8 * (-1 / 4 - s(-1 / 2) / 2))
     a2 = a1 + (1 - s(2 * a1)) / 2
     b = a2 - s(2 * a2) / 2

@@ -28,30 +28,30 @@ MIMIC = Mimic()
 
 @pytest.mark.long
 @ENGINES
-def test_mifa_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_mifa_by_hand(made: Callable[..., Any]) -> None:
     """Without a remembered update, y is 0: Delta = sum_{k in S} p_k D_k + sum_{j not in S} p_j y_j.
 
     Round 1, client 0: D_0 = 1/4, Delta = 1/4 * 1/4, a = 1/16; y_0 = 1/4.
     Round 2, client 1: D_1 = -s(1/8) / 2, Delta = -3/8 s(1/8) + 1/16, a = 1/8 - 3/8 s(1/8).
     """
     rounds = [([0], [0.25]), ([1], [0.75])]
-    found = biases(make_engine, name, MIFA, rounds)
+    found = biases(made, MIFA, rounds)
     np.testing.assert_allclose(found, [1 / 16, 1 / 8 - 3 / 8 * s(1 / 8)], rtol=2e-6)
 
 
 @ONE_ENGINE
-def test_mifa_that_waits_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_mifa_that_waits_by_hand(made: Callable[..., Any]) -> None:
     """Round 1, client 0: y_0 = 1/4 is stored, a = 0. Round 2, client 1: now each has taken part.
 
     D_1 = -1/4 at a = 0, so Delta = 3/4 * -1/4 + 1/4 * 1/4 = -1/8 = a.
     """
     rounds = [([0], [0.25]), ([1], [0.75])]
-    found = biases(make_engine, name, MIFA_WAITS, rounds)
+    found = biases(made, MIFA_WAITS, rounds)
     np.testing.assert_allclose(found, [0, -1 / 8], rtol=2e-6)
 
 
 @ONE_ENGINE
-def test_fedvarp_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedvarp_by_hand(made: Callable[..., Any]) -> None:
     """Delta = mean_S (D_k - y_k) + sum_j p_j y_j; weights 2, 2 stand for a plain mean.
 
     Round 1, client 0: D_0 = 1/4 = Delta = a = y_0. Round 2, both, with s = s(1/2):
@@ -60,37 +60,37 @@ def test_fedvarp_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 3, no client: the model rests, although the average of y is not 0.
     """
     rounds = [([0], [2.0]), ([0, 1], [2.0, 2.0]), ([], [])]
-    found = biases(make_engine, name, FEDVARP, rounds)
+    found = biases(made, FEDVARP, rounds)
     second = 7 / 16 - s(1 / 2) / 2
     np.testing.assert_allclose(found, [1 / 4, second, second], rtol=2e-6)
 
 
 @ONE_ENGINE
-def test_fedstale_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedstale_by_hand(made: Callable[..., Any]) -> None:
     """Delta = sum_S p_k / pi_k (D_k - y_k / 2) + 1/2 sum_j p_j y_j; p / pi = (1/2, 1).
 
     Round 1, client 0: D_0 = 1/4 = y_0, Delta = 1/2 * 1/4, a = 1/8. Round 2, both, s = s(1/4):
     Delta = 1/2 ((1 - s) / 2 - 1/8) - s / 2 + 1/2 * 1/4 * 1/4 = 7/32 - 3/4 s, a = 11/32 - 3/4 s.
     """
     rounds = [([0], [0.5]), ([0, 1], [0.5, 1.0])]
-    found = biases(make_engine, name, FEDSTALE, rounds)
+    found = biases(made, FEDSTALE, rounds)
     np.testing.assert_allclose(found, [1 / 8, 11 / 32 - 3 / 4 * s(1 / 4)], rtol=2e-6)
 
 
 @ONE_ENGINE
-def test_mimic_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_mimic_by_hand(made: Callable[..., Any]) -> None:
     """Client 1 has labels 0, 0, 0, 1: D_1 = (3 (1 - s) - s) / 8 = 3/8 - s / 2.
 
     Round 1, both, s = 1/2: D = (1/4, 1/8), Delta = 3/16 = a; client 0 is 1/16 above it.
     Round 2, client 0, s = s(3/8): Delta = (1 - s) / 2 - 1/16, a = 5/8 - s / 2.
     """
     rounds = [([0, 1], [1.0, 1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, MIMIC, rounds, labelled([0], [0, 0, 0, 1]))
+    found = biases(made, MIMIC, rounds, labelled([0], [0, 0, 0, 1]))
     np.testing.assert_allclose(found, [3 / 16, 5 / 8 - s(3 / 8) / 2], rtol=2e-6)
 
 
 @ENGINES
-def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedawe_by_hand(made: Callable[..., Any]) -> None:
     """Clients send x_k + (t - tau_k) D_k; the model is their mean. Weights 2 are a plain mean.
 
     Round 1, client 0: x_0 = 0, D_0 = 1/4, missed 1: a = 1/4 = x_0.
@@ -100,7 +100,7 @@ def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 4, client 1, missed 1: a - s(2a) / 2.
     """
     rounds = [([0], [2.0]), ([1], [2.0]), ([0, 1], [2.0, 2.0]), ([1], [2.0])]
-    found = biases(make_engine, name, FedAwe(), rounds)
+    found = biases(made, FedAwe(), rounds)
     third = 3 / 8 - s(1 / 2) / 2 - s(-1) / 4
     fourth = third - s(2 * third) / 2
     np.testing.assert_allclose(found, [1 / 4, -1 / 2, third, fourth], rtol=5e-6, atol=3e-7)
@@ -108,7 +108,7 @@ def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 @pytest.mark.long
 @ENGINES
-def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedawe_with_another_rate_and_a_clip(made: Callable[..., Any]) -> None:
     """eta_g = 1/2: round 1, D_0 = 1/4: a = 1/8. Round 2: client 1 sends 0 + 1/2 * 2 * -1/4 = -1/4.
 
     Round 3: client 0 continues from x_0 = 1/8, D_0 = (1 - s(1/4)) / 2, and sends 1/8 + D_0.
@@ -117,14 +117,14 @@ def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..
     of 2 D_0 = 0.44, so a = 1/8 + 1/2 * 1/4. The clip leaves x_k alone.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, FedAwe(), rounds, server_lr=0.5)
+    found = biases(made, FedAwe(), rounds, server_lr=0.5)
     np.testing.assert_allclose(found, [1 / 8, -1 / 4, 1 / 8 + (1 - s(1 / 4)) / 2], rtol=5e-6)
-    found = biases(make_engine, name, FedAwe(np.sqrt(2) / 4), rounds, server_lr=0.5)
+    found = biases(made, FedAwe(np.sqrt(2) / 4), rounds, server_lr=0.5)
     np.testing.assert_allclose(found, [1 / 8, -1 / 8, 1 / 4], rtol=5e-6)
 
 
 @ENGINES
-def test_fedawe_scores_the_mean_of_all_models(name: str, make_engine: Callable[..., Any]) -> None:
+def test_fedawe_scores_the_mean_of_all_models(made: Callable[..., Any]) -> None:
     """As above, x = (x_0, x_1) is (1/4, 0), then (1/4, -1/2); p = (1/4, 3/4) or (1/2, 1/2).
 
     The mean model a = p_0 x_0 + p_1 x_1 has a loss of log(1 + exp(-2a)) on client 0, label 0.
@@ -133,21 +133,21 @@ def test_fedawe_scores_the_mean_of_all_models(name: str, make_engine: Callable[.
     for p in (P2, np.array([0.5, 0.5])):
         work = LocalTraining(4, epochs=1)
         parts = (labelled([0], [1]), work, Sgd(1.0), FedAwe())
-        engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
+        engine = made(*parts, client=Sgd(0.5), p=p, cohort_size=2)
         for t, (ids, x_0, x_1) in enumerate(rounds, start=1):
             engine.run_rounds(t, [Cohort(np.array(ids), np.ones(1))])
             mean = p @ [x_0, x_1]
             expected = [np.log1p(np.exp(-2 * mean)), np.log1p(np.exp(2 * mean))]
             np.testing.assert_allclose(engine.evaluate().loss, expected, rtol=1e-5)
         parts = (labelled([0], [1]), work, Sgd(1.0), FedAwe(fedawe_scored="server_model"))
-        engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
+        engine = made(*parts, client=Sgd(0.5), p=p, cohort_size=2)
         engine.run_rounds(1, [Cohort(np.array([0]), np.ones(1))])
         expected = [np.log1p(np.exp(-1 / 2)), np.log1p(np.exp(1 / 2))]
         np.testing.assert_allclose(engine.evaluate().loss, expected, rtol=1e-5)
 
 
 @ENGINES
-def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_scaffold_by_hand(made: Callable[..., Any]) -> None:
     """Two local steps along g - c_k + c, g_0(a) = s(2a) - 1, g_1(a) = s(2a); rate 1/2.
 
     Then c_k = -c + c_k - D_k / (2 * 1/2), the mean of its g. All c are 0 at first.
@@ -158,7 +158,7 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 3, client 0: along g_0 - c_0 + c.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, Scaffold("mean"), rounds, steps=2)
+    found = biases(made, Scaffold("mean"), rounds, steps=2)
     a1 = 3 / 4 - s(1 / 2) / 2
     b = a1 - (s(2 * a1) - a1 / 4) / 2
     a2 = b - (s(2 * b) - a1 / 4) / 2
@@ -169,7 +169,7 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 
 @ENGINES
-def test_focus_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_focus_by_hand(made: Callable[..., Any]) -> None:
     """Two local steps along g - G_k with rate 1/2; only the second gradient is reported.
 
     g_0(a) = s(2a) - 1 and g_1(a) = s(2a); all G are 0 at first, and w -= 1/2 (G_0 / 4 + 3/4 G_1).
@@ -179,7 +179,7 @@ def test_focus_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 4, no client: the model keeps moving.
     """
     rounds = [([0], [0.25]), ([1], [0.75]), ([0], [0.25]), ([], [])]
-    found = biases(make_engine, name, Focus(), rounds, steps=2)
+    found = biases(made, Focus(), rounds, steps=2)
     first = s(1 / 2) - 1
     a1 = -first / 8
     g1 = s(2 * (a1 - s(2 * a1) / 2))
@@ -190,7 +190,7 @@ def test_focus_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 
 @ONE_ENGINE
-def test_amplified_fedavg_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_amplified_fedavg_by_hand(made: Callable[..., Any]) -> None:
     """P = 2, eta = 3.
 
     Round 1, client 0: a = 1/4. Round 2, client 1: by -s(1/2) / 2, and the period's move from 0
@@ -199,14 +199,14 @@ def test_amplified_fedavg_by_hand(name: str, make_engine: Callable[..., Any]) ->
     a4 = a2 + 3 (a3 - a2).
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([], [])]
-    found = biases(make_engine, name, AmplifiedFedAvg("mean", 2, 3.0), rounds)
+    found = biases(made, AmplifiedFedAvg("mean", 2, 3.0), rounds)
     a2 = 3 / 4 - 3 / 2 * s(1 / 2)
     a3 = a2 + (1 - s(2 * a2)) / 2
     np.testing.assert_allclose(found, [1 / 4, a2, a3, a2 + 3 * (a3 - a2)], rtol=5e-6)
 
 
 @ENGINES
-def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_amplified_scaffold_by_hand(made: Callable[..., Any]) -> None:
     """P = 2, eta = 2, two local steps as in SCAFFOLD's case.
 
     Period 1, client 0 twice, without controls: by 1/4, (1 - s(1/2)) / 2 to a1, and twice more to
@@ -217,7 +217,7 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
     round 4.
     """
     rounds = [([0], [1.0]), ([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([1], [1.0])]
-    found = biases(make_engine, name, AmplifiedScaffold("mean", 2, 2.0), rounds, steps=2)
+    found = biases(made, AmplifiedScaffold("mean", 2, 2.0), rounds, steps=2)
 
     def two_steps(a: float, label: int, offset: float) -> tuple[float, float]:
         """Returns the model after two steps, and the mean of g."""
@@ -238,9 +238,7 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
 
 
 @ENGINES
-def test_a_round_without_clients_follows_the_memory(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_a_round_without_clients_follows_the_memory(made: Callable[..., Any]) -> None:
     """MIFA with client rates 1/2, 1/4, 1/8.
 
     Round 1, client 0: 1/2 uphill; g_1 = 1/4 * 1/2 = 1/8, a = 1/2 * 1/8 = 1/16.
@@ -249,7 +247,7 @@ def test_a_round_without_clients_follows_the_memory(
     """
     parts = (labelled([0], [1]), LocalTraining(1), Sgd(1.0), Mifa())
     client = Sgd(0.5, schedule=Geometric(0.5))
-    engine = make_engine(name, *parts, client=client, p=P2, cohort_size=1)
+    engine = made(*parts, client=client, p=P2, cohort_size=1)
     last = 3 / 32 + (1 / 8 - 3 / 4 * s(3 / 16)) / 8
     for t, (ids, bias) in enumerate(zip(([0], [], [1]), (1 / 16, 3 / 32, last)), start=1):
         (outcome,) = engine.run_rounds(t, [Cohort(np.array(ids, int), P2[ids])])
@@ -263,13 +261,11 @@ def test_a_round_without_clients_follows_the_memory(
 
 @pytest.mark.long
 @ENGINES
-def test_a_round_of_broken_clients_is_one_without_clients(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_a_round_of_broken_clients_is_one_without_clients(made: Callable[..., Any]) -> None:
     rules = FedLaAvg(memory_from_round=1)
     parts = (with_nan_client(tiny_data(), 2), LocalTraining(4, epochs=2), Sgd(1.0), rules)
     client = Sgd(0.1, schedule=Geometric(0.8))
-    engine = make_engine(name, *parts, client=client, p=np.full(6, 1 / 6), cohort_size=6)
+    engine = made(*parts, client=client, p=np.full(6, 1 / 6), cohort_size=6)
     engine.run_rounds(1, [Cohort(np.array([0, 5]), np.ones(2))])
     start = {key: value.copy() for key, value in engine.state().items()}
     outcomes, models = [], []

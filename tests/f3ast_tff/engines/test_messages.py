@@ -91,12 +91,12 @@ def own_loop(delta: Callable[[int, list[int], np.ndarray, np.ndarray], np.ndarra
 @pytest.mark.long
 @ENGINES
 def test_a_message_without_effect_is_fedavg_bit_for_bit(
-    name: str, make_engine: Callable[..., Any]
+    name: str, made: Callable[..., Any]
 ) -> None:
     for server in (1.0, 0.7):
         work = LocalTraining(8, epochs=2)
         engines = [
-            make_engine(name, DATA, work, Sgd(server), each, client=Sgd(RATE), p=P, cohort_size=N)
+            made(DATA, work, Sgd(server), each, client=Sgd(RATE), p=P, cohort_size=N)
             for each in (NoOpMean(), WeightedMean())
         ]
         for t, ids in enumerate(ROUNDS, start=1):
@@ -112,7 +112,7 @@ def test_a_message_without_effect_is_fedavg_bit_for_bit(
 
 
 @ENGINES
-def test_clipped_updates_are_their_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_clipped_updates_are_their_own_loop(made: Callable[..., Any]) -> None:
     """Weights 1 are cut to 0.4; some updates are longer than 0.1, some shorter."""
 
     def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -125,26 +125,26 @@ def test_clipped_updates_are_their_own_loop(name: str, make_engine: Callable[...
     expected = own_loop(delta)
     assert min(lengths) < 0.1 < max(lengths)
     aggregation = plugin("clipped_updates", clip_update=0.1, largest_weight=0.4)
-    np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
+    np.testing.assert_allclose(run(made, aggregation), expected, atol=1e-6)
 
 
 @ONE_ENGINE
-def test_noise_of_the_server(name: str, make_engine: Callable[..., Any]) -> None:
+def test_noise_of_the_server(made: Callable[..., Any]) -> None:
     """Its deviation is z B C = 2 * 0.4 * 0.1 in every coordinate, drawn anew in each round."""
     quiet, noisy = (
         plugin("clipped_updates", clip_update=0.1, largest_weight=0.4, noise_multiplier=z)
         for z in (0.0, 2.0)
     )
-    found = np.array(run(make_engine, name, noisy))
-    np.testing.assert_array_equal(found, run(make_engine, name, noisy))
+    found = np.array(run(made, noisy))
+    np.testing.assert_array_equal(found, run(made, noisy))
     # Round 1 starts from the same model.
-    first = found[0] - run(make_engine, name, quiet)[0]
+    first = found[0] - run(made, quiet)[0]
     assert 0.5 < first.std() / 0.08 < 1.6
     assert abs(np.corrcoef(found[1] - found[0], first)[0, 1]) < 0.8
 
 
 @ENGINES
-def test_sparse_updates_are_their_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_sparse_updates_are_their_own_loop(made: Callable[..., Any]) -> None:
     """Of 18 entries the 4 largest are sent; the rest is added to the next update."""
     rest = np.zeros((N, len(START)))
 
@@ -159,13 +159,13 @@ def test_sparse_updates_are_their_own_loop(name: str, make_engine: Callable[...,
         return found
 
     aggregation = plugin("sparse_updates", cohort_weights="mean", sent_share=0.2)
-    found = run(make_engine, name, aggregation)
+    found = run(made, aggregation)
     np.testing.assert_allclose(found, own_loop(delta), atol=1e-6)
 
 
 @pytest.mark.long
 @ENGINES
-def test_q_fedavg_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_q_fedavg_is_its_own_loop(made: Callable[..., Any]) -> None:
     """Algorithm 2 with q = 2 and L = 1 / rate."""
 
     def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -176,11 +176,11 @@ def test_q_fedavg_is_its_own_loop(name: str, make_engine: Callable[..., Any]) ->
         found: np.ndarray = -(losses**q @ v) / h.sum()
         return found
 
-    found = run(make_engine, name, plugin("q_fedavg", fair_q=2.0))
+    found = run(made, plugin("q_fedavg", fair_q=2.0))
     np.testing.assert_allclose(found, own_loop(delta), atol=1e-6)
-    fedavg = run(make_engine, name, WeightedMean())
+    fedavg = run(made, WeightedMean())
     assert np.abs(np.subtract(found, fedavg)).max() > 1e-2
-    equal = run(make_engine, name, plugin("q_fedavg", fair_q=0.0))
+    equal = run(made, plugin("q_fedavg", fair_q=0.0))
     np.testing.assert_allclose(equal, fedavg, atol=1e-7)
 
 
@@ -203,18 +203,16 @@ def robust_of(rule: str, updates: np.ndarray) -> np.ndarray:
 @pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("rule", ["median", "trimmed_mean", "krum"])
-def test_robust_rules_are_their_own_loops(
-    rule: str, name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_robust_rules_are_their_own_loops(rule: str, made: Callable[..., Any]) -> None:
     aggregation = plugin("robust", robust_rule=rule, wrong_share=0.4)
-    found = run(make_engine, name, aggregation)
+    found = run(made, aggregation)
     expected = own_loop(lambda t, ids, w, updates: robust_of(rule, updates))
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.long
 @ENGINES
-def test_an_adaptive_clip_is_its_own_loop(name: str, make_engine: Callable[..., Any]) -> None:
+def test_an_adaptive_clip_is_its_own_loop(made: Callable[..., Any]) -> None:
     """C follows the median norm from 0.02, below all norms; clients get C of the round before."""
     clips = [0.02]
 
@@ -228,15 +226,13 @@ def test_an_adaptive_clip_is_its_own_loop(name: str, make_engine: Callable[..., 
     expected = own_loop(delta)
     assert min(clips[1:]) < max(clips[1:-1]) and len(clips) == 8
     aggregation = plugin("adaptive_clip", first_clip=0.02, clip_rate=1.5)
-    np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
+    np.testing.assert_allclose(run(made, aggregation), expected, atol=1e-6)
 
 
 @pytest.mark.long
 @ENGINES
 @pytest.mark.parametrize("size", [1, 2])
-def test_centred_clipping_is_its_own_loop(
-    size: int, name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_centred_clipping_is_its_own_loop(size: int, made: Callable[..., Any]) -> None:
     """Norms are around 0.1; an empty round leaves the centre."""
     centre = [np.zeros(len(START))]
 
@@ -253,7 +249,7 @@ def test_centred_clipping_is_its_own_loop(
     expected = own_loop(delta)
     assert True in cut and False in cut
     aggregation = plugin("centred_clip", centred_tau=0.1, bucket_size=size, bucket_seed=7)
-    np.testing.assert_allclose(run(make_engine, name, aggregation), expected, atol=1e-6)
+    np.testing.assert_allclose(run(made, aggregation), expected, atol=1e-6)
 
 
 class Alike(Memory):
@@ -286,9 +282,7 @@ def apart(sums: np.ndarray) -> np.ndarray:
 
 @pytest.mark.long
 @ENGINES
-def test_a_combination_sees_what_is_kept_of_its_clients(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_a_combination_sees_what_is_kept_of_its_clients(made: Callable[..., Any]) -> None:
     sums = np.zeros((N, len(START)))
 
     def delta(t: int, ids: list[int], w: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -297,14 +291,12 @@ def test_a_combination_sees_what_is_kept_of_its_clients(
         return found
 
     expected = own_loop(delta)
-    np.testing.assert_allclose(run(make_engine, name, TellsApart()), expected, atol=1e-6)
+    np.testing.assert_allclose(run(made, TellsApart()), expected, atol=1e-6)
 
 
 @pytest.mark.long
 @ENGINES
-def test_the_median_of_equal_updates_is_the_update(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_the_median_of_equal_updates_is_the_update(made: Callable[..., Any]) -> None:
     work, data = LocalTraining(4), labelled([0], [0], [0])
     p, ids = np.full(3, 1 / 3), np.arange(3)
     models = []
@@ -312,9 +304,7 @@ def test_the_median_of_equal_updates_is_the_update(
         (plugin("robust"), Cohort(ids, np.array([0.1, 0.5, 2.0]))),
         (WeightedMean(), Cohort(ids[:1], np.ones(1))),
     ):
-        engine = make_engine(
-            name, data, work, Sgd(1.0), aggregation, client=Sgd(0.5), p=p, cohort_size=3
-        )
+        engine = made(data, work, Sgd(1.0), aggregation, client=Sgd(0.5), p=p, cohort_size=3)
         engine.run_rounds(1, [cohort])
         models.append(engine.weights())
     for one, other in zip(*models):
@@ -322,7 +312,7 @@ def test_the_median_of_equal_updates_is_the_update(
 
 
 @ENGINES
-def test_stacked_updates_of_a_memory(name: str, make_engine: Callable[..., Any]) -> None:
+def test_stacked_updates_of_a_memory(made: Callable[..., Any]) -> None:
     """The mean, as a combination, with FedDyn's penalties and h."""
     from f3ast_tff.methods.feddyn import FedDyn
 
@@ -330,7 +320,7 @@ def test_stacked_updates_of_a_memory(name: str, make_engine: Callable[..., Any])
         def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
             return weights @ updates / weights.sum()
 
-    found, expected = (run(make_engine, name, each("mean", 0.5)) for each in (Stacked, FedDyn))
+    found, expected = (run(made, each("mean", 0.5)) for each in (Stacked, FedDyn))
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -339,9 +329,7 @@ def test_stacked_updates_of_a_memory(name: str, make_engine: Callable[..., Any])
 @pytest.mark.parametrize(
     "kind", ["clipped_updates", "robust", "stacked", "memory", "adaptive_clip", "centred_clip"]
 )
-def test_clients_that_break_are_left_out(
-    kind: str, name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_clients_that_break_are_left_out(kind: str, made: Callable[..., Any]) -> None:
     """Client 2 breaks; client 3 is drawn twice; a round of client 2 alone leaves all as it is."""
     aggregations: dict[str, Aggregation] = {
         "stacked": StackedMean(),
@@ -351,9 +339,7 @@ def test_clients_that_break_are_left_out(
     data, work = with_nan_client(tiny_data(), 2), LocalTraining(8)
     both = []
     for ids in ([1, 2, 3, 3], [3, 1, 3]):
-        engine = make_engine(
-            name, data, work, Sgd(1.0), aggregation, p=np.full(6, 1 / 6), cohort_size=4
-        )
+        engine = made(data, work, Sgd(1.0), aggregation, p=np.full(6, 1 / 6), cohort_size=4)
         cohort = Cohort(np.array(ids), np.full(len(ids), 0.3))
         (outcome,) = engine.run_rounds(1, [cohort], by_client=True)
         assert outcome.num_dropped == ids.count(2) and not outcome.rejected
@@ -379,7 +365,7 @@ def test_clients_that_break_are_left_out(
         pytest.param("tff_in_process", "robust", marks=pytest.mark.slow),
     ],
 )
-def test_late_messages(name: str, kind: str, make_engine: Callable[..., Any]) -> None:
+def test_late_messages(name: str, kind: str, made: Callable[..., Any]) -> None:
     """Both are asked at a = 0, where D = 1/4 and -1/4 in the first bias, both in the second.
 
     Norm |D| = sqrt(2) / 4, clipped to sqrt(2) / 8: 1/8 and -1/8. Client 0 enters in round 2, then
@@ -392,7 +378,7 @@ def test_late_messages(name: str, kind: str, make_engine: Callable[..., Any]) ->
         late_round([], [(1, 1, 1, 1.0)]),
     ]
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), aggregation)
-    engine = make_engine(name, *parts, client=Sgd(0.5), p=np.full(2, 0.5), cohort_size=2, late=True)
+    engine = made(*parts, client=Sgd(0.5), p=np.full(2, 0.5), cohort_size=2, late=True)
     found = []
     for t, (cohort, late_cohort) in enumerate(rounds, start=1):
         engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
@@ -418,13 +404,13 @@ def test_what_is_refused(kind: str, settings: dict[str, Any], says: str) -> None
 
 
 @ONE_ENGINE
-def test_a_combination_of_another_shape(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_combination_of_another_shape(made: Callable[..., Any]) -> None:
     class Wrong(StackedMean):
         def combine(self, updates: np.ndarray, weights: np.ndarray) -> np.ndarray:
             return updates
 
     with pytest.raises(ComponentError, match=r"combine returned float32 of shape \[2, 18\]"):
-        run(make_engine, name, Wrong())
+        run(made, Wrong())
 
 
 def test_the_memory_of_a_stack_is_said_before_the_run(

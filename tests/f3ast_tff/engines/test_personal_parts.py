@@ -69,15 +69,11 @@ def by_hand(
 
 
 def engine_with(
-    make_engine: Callable[..., Any],
-    name: str,
-    aggregation: Aggregation,
-    data: FederatedData = DATA,
-    epochs: int = 1,
+    made: Callable[..., Any], aggregation: Aggregation, data: FederatedData = DATA, epochs: int = 1
 ) -> Engine:
     work = LocalTraining(int(data.train.sizes.max()), epochs=epochs)
     parts = (data, work, Sgd(1.0), aggregation)
-    made: Engine = make_engine(name, *parts, client=Sgd(RATE), p=P, cohort_size=N)
+    made: Engine = made(*parts, client=Sgd(RATE), p=P, cohort_size=N)
     return made
 
 
@@ -108,9 +104,9 @@ def mean_losses(models: np.ndarray, data: FederatedData = DATA) -> np.ndarray:
 
 
 @ENGINES
-def test_a_private_bias_is_that_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_private_bias_is_that_by_hand(made: Callable[..., Any]) -> None:
     """Client 1, twice in round 2, trains once there: both updates count, b_1 moves once."""
-    engine = run(engine_with(make_engine, name, Personal(WeightedSum(), BIAS)))
+    engine = run(engine_with(made, Personal(WeightedSum(), BIAS)))
     shared, own = by_hand()
     np.testing.assert_allclose(flat(engine)[:KERNEL], shared, atol=1e-6)
     np.testing.assert_array_equal(flat(engine)[KERNEL:], 0)
@@ -124,10 +120,8 @@ def test_a_private_bias_is_that_by_hand(name: str, make_engine: Callable[..., An
 
 
 @ENGINES
-def test_a_client_reports_the_loss_of_its_own_model(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
-    engine = run(engine_with(make_engine, name, Personal(WeightedSum(), BIAS)))
+def test_a_client_reports_the_loss_of_its_own_model(made: Callable[..., Any]) -> None:
+    engine = run(engine_with(made, Personal(WeightedSum(), BIAS)))
     shared, own = by_hand()
     models = np.column_stack([np.tile(shared, (N, 1)), own])
     on_train = FederatedData(DATA.train, DATA.train, NUM_CLASSES)
@@ -136,11 +130,9 @@ def test_a_client_reports_the_loss_of_its_own_model(
 
 
 @ENGINES
-def test_all_leaves_private_is_each_client_alone(
-    name: str, make_engine: Callable[..., Any]
-) -> None:
+def test_all_leaves_private_is_each_client_alone(made: Callable[..., Any]) -> None:
     """The server's model stays; client 0 has trained in rounds 1 and 4, by itself."""
-    engine = run(engine_with(make_engine, name, Personal(WeightedMean(), EVERYTHING)))
+    engine = run(engine_with(made, Personal(WeightedMean(), EVERYTHING)))
     alone = np.zeros((N, ALL))
     for ids, _ in ROUNDS:
         for k in set(ids):
@@ -151,12 +143,12 @@ def test_all_leaves_private_is_each_client_alone(
 
 @ONE_ENGINE
 def test_an_update_that_does_not_count_leaves_the_client_as_it_was(
-    name: str, make_engine: Callable[..., Any]
+    made: Callable[..., Any],
 ) -> None:
     """Client 3's update is not finite. A lost update is not in the cohort: nothing trains it."""
     data = with_nan_client(DATA, 3)
     rounds = [([0, 1], [0.5, 0.5]), ([2, 3], [1.0, 1.0])]
-    engine = run(engine_with(make_engine, name, Personal(WeightedSum(), BIAS), data), rounds)
+    engine = run(engine_with(made, Personal(WeightedSum(), BIAS), data), rounds)
     shared, own = by_hand([rounds[0], ([2], [1.0])], data)
     np.testing.assert_allclose(own_of(engine), own, atol=1e-6)
     np.testing.assert_allclose(flat(engine)[:KERNEL], shared, atol=1e-6)
@@ -188,9 +180,9 @@ def test_host_agrees_with_fused(inner: str, make_engine: Callable[..., Any]) -> 
 @pytest.mark.parametrize("inner", ["scaffold", "feddyn", "mifa"])
 @ONE_ENGINE
 def test_a_memory_inside_remembers_shared_coordinates_alone(
-    name: str, inner: str, make_engine: Callable[..., Any]
+    inner: str, made: Callable[..., Any]
 ) -> None:
-    engine = run(engine_with(make_engine, name, Personal(EVERY[inner], BIAS), epochs=2))
+    engine = run(engine_with(made, Personal(EVERY[inner], BIAS), epochs=2))
     tables = {n: each for n, each in engine.state().items() if n.startswith("client_")}
     del tables["client_private_leaves"]
     vectors = [each for each in tables.values() if each.ndim == 2]
@@ -199,12 +191,12 @@ def test_a_memory_inside_remembers_shared_coordinates_alone(
 
 
 @ENGINES
-def test_a_restored_engine_goes_on_bit_for_bit(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_restored_engine_goes_on_bit_for_bit(made: Callable[..., Any]) -> None:
     aggregation = Personal(WeightedMean(), BIAS)
-    whole = run(engine_with(make_engine, name, aggregation), 2 * ROUNDS)
-    half = run(engine_with(make_engine, name, aggregation))
+    whole = run(engine_with(made, aggregation), 2 * ROUNDS)
+    half = run(engine_with(made, aggregation))
     saved = {key: value.copy() for key, value in half.state().items()}
-    resumed = engine_with(make_engine, name, aggregation)
+    resumed = engine_with(made, aggregation)
     resumed.restore(saved)
     for t, (ids, weights) in enumerate(ROUNDS, start=len(ROUNDS) + 1):
         resumed.run_rounds(t, [Cohort(np.array(ids, int), np.array(weights, float))])
@@ -214,14 +206,14 @@ def test_a_restored_engine_goes_on_bit_for_bit(name: str, make_engine: Callable[
 
 
 @ONE_ENGINE
-def test_a_test_client_is_scored_by_its_owner(name: str, make_engine: Callable[..., Any]) -> None:
+def test_a_test_client_is_scored_by_its_owner(made: Callable[..., Any]) -> None:
     """Two test clients, of training clients 3 and 0."""
     ids = np.array([3, 0])
     data = FederatedData(DATA.train, DATA.test.take(ids), NUM_CLASSES)
     work = LocalTraining(int(data.train.sizes.max()))
     parts = (data, work, Sgd(1.0), Personal(WeightedSum(), BIAS))
     more: dict[str, Any] = {"client": Sgd(RATE), "p": P, "cohort_size": N, "test_owners": ids}
-    scores = run(make_engine(name, *parts, **more)).evaluate()
+    scores = run(made(*parts, **more)).evaluate()
     shared, own = by_hand()
     models = np.column_stack([np.tile(shared, (N, 1)), own])
     np.testing.assert_allclose(scores.loss / scores.count, mean_losses(models)[ids], rtol=1e-5)

@@ -43,15 +43,13 @@ SUM, MEAN = WeightedSum(), WeightedMean()
     ],
 )
 def test_rounds_are_those_of_one_process(
-    name: str, aggregation: Aggregation, num_workers: int, make_engine: Callable[..., Any]
+    name: str, aggregation: Aggregation, num_workers: int, made: Callable[..., Any]
 ) -> None:
     """Up to 1e-6, since sums are added in another order; so are the losses of who would train."""
     parts = (DATA, WORK, ADAM, aggregation, CLIENT)
     workers = WorkersHere.of(name, engine_parts(*parts, cohort_size=6), num_workers)
-    whole, split = (
-        make_engine(name, *parts, client_loss="training_loss", **of)
-        for of in ({}, {"workers": workers})
-    )
+    met = {"client_loss": "training_loss"}
+    whole, split = made(*parts, **met), made(*parts, workers=workers, **met)
     expected, got = whole.run_rounds(1, COHORTS), split.run_rounds(1, COHORTS)
     for a, b in zip(got, expected):
         assert (a.num_dropped, a.rejected) == (b.num_dropped, b.rejected)

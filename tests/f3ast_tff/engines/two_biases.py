@@ -39,8 +39,7 @@ Weighted = tuple[list[int], list[float]]
 
 
 def biases(
-    make_engine: Callable[..., Any],
-    name: str,
+    made: Callable[..., Any],
     aggregation: Aggregation,
     rounds: Sequence[Weighted],
     data: FederatedData | None = None,
@@ -51,7 +50,7 @@ def biases(
     """Returns a after each round with the cohort of these ids and weights."""
     work = LocalTraining(4, epochs=steps)
     parts = (data or labelled([0], [1]), work, Sgd(server_lr), aggregation)
-    engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
+    engine = made(*parts, client=Sgd(0.5), p=p, cohort_size=2)
     found = []
     for t, (ids, weights) in enumerate(rounds, start=1):
         (outcome,) = engine.run_rounds(t, [Cohort(np.array(ids, int), np.array(weights, float))])

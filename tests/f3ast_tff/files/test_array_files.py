@@ -76,10 +76,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("content", REFUSED.values(), ids=REFUSED)
-def test_damaged_files_and_pickles_are_refused(
-    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_damaged_files_and_pickles_are_refused(cwd: Path, content: bytes) -> None:
     Path("a.npy").write_bytes(content)
     with pytest.raises(ValueError):
         open_npy(Path("a.npy"))

@@ -13,6 +13,7 @@ from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import PluginError
 from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.files.plugin_errors import MARK, plugins_named
+from tests.commands import Cli
 from tests.fake_engine import FakeEngine
 
 # `FAILING` is the method that fails in round 3.
@@ -102,11 +103,10 @@ def run(plugin: Path, folder: Path, rounds: int) -> int:
     ],
 )
 def test_what_a_strategy_raises_is_one_line_and_exit_code_1(
-    error: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    error: str, says: str, tmp_path: Path, cli: Cli
 ) -> None:
     plugin = write(tmp_path, "select", error)
-    assert run(plugin, tmp_path, 6) == 1
-    line = capsys.readouterr().err.splitlines()[-1]
+    line = cli.said(run(plugin, tmp_path, 6), 1).err.splitlines()[-1]
     assert line.startswith(f"error: plug-in mine: Mine.select raised {says}")
     assert line.endswith(f" ({plugin}:{LINE})")
     log = (tmp_path / "x/run.log").read_text()
@@ -134,13 +134,11 @@ def test_the_method_is_named_wherever_it_is_called(
     assert (tmp_path / "x").exists() == (rounds == 6)
 
 
-def test_the_availability_command_names_it_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_availability_command_names_it_too(tmp_path: Path, cli: Cli) -> None:
     plugin = write(tmp_path, "mask", 'OSError("x")')
     words = ["availability", "--availability=my_process", f"--plugin={plugin}", "--num_clients=10"]
-    assert main(["x", *words]) == 1
-    assert "error: plug-in mine: Process.mask raised OSError: x (" in capsys.readouterr().err
+    printed = cli.said(main(["x", *words]), 1).err
+    assert "error: plug-in mine: Process.mask raised OSError: x (" in printed
 
 
 def test_in_python_the_cause_is_kept_and_ctrl_c_is_left_alone(tmp_path: Path) -> None:
@@ -161,21 +159,17 @@ def test_in_python_the_cause_is_kept_and_ctrl_c_is_left_alone(tmp_path: Path) ->
     ],
 )
 def test_what_is_raised_at_import_is_one_line(
-    content: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str, says: str, tmp_path: Path, cli: Cli
 ) -> None:
     plugin = tmp_path / "mine.py"
     plugin.write_text(content)
-    assert run(plugin, tmp_path, 6) == 2
-    assert capsys.readouterr().err == f"error: --plugin={plugin}: {says}\n"
+    assert cli.said(run(plugin, tmp_path, 6), 2).err == f"error: --plugin={plugin}: {says}\n"
 
 
-def test_streams_that_a_plugin_takes_away_come_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_streams_that_a_plugin_takes_away_come_back(tmp_path: Path, cli: Cli) -> None:
     plugin = write(tmp_path, "none", "None")
     plugin.write_text(f"import sys\nsys.stdout = sys.stderr = None\n{plugin.read_text()}")
-    assert run(plugin, tmp_path, 2) == 0
-    assert "finished: round 2" in capsys.readouterr().out
+    assert "finished: round 2" in cli.said(run(plugin, tmp_path, 2)).out
 
 
 def test_a_stop_iteration_is_named_too() -> None:

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from f3ast_tff import FederatedData, Simulation, TrainingFunction, simulate
-from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Memory
 from f3ast_tff.models import Trained
+from tests.commands import Cli
 
 TABLE = "engine/client_private_leaves"
 N, CLASSES, FEATURES = 12, 10, 60
@@ -118,12 +118,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "says"), REFUSED.values(), ids=REFUSED)
-def test_refused(
-    arguments: list[str], says: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refused(arguments: list[str], says: list[str], tmp_path: Path, cli: Cli) -> None:
     """One line, exit code 2, and no folder."""
-    assert main(["f3ast-tff", "run", *arguments, f"--output_dir={tmp_path / 'runs'}"]) == 2
-    err = capsys.readouterr().err
+    err = cli.err("run", *arguments, f"--output_dir={tmp_path / 'runs'}")
     assert len(err.splitlines()) == 1
     for words in says:
         assert words in err

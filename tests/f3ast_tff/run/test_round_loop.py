@@ -262,11 +262,10 @@ def test_callbacks_hear_of_every_round_and_evaluation(with_folder: bool, tmp_pat
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_without_a_folder_the_result_is_the_same_and_nothing_is_written(
-    name: str, undisturbed: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, undisturbed: dict[str, Path], cwd: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     result, _, progress = run(None, STRATEGIES[name])
-    assert not list(tmp_path.iterdir())
+    assert not list(cwd.iterdir())
     assert progress.first_rounds == [1] and progress.rounds == ROUNDS
     record = selection(undisturbed[name])
     assert record.keys() == result.selection.keys()

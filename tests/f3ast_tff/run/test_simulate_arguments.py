@@ -92,10 +92,7 @@ ALLOWED = {
 @pytest.mark.parametrize(
     ("call", "name"), [(call, name) for call, (_, names) in CALLS.items() for name in names]
 )
-def test_another_value_is_one_line(
-    call: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_another_value_is_one_line(call: str, name: str, cwd: Path) -> None:
     for value in ODD:
         try:
             CALLS[call][0](**{name: value})

@@ -133,27 +133,11 @@ OTHER_VALUE: dict[str, Any] = {
 # table of sites (tests/datasets/test_label_counts.py); and rules for a model with LoRA's factors
 # (tests/f3ast_tff/methods/parts/test_factor_rules.py,
 # tests/f3ast_tff/run/test_lora_by_name.py).
-ELSEWHERE = {
-    "factors",
-    "lora_leaves",
-    "lora_alpha",
-    "method_name",
-    "output_dir",
-    "run_name",
-    "logger",
-    "client_scores",
-    "write_masks",
-    "checkpoint_seconds",
-    "keep_checkpoints",
-    "reading",
-    "data_dir",
-    "ray_address",
-    "synthetic_alpha",
-    "initial_weights",
-    "partition",
-    "label_counts",
-    "scale",
-}
+ELSEWHERE = (
+    "factors lora_leaves lora_alpha method_name output_dir run_name logger client_scores "
+    "write_masks checkpoint_seconds keep_checkpoints reading data_dir ray_address synthetic_alpha "
+    "initial_weights partition label_counts scale"
+)
 
 
 # Availability of files alone.
@@ -265,7 +249,7 @@ def cases() -> list[Any]:
     found = []
     for component in REGISTRY.all():
         for parameter in component.parameters:
-            if parameter.name in ELSEWHERE or component.name in WITH_FILES:
+            if parameter.name in ELSEWHERE.split() or component.name in WITH_FILES:
                 continue
             base: dict[str, Any] = {component.kind: component.name}
             chosen = CHOOSING.get((component.kind, component.name), {})
@@ -289,7 +273,7 @@ def cases() -> list[Any]:
             found.append(pytest.param(component.kind, base, parameter, id=label, marks=marks))
     for config in GROUPS.values():
         for parameter in parameters_of(config):
-            if parameter.name not in ELSEWHERE:
+            if parameter.name not in ELSEWHERE.split():
                 found.append(pytest.param("", {}, parameter, id=parameter.name))
     return found
 

@@ -14,6 +14,7 @@ from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.run_experiment import write_config
 from f3ast_tff.settings.resolve import resolve
+from tests.commands import Cli
 from tests.fake_engine import use_fake_engine
 
 
@@ -38,16 +39,12 @@ def command(table: Path, *more: str) -> int:
     return main(["f3ast-tff", "run", *flags, *files, *more])
 
 
-def test_another_content_is_refused_and_another_place_is_not(
-    table: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_content_is_refused_and_another_place_is_not(table: Path, cli: Cli) -> None:
     assert command(table) == 0
     moved = table.rename(table.with_name("moved.npy"))
-    assert command(moved) == 0
-    assert "already finished" in capsys.readouterr().out
+    assert "already finished" in cli.said(command(moved)).out
     np.save(moved, np.zeros((3, 8)))
-    assert command(moved) == 2
-    err = capsys.readouterr().err
+    err = cli.said(command(moved), 2).err
     assert f"the content of table_file is not that of {table} then" in err
     assert len(err.splitlines()) == 1
 

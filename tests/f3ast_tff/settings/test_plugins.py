@@ -177,12 +177,9 @@ def test_what_breaks_is_one_line(content: str, says: str, tmp_path: Path) -> Non
         ("no/such/file.py", "not found"),
     ],
 )
-def test_what_is_no_python_file_is_refused(
-    source: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_no_python_file_is_refused(source: str, says: str, cwd: Path) -> None:
     for name in ("mine.txt", "mine.pyc"):
-        (tmp_path / name).write_bytes(b"\0")
+        (cwd / name).write_bytes(b"\0")
     with pytest.raises(ParameterError, match=f"plugin = {source}: {says}"):
         load_plugin(source)
 

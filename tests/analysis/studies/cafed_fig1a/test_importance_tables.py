@@ -15,6 +15,7 @@ from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.class_runs import make
 from tests.analysis.conftest import MakeRun
 from tests.analysis.kept_results import campaign_of
+from tests.commands import Cli
 
 STUDY = Path(__file__).resolve().parents[4] / "analysis/studies/cafed_fig1a"
 
@@ -61,14 +62,14 @@ def test_rows_are_in_order(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_a_method_without_weight_divides_nothing(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_run: MakeRun, tmp_path: Path, cli: Cli
 ) -> None:
     for draw in range(2):
         make(make_run, f"unbiased{draw}", 0, algorithm="unbiased", seed=draw)
     path = tmp_path / "importance.csv"
     assert cumulative_importance.main(["x", f"--runs={tmp_path}/runs", f"--out={path}"]) == 0
-    assert importance_tables.main(["x", f"--importance={path}", "--over=unbiased"]) == 0
-    assert "| Unbiased | – | – | – |" in capsys.readouterr().out
+    printed = cli.said(importance_tables.main(["x", f"--importance={path}", "--over=unbiased"])).out
+    assert "| Unbiased | – | – | – |" in printed
 
 
 def test_clients_without_data_have_no_ratio(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,36 +103,27 @@ def test_the_picture(file: Path) -> None:
         (["--importance=no.csv"], "cannot read no.csv"),
     ],
 )
-def test_refused(
-    file: Path, flags: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert importance_tables.main(["x", f"--importance={file}", *flags]) == 2
-    assert says in capsys.readouterr().err
+def test_refused(file: Path, flags: list[str], says: str, cli: Cli) -> None:
+    assert says in cli.said(importance_tables.main(["x", f"--importance={file}", *flags]), 2).err
 
 
-def test_a_file_of_one_draw_or_without_a_column(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_one_draw_or_without_a_column(file: Path, cli: Cli) -> None:
     table = pd.read_csv(file)
     for changed, says in (
         (table[table["data_seed"] == 0], "an interval needs two draws"),
         (table.drop(columns="ratio"), "has no column ratio"),
     ):
         changed.to_csv(file, index=False)
-        assert importance_tables.main(["x", f"--importance={file}"]) == 2
-        assert says in capsys.readouterr().err
+        assert says in cli.said(importance_tables.main(["x", f"--importance={file}"]), 2).err
 
 
 @pytest.mark.slow
-def test_a_run_again_gives_the_kept_importance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_again_gives_the_kept_importance(cwd: Path) -> None:
     """CA-Fed as printed, on draw 0 of Fig. 1a."""
-    monkeypatch.chdir(tmp_path)
     kept = pd.read_csv(STUDY / "importance.csv")
     kept = kept[(kept["ca_fed_bias"] == "paper") & (kept["data_seed"] == 0)]
     (run,) = campaign_of(("cafed_fig1a", "--draw=0", "--where=ca_fed_bias=paper"))
     run_experiment(run.configuration, run.folder)
-    again = cumulative_importance.cumulative_importance(load_runs(tmp_path))
+    again = cumulative_importance.cumulative_importance(load_runs(cwd))
     for name in ("weight", "weight_share", "p", "ratio"):
         assert again[name].to_numpy() == pytest.approx(kept[name].to_numpy(), abs=1e-5)

@@ -8,6 +8,7 @@ import pytest
 
 from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.studies.cafed_fig2.optimal_kappa2 import DURATIONS, main, optimum
+from tests.commands import Cli
 
 
 def of_draws(*scores: float) -> dict[Pair, float]:
@@ -38,9 +39,7 @@ def test_scores_that_cannot_be_ranked_are_refused() -> None:
         optimum({"0.1": of_draws(0.5, 0.5), "1.0": of_draws(0.5, math.nan)})
 
 
-def test_the_tables_have_a_row_for_each_duration(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tables_have_a_row_for_each_duration(tmp_path: Path, cli: Cli) -> None:
     """kappa^2 = 0.1 has .5 throughout; 1.0 has .4, and .6 in the last round; Unbiased .45."""
     rows = [
         {
@@ -65,8 +64,7 @@ def test_the_tables_have_a_row_for_each_duration(
     ]
     path = tmp_path / "scores.csv"
     pd.DataFrame(rows).to_csv(path, index=False)
-    assert main(["optimal_kappa2", f"--scores={path}"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli.said(main(["optimal_kappa2", f"--scores={path}"])).out.splitlines()
     assert "| T | Unbiased | 0.1 | 1.0 |" in lines
     assert "| 10 | 0.4500 | 0.5000 | 0.4000 |" in lines
     assert "| 10 | 0.1 | 3, 0 | 1.0 | +0.100 [+0.100, +0.100] |" in lines

@@ -12,6 +12,7 @@ import pytest
 from f3ast_tff.analysis.studies.lora.presence import FIFTHS, main
 from f3ast_tff.cli.main import main as f3ast_tff
 from f3ast_tff.records.outputs import read_client_scores
+from tests.commands import Cli
 
 PLUGIN = Path(__file__).resolve().parents[4] / "analysis/studies/lora/matrix_regression.py"
 
@@ -41,9 +42,7 @@ def test_the_losses_of_a_run(tmp_path: Path) -> None:
     assert [row[name] for name in FIFTHS] == pytest.approx(fours, abs=1e-6)
 
 
-def test_the_table_is_a_mean_over_draws_and_regimes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_is_a_mean_over_draws_and_regimes(tmp_path: Path, cli: Cli) -> None:
     """Method number m has losses m + 1 to m + 5, .5 more in one of the two draws."""
     algorithms = ("fedavg_all", "unbiased", "f3ast")
     rules = ("fedit", "changes", "fedex", "flora", "ffa", "rolora")
@@ -55,8 +54,7 @@ def test_the_table_is_a_mean_over_draws_and_regimes(
     scores = tmp_path / "presence.csv"
     columns = ["algorithm", "factors", "availability", "draw", *FIFTHS]
     pd.DataFrame(rows, columns=columns).to_csv(scores, index=False)
-    assert main(["x", f"--scores={scores}"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli.said(main(["x", f"--scores={scores}"])).out
     assert "| plain mean | fedit | 1.25 | 2.25 | 3.25 | 4.25 | 5.25 |" in shown
     assert "| F3AST's p / r | rolora | 18.2 | 19.2 | 20.2 | 21.2 | 22.2 |" in shown
     assert main(["x", f"--scores={scores}", f"--picture={tmp_path / 'picture.png'}"]) == 0

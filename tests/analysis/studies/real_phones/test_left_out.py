@@ -10,6 +10,7 @@ import pytest
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.studies.real_phones.left_out import main, regret_of
+from tests.commands import Cli
 
 TRACES = ("a", "b", "c")
 # Accuracy of each method on a, b and c, without the draw's own part.
@@ -62,9 +63,7 @@ def test_a_missing_run_is_refused() -> None:
         regret_of(holes)
 
 
-def test_the_table_names_rules_and_methods(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_names_rules_and_methods(tmp_path: Path, cli: Cli) -> None:
     """In the kept study MIFA is best, and a method that the study of phones lacks."""
     rows = []
     for (method, scores), d in product(METHODS.items(), range(6)):
@@ -81,8 +80,7 @@ def test_the_table_names_rules_and_methods(
     best = phones.assign(user_accuracy=phones["algorithm"].map({"mifa": 0.7}).fillna(0.3))
     other = best[best["algorithm"] == "mifa"].assign(algorithm="scaffold", user_accuracy=0.9)
     pd.concat([best, other]).to_csv(kept, index=False)
-    assert main(["x", f"--scores={scores_file}", f"--kept={kept}"]) == 0
-    printed = capsys.readouterr().out
+    printed = cli.said(main(["x", f"--scores={scores_file}", f"--kept={kept}"])).out
     fitted = "Plain mean; MIFA | 0.217 [0.217, 0.217] | 0.400 (c) |"
     assert f"| Synthetic | 1 / N | best of the other traces | {fitted}" in printed
     assert "| always the kept study's best | MIFA | 0.150 " in printed

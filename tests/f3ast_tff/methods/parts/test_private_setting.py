@@ -20,55 +20,37 @@ class Clips(Memory):
     echo_clip = 1.0
 
 
-REFUSED: list[tuple[dict[str, Any], Memory | None, str]] = [
-    (
-        {"num_workers": 2},
-        None,
-        "num_workers = 2: must not be given with private=head, whose leaves stay with one process",
-    ),
-    (
-        {"test_clients": 3},
-        None,
-        "test_clients = 3: must not be given with private=head, which scores the clients that "
-        "train",
-    ),
-    (
-        {"held_out_clients": 3},
-        None,
-        "held_out_clients = 3: must not be given with private=head, which scores the clients that "
-        "train",
-    ),
-    (
-        {"delivery": "late"},
-        None,
-        "delivery = late: must not be late with private=head: a client starts from its last "
-        "leaves, which would still be under way",
-    ),
-    (
-        {"client_share_of": "present"},
-        None,
-        "client_share_of = present: must be all with private=head: clients that have left would "
-        "keep theirs",
-    ),
-    (
-        {},
-        LastSteps(),
-        "private = head: must not be given with aggregation own: it reads last steps alone",
-    ),
-    (
-        {},
-        Clips(),
-        "private = head: must not be given with aggregation own: it clips the sum of all updates",
-    ),
-]
+SCORED = "must not be given with private=head, which scores the clients that train"
+OWN = "must not be given with aggregation own"
 
 
-@pytest.mark.parametrize(("settings", "memory", "told"), REFUSED, ids=lambda value: str(value)[:30])
-def test_refused(settings: dict[str, Any], memory: Memory | None, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "memory", "told"),
+    [
+        (
+            *("num_workers", 2, None),
+            "must not be given with private=head, whose leaves stay with one process",
+        ),
+        ("test_clients", 3, None, SCORED),
+        ("held_out_clients", 3, None, SCORED),
+        (
+            *("delivery", "late", None),
+            "must not be late with private=head: a client starts from its last leaves, which would "
+            "still be under way",
+        ),
+        (
+            *("client_share_of", "present", None),
+            "must be all with private=head: clients that have left would keep theirs",
+        ),
+        ("private", "head", LastSteps(), f"{OWN}: it reads last steps alone"),
+        ("private", "head", Clips(), f"{OWN}: it clips the sum of all updates"),
+    ],
+)
+def test_refused(name: str, value: Any, memory: Memory | None, told: str) -> None:
+    given = {"private": "head", name: value}
     with pytest.raises(ParameterError) as caught:
-        given = {"private": "head", **settings}
-        check_private(Settings.of(given, is_late="delivery" in settings), "own", memory)
-    assert str(caught.value) == told
+        check_private(Settings.of(given, is_late=name == "delivery"), "own", memory)
+    assert str(caught.value) == f"{name} = {value}: {told}"
 
 
 @pytest.mark.parametrize("memory", [None, Memory()])
