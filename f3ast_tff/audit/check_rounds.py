@@ -16,7 +16,7 @@ import numpy as np
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import CLIPS, DENSE, LINEAR, Rule
+from f3ast_tff.audit.weights import BY_LOSS, CLIPS, DENSE, LINEAR, Rule, apart
 from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_of, start_model
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
@@ -122,7 +122,7 @@ def check_course(
         why = last or "the model is not finite"
         yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
         return
-    if rule.kind not in (LINEAR, CLIPS):
+    if rule.kind not in (LINEAR, BY_LOSS, CLIPS):
         yield _lengths(course)
         return
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
@@ -182,6 +182,21 @@ def check_course(
         why = "" if target.objective == "latest" else own_weights
         yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), why)
     yield _repeated(target, course, weights[:, _REPEATS])
+    if rule.kind == BY_LOSS:
+        yield _alike(weights[usual].mean(axis=0) / whole, shares[usual])
+
+
+def _alike(weights: np.ndarray, shares: np.ndarray) -> Finding:
+    """Of a rule that goes by losses: in the course all losses are the same."""
+    equal = (shares > 0) / (shares > 0).sum(axis=1, keepdims=True)
+    means = {"by their examples": shares, "each alike": equal}
+    away = {how: apart(weights, each.mean(axis=0)) for how, each in means.items()}
+    how = min(away, key=lambda each: away[each])
+    if away[how] <= _WEIGHT:
+        found = f"goes by losses; replies of the same loss count {how}"
+        return Finding("weights", RIGHT, found, value=away[how])
+    found = f"replies of the same loss count neither by their examples nor alike: {away[how]:.2f} "
+    return Finding("weights", WRONG, f"{found}of the weight is elsewhere", "", away[how])
 
 
 def _pace(speeds: np.ndarray, usual: np.ndarray) -> np.ndarray:

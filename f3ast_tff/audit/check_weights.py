@@ -8,7 +8,16 @@ import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.targets import OBJECTIVES, Target
-from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, Rule, Weights, apart, weights_in
+from f3ast_tff.audit.weights import (
+    ADAPTIVE,
+    BY_LOSS,
+    CLIPS,
+    LINEAR,
+    Rule,
+    Weights,
+    apart,
+    weights_in,
+)
 from f3ast_tff.audit.world import Schedule
 
 _CHECK = "weights"
@@ -56,6 +65,10 @@ def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Itera
         f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
     )
     schedules = ", ".join(w.schedule for w in far)
+    if rule.kind == BY_LOSS:
+        about = f"goes by losses: beside the mean of {said}, {number}{_towards(worst)}"
+        yield Finding(_CHECK, NOTE, about, value=value, error=error)
+        return
     about = f"not the mean of {said}: {number}{_towards(worst)} (wrong in: {schedules})"
     yield Finding(_CHECK, WRONG, about, advice, value, error)
 

@@ -1,9 +1,10 @@
 """Whom the model is of: the kind of rule, and the weights of the clients in the model.
 
 **Kind.** One round of a new server, on dense updates u, v, u + v and 0. A rule is linear if the
-steps add up. A rule that is not, but is homogeneous (s u gives s times the step), takes medians or
-selects. If equal updates of all clients give a step that is bounded in their length, but keeps
-their direction, the rule clips; if the direction turns, it depends on the axes, as Adam does.
+steps add up. If equal updates of all clients give a step that is bounded in their length, but keeps
+their direction, the rule clips; if the direction turns, it depends on the axes, as Adam does. A
+rule that is none of these goes by losses if it takes another step once all losses are alike; else
+it takes medians or selects.
 
 **Weights.** Client k's optimum is b_k, the b_k are orthonormal in more dimensions than clients. The
 mean model after a burn-in is fitted by least squares, sum_k omega_k b_k; R^2 says how much of it
@@ -32,8 +33,9 @@ from f3ast_tff.audit.world import (
 )
 from f3ast_tff.core.randomness import generator
 
-LINEAR, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
+LINEAR, BY_LOSS, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
     "linear",
+    "goes by losses",
     "clips",
     "depends on the axes",
     "selects or sorts",
@@ -60,7 +62,7 @@ class Rule:
     """The kind of a rule.
 
     Attributes:
-        kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
+        kind: `LINEAR`, `BY_LOSS`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
         clip: Length to which updates are cut; infinite without.
         noise: Standard deviation of a number of the step that updates of 0 make.
         error: Why the kind is unknown, or nothing can be judged.
@@ -159,6 +161,8 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
             gain = lengths.max() / float(np.linalg.norm(common[0]))
             clip = float(lengths[-1] * _SCALES[usable[-1]] / gain)
             return Rule(CLIPS, clip=clip, noise=noise)
+        if _relative(one, step(target, u, examples, same_loss=True) - none) > _EXACT:
+            return Rule(BY_LOSS, noise=noise)
         return Rule(ROBUST, noise=noise)
     except NoStepError as error:
         return Rule(UNKNOWN, error=str(error))

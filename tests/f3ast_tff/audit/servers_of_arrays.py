@@ -212,6 +212,6 @@ class EverySecondOfSeen(EverySecond):
         return super().aggregate(model, updates, np.ones(len(updates)))
 
 
-def buffered(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
+def buffered(model: Any, updates: Any, weights: Any, accuracies: Any) -> Any:
     """Needs what the audit's clients do not reply."""
     return model

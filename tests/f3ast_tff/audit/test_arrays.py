@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.audit.arrays import ARRAY, DICT, LAYERS, Form, form_named, form_said_by
+from f3ast_tff.audit.arrays import ARRAY, DICT, LAYERS, Form, form_named, forms_of
 from f3ast_tff.audit.audit import audit
 from f3ast_tff.audit.check_local import gradient_weights
 from f3ast_tff.audit.findings import NOTE, OPEN, WRONG, Audit
@@ -38,12 +38,11 @@ def said(found: Audit, verdict: str = WRONG) -> list[str]:
 @pytest.mark.parametrize("form", [Form(LAYERS), Form(DICT), form_named("a, b,c")])
 def test_a_vector_that_is_split_is_joined_again(form: Form) -> None:
     vector = np.arange(8.0)
-    for seen in range(len(form.seen_names)):
-        one = replace(form, seen=seen)
+    for seen, one in enumerate(form.parts().values()):
         arrays = one.split(vector, 8)
         listed = list(arrays.values()) if form.kind == DICT else arrays
         assert [each.shape for each in listed[:3]] == [(2, 4), (8,), (2, 4)]
-        assert one.join(arrays, 8).tolist() == vector.tolist()
+        assert one.join(arrays, 8)[one.key].tolist() == vector.tolist()
         listed[seen][...] = 0
         assert vector.any() and all(each.any() for n, each in enumerate(listed) if n != seen)
 
@@ -99,7 +98,7 @@ def _by_place(model: Any, updates: Any, weights: Any) -> Any:
 )
 def test_annotations_and_code_say_the_form(aggregate: Callable[..., Any], kind: str) -> None:
     model = "state" if aggregate is _by_name else "model"
-    assert form_said_by(aggregate, model, "updates").kind == kind
+    assert forms_of(aggregate, model, "updates")[0].kind == kind
 
 
 def test_the_setting_is_over_the_annotation() -> None:
@@ -118,7 +117,9 @@ def test_the_setting_is_over_the_annotation() -> None:
 
 
 def test_what_the_audit_cannot_give_is_refused() -> None:
-    with pytest.raises(ParameterError, match="needs losses; after model, updates and weights may"):
+    with pytest.raises(
+        ParameterError, match="needs accuracies; after model, updates and weights may"
+    ):
         target_of(f"{FILE}:buffered")
 
 
