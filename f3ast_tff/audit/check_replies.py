@@ -94,9 +94,11 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
     if target.parts:
         yield _of_shape(target, examples, 0, "a reply with an array less")
     yield from _of_order(target, rule, examples)
+    yield from _of_writing(target, examples)
     if target.messages:
         yield _of_error(target, examples)
-        yield _of_buffers(target, examples)
+        if not target.own_arrays:
+            yield _of_buffers(target, examples)
 
 
 def _of_shape(target: Target, examples: np.ndarray, size: int, name: str) -> Finding:
@@ -183,6 +185,15 @@ def _of_order(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Find
     verdict = RIGHT if value <= _SAME else WRONG if rule.kind == LINEAR else NOTE
     advice = "" if value <= _SAME else "Sort replies by client before they are combined."
     yield Finding("determinism", verdict, found, advice, value)
+
+
+def _of_writing(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    """Replies of clients that keep their arrays, as those of a simulation do."""
+    n, server = len(examples), target.make()
+    played(target, everybody(9, n), _answer(examples), 3, start_model(DENSE * n), server=server)
+    if getattr(server, "writes", False):
+        advice = "Copy an update before it is changed: its client, or the caller, may keep it."
+        yield Finding(_CHECK, WRONG, "it writes into the updates that it gets", advice)
 
 
 def _of_error(target: Target, examples: np.ndarray) -> Finding:

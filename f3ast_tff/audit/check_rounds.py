@@ -22,7 +22,7 @@ from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
 COURSE = _ALL + _AWAY + _BACK + _FEW + _REST + _LOST + _AFTER + _TWICE
-_WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
+_WEIGHT, _TWICE_AS_FAR, _DROPPED = 0.05, 1.3, 1e-6
 # Weight over share below which a rule does not use a client.
 _NO_WEIGHT = 0.01
 # Rounds of the running median of a server's rate; its least part of the usual one.
@@ -75,6 +75,19 @@ class Course:
             for k, share in shares_of(delivered).items():
                 found[t, k] = share
         return found
+
+    @property
+    def by_age(self) -> bool:
+        """Whether the returning client counts for less in its first round, and in no other."""
+        back = np.flatnonzero(self.shares[: _ALL + _AWAY + _BACK, 0])
+        back, usual = back[back >= _ALL + _AWAY], back[(back < _ALL) & (back > _ALL // 2)]
+        if len(back) < 2 or not len(usual):
+            return False
+        with np.errstate(all="ignore"):
+            own = self.weights[:, 0] / self.shares[:, 0] / self.weights.sum(axis=1)
+        first, second = own[back[:2]] / own[usual].mean()
+        # A reply of no weight at all is dropped.
+        return bool(_DROPPED < first < 1 / _TWICE_AS_FAR and abs(second - 1) < _WEIGHT)
 
     def part(self, first: int, length: int) -> np.ndarray:
         """The last rounds of a part, which begins after `first` rounds, with any reply."""

@@ -115,7 +115,7 @@ def of_own_arrays(
         if len(names) != len(own):
             raise ParameterError("model", ",".join(names), f"must name {len(own)} arrays")
     own_form = Form(kind, names, base=tuple(own))
-    found = with_form(target, make, own_form)
+    found = with_form(replace(target, own_arrays=True), make, own_form)
     moves = moves_of(target, make, own_form).values()
     if form is None and not (moves and unlike(*moves)):
         return replace(found, make=next(iter(found.parts.values())), parts={})

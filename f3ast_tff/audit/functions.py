@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import inspect
 import re
@@ -40,7 +41,11 @@ _FRACTIONS = (
 
 
 class FunctionServer:
-    """Rounds around an aggregation: all clients that are there train, or those it selects."""
+    """Rounds around an aggregation: all clients that are there train, or those it selects.
+
+    Attributes:
+        writes: Whether it wrote into the updates that it got.
+    """
 
     def __init__(self, held: Any, form: Form = ONE_ARRAY) -> None:
         """Takes a function, or an object with `aggregate` and perhaps `select`.
@@ -49,7 +54,7 @@ class FunctionServer:
             held: The function or object.
             form: How its model is made of arrays.
         """
-        self.held, self._form = held, form
+        self.held, self._form, self.writes = held, form, False
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
@@ -96,10 +101,20 @@ class FunctionServer:
         told = dict.fromkeys(_CLIENTS, clients) | dict.fromkeys(_STEPS, steps)
         told |= dict.fromkeys(_LOSSES, losses)
         more = {name: told.get(name, t) for name in self._more}
-        whole = self._form.split(now, now.size)
-        if self._weights_first:
-            return self._aggregate(whole, weights, sent, **more)
-        return self._aggregate(whole, sent, weights, **more)
+        whole, before = self._form.split(now, now.size), copy.deepcopy(sent)
+        two = (weights, sent) if self._weights_first else (sent, weights)
+        found = self._aggregate(whole, *two, **more)
+        self.writes |= not _same(before, sent)
+        return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two lists or dicts of arrays, or of such, are the same."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
 
 def _has_weights_first(names: Sequence[str]) -> bool:
@@ -163,7 +178,8 @@ def function_target(
         name,
         kind="aggregate(model, updates, weights)",
         make=lambda: FunctionServer(maker()),
-        fraction=next((each for each in fractions if isinstance(each, float)), None),
+        # Without a selection of its own it may be of anything, such as of numbers that are sent.
+        fraction=next((f for f in fractions if isinstance(f, float) and "select" in said), None),
         knows_clients=FunctionServer(example).knows_clients,
         versions=dict(getattr(example, "versions", {})),
     )

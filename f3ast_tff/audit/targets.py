@@ -56,6 +56,7 @@ class Target:
         parts: Functions that return a new server of which the audit sees one array of the model,
             by the array's name; empty if the model is one array.
         words: Words in its code that may be of names of arrays.
+        own_arrays: Whether it begins from arrays of its own.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Target:
     versions: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, Callable[[], Server]] = field(default_factory=dict)
     words: Sequence[str] = ()
+    own_arrays: bool = False
 
     @property
     def gathers(self) -> bool:

@@ -94,6 +94,7 @@ class Weights:
         stated: Weights of the target's objective, on the same replies.
         away: Standard errors of `omega - stated`, `float64 [N]`.
         trace: Record of the rounds.
+        skipped: Share of the rounds with replies that leave the model as it is.
     """
 
     schedule: str
@@ -106,6 +107,7 @@ class Weights:
     stated: np.ndarray
     away: np.ndarray
     trace: Trace
+    skipped: float = 0.0
 
     @property
     def named(self) -> bool:
@@ -253,21 +255,27 @@ def _fitted(
         omega = coordinates.mean(axis=0)
         residual = float(((mean - omega @ goals) ** 2).sum())
         r2 = 1 - residual / max(1e-30, float((mean**2).sum()))
-    alike = [dict.fromkeys(each, 1.0) for each in trace.delivered]
+    # A round that leaves the model as it is may skip its replies, or gather them for a later one.
+    moves = np.diff(trace.flat(), axis=0, prepend=0.0).any(axis=1)
+    used = [each if moved else {} for each, moved in zip(trace.delivered, moves)]
     there = [{k: float(examples[k]) for k in each} for each in trace.there]
     # How fast a server moves is its own: momentum and rates change no objective.
     rates = [np.full(rounds, RATE * speed) for speed in _SPEEDS]
     if speeds is not None and len(speeds) >= rounds:
         rates.append(RATE * speeds[:rounds])
-    present, equal, drawn = (
-        min(
-            (_means(counts, len(p), rate)[first:] for rate in rates),
-            key=lambda each: apart(omega, each.mean(axis=0)),
+    counts = {
+        "present": [trace.delivered, used],
+        "equal": [[dict.fromkeys(e, 1.0) for e in each] for each in (trace.delivered, used)],
+        "drawn": [there],
+    }
+    means = {
+        name: min(
+            (_means(one, len(p), rate)[first:] for one in each for rate in rates),
+            key=lambda found: apart(omega, found.mean(axis=0)),
         )
-        for counts in (trace.delivered, alike, there)
-    )
-    of_all = np.tile(p, (len(models), 1))
-    stated = {"present": present, "equal": equal, "drawn": drawn}.get(objective, of_all)
+        for name, each in counts.items()
+    }
+    stated = means.get(objective, np.tile(p, (len(models), 1)))
     return Weights(
         schedule.name,
         presence,
@@ -275,10 +283,11 @@ def _fitted(
         errors=_error(coordinates),
         r2=r2,
         p=p,
-        present=present.mean(axis=0),
+        present=means["present"].mean(axis=0),
         stated=stated.mean(axis=0),
         away=_error(coordinates - stated),
         trace=trace,
+        skipped=1 - sum(map(bool, used)) / max(sum(map(bool, trace.delivered)), 1),
     )
 
 

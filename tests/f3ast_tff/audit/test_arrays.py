@@ -6,6 +6,7 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from f3ast_tff.audit.findings import NOTE, OPEN, WRONG, Audit
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import NoStepError, calls_of, step
 from f3ast_tff.audit.report import json_of, text_of
-from f3ast_tff.audit.weights import CLIPS, rule_of
+from f3ast_tff.audit.weights import CLIPS, LINEAR, rule_of
 from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
 
@@ -114,6 +115,38 @@ def test_the_setting_is_over_the_annotation() -> None:
     ]
     with pytest.raises(ParameterError, match="model = other.*must be array, layers, dict, or diff"):
         target_of(f"{FILE}:by_examples", model="other")
+
+
+def test_code_that_means_an_array_or_a_list_is_played_both_ways() -> None:
+    """The sum of a list's medians is by number; that of arrays is one number for each array."""
+    assert len(target_of(f"{FILE}:by_number").parts) == 3
+    with pytest.raises(ParameterError, match="model = None must be array or layers: the code"):
+        target_of(f"{FILE}:median_by_number")
+    assert not target_of(f"{FILE}:median_by_number", model="array").parts
+    # A loop that takes numbers alone is of one array; names are found without annotations.
+    assert not target_of(f"{FILE}:floats_by_number").parts
+    assert len(target_of(f"{FILE}:unsaid_names").parts) == 3
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is there")
+def test_tensors_need_pytorch() -> None:
+    with pytest.raises(ParameterError, match="takes tensors: pip install torch, or convert arr"):
+        target_of(f"{FILE}:of_tensors")
+
+
+def test_a_module_is_refused() -> None:
+    with pytest.raises(ParameterError, match="takes a module: let net be its state_dict"):
+        target_of(f"{FILE}:of_module")
+
+
+def test_tensors_are_made() -> None:
+    torch = pytest.importorskip("torch")
+    form = Form(DICT, tensors=True)
+    arrays = form.split(np.arange(32.0), 32)
+    assert {each.dtype for each in arrays.values()} == {torch.float32}
+    assert form.join(arrays, 32)[form.key].tolist() == np.arange(32.0).tolist()
+    rule = rule_of(target_of(f"{FILE}:of_tensors"), EXAMPLES)
+    assert rule.kind == LINEAR
 
 
 def test_what_the_audit_cannot_give_is_refused() -> None:
