@@ -120,7 +120,7 @@ def test_the_setting_is_over_the_annotation() -> None:
 def test_code_that_means_an_array_or_a_list_is_played_both_ways() -> None:
     """The sum of a list's medians is by number; that of arrays is one number for each array."""
     assert len(target_of(f"{FILE}:by_number").parts) == 3
-    with pytest.raises(ParameterError, match="model = None must be array or layers: the code"):
+    with pytest.raises(ParameterError, match="model = None: must be array or layers: the code"):
         target_of(f"{FILE}:median_by_number")
     assert not target_of(f"{FILE}:median_by_number", model="array").parts
     # A loop that takes numbers alone is of one array; names are found without annotations.

@@ -126,12 +126,18 @@ def test_rounds_that_are_skipped_are_said() -> None:
     ("name", "check", "words"),
     [
         ("ByAge", "weights", "goes by the time since a client's last reply: beside the mean of"),
-        ("by_losses", "weights", "goes by losses: beside the mean of clients whose replies"),
+        ("first_by_losses", "weights", "goes by losses: beside the mean of clients whose replies"),
         ("ForgetsTheAbsent", "memory", "away for two rounds it forgets left"),
     ],
 )
 def test_what_is_by_design_is_a_note(name: str, check: str, words: str) -> None:
     assert words in said(audit_of(name), check, NOTE)
+
+
+@pytest.mark.long
+def test_losses_that_are_the_same_are_judged() -> None:
+    same = "goes by losses; replies of the same loss count by their examples"
+    assert same in said(audit_of("by_losses"), "weights", RIGHT)
 
 
 @pytest.mark.long
