@@ -53,7 +53,7 @@ def form_that_works(target: Target, make: Make, forms: Sequence[Form]) -> Target
     if len(forms) == 1:
         return with_form(target, make, forms[0])
     first = next((form for form in forms if moves_of(target, make, form)), forms[0])
-    if first.kind == LAYERS:
+    if first.kind == LAYERS and any(form.kind == ARRAY for form in forms):
         flat = moves_of(target, make, replace(first, kind=ARRAY))
         if flat and unlike(*flat.values(), *moves_of(target, make, first).values()):
             allowed = "must be array or layers: the code works with both, and not alike"
@@ -72,8 +72,8 @@ def form_needed(target: Target, make: Make, several: Form) -> Target:
     named = map(_named, target.words[:_MOST_WORDS])
     tried = replace(several, names=tuple(dict.fromkeys((*NAMES, *named))))
     moves = moves_of(target, make, tried)
-    moves_any = any(each.any() for each in moves.values())
-    if not moves_any or not unlike(*moves.values()) and moves_of(target, make, ONE_ARRAY):
+    moves_at_all = any(each.any() for each in moves.values())
+    if not moves_at_all or not unlike(*moves.values()) and moves_of(target, make, ONE_ARRAY):
         return with_form(target, make, ONE_ARRAY)
     # Of the words those that are names.
     usual, names = next(iter(moves.values())), {*NAMES, *tried.keys[: len(NAMES)]}

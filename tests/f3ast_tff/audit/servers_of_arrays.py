@@ -229,6 +229,11 @@ def median_by_number(model, updates, weights):  # type: ignore[no-untyped-def]
     return [model[i] + np.median([u[i] for u in updates]) for i in range(len(model))]
 
 
+def median_of_arrays(model: list[np.ndarray], updates: list[Arrays], weights: Any) -> Any:
+    """An annotation is not asked for again, though the code has the word torch."""
+    return median_by_number(model, updates, weights)
+
+
 def floats_by_number(model, updates, weights):  # type: ignore[no-untyped-def]
     return [float(model[i]) + np.mean([float(u[i]) for u in updates]) for i in range(len(model))]
 

@@ -123,6 +123,7 @@ def test_code_that_means_an_array_or_a_list_is_played_both_ways() -> None:
     with pytest.raises(ParameterError, match="model = None: must be array or layers: the code"):
         target_of(f"{FILE}:median_by_number")
     assert not target_of(f"{FILE}:median_by_number", model="array").parts
+    assert len(target_of(f"{FILE}:median_of_arrays").parts) == 3
     # A loop that takes numbers alone is of one array; names are found without annotations.
     assert not target_of(f"{FILE}:floats_by_number").parts
     assert len(target_of(f"{FILE}:unsaid_names").parts) == 3
