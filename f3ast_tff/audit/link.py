@@ -45,6 +45,8 @@ class Link:
 
     def close(self, model: Model) -> None:
         """Ends a round with the strategy's model; an array that is not returned stays."""
+        if not {*self._form.keys} & {*model}:
+            raise ValueError(f"returns arrays {', '.join(model)}, not {', '.join(self._form.keys)}")
         seen = self._seen(model)
         self._vector = seen[WEIGHTS]
         self._world.close({**self._form.vectors(model, self._vector.size), **seen})
