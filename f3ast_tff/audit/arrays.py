@@ -7,21 +7,24 @@ shifted by its place, so that arrays that a server swaps are noticed.
 from __future__ import annotations
 
 import inspect
+import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.audit.world import WEIGHTS
 from f3ast_tff.core.errors import ParameterError
 
+# Arrays by name.
+Arrays = dict[str, np.ndarray]
 ARRAY, LAYERS, DICT = "array", "layers", "dict"
 FORMS = (ARRAY, LAYERS, DICT)
 # Shape of each array in turn for a vector of 4 m numbers; -1 is m.
 _SHAPES: tuple[tuple[int, ...], ...] = ((-1, 4), (-1,), (2, -1))
-_ONE_NUMBER = (1,)
-_NAMES = ("body.weight", "body.bias", "head.weight", "head.bias")
+NAMES = ("body.weight", "body.bias", "head.weight", "head.bias")
 _OF_DICTS = ("dict", "mapping")
 _OF_LISTS = ("list", "tuple", "sequence", "ndarrays")
 
@@ -34,64 +37,147 @@ class Form:
         kind: One of `FORMS`.
         names: Names of a dict's arrays.
         seen: Place of the array that the audit sees.
+        base: First arrays of a strategy that has its own, which the audit's numbers are added to;
+            an array of more numbers repeats them.
+        tensors: Whether arrays are PyTorch's tensors.
     """
 
     kind: str = ARRAY
-    names: tuple[str, ...] = _NAMES
+    names: tuple[str, ...] = NAMES
     seen: int = 0
+    base: tuple[np.ndarray, ...] = field(default=(), compare=False)
+    tensors: bool = False
 
     @property
     def words(self) -> str:
         """The model in words; `""` for one array."""
+        what = "tensor" if self.tensors else "array"
         if self.kind == ARRAY:
-            return ""
+            return "a tensor" if self.tensors else ""
+        if self.base:
+            return f"its own {len(self.base)} initial {what}s"
         if self.kind == LAYERS:
-            return f"a list of {len(self.names)} arrays"
-        return f"a dict of {', '.join(self.names)}"
+            return f"a list of {len(self.names)} {what}s"
+        return f"a dict of {', '.join(self.names)}{', tensors' if self.tensors else ''}"
 
     @property
-    def seen_names(self) -> list[str]:
-        """Names of the arrays that the audit sees in turn, as its report has them."""
+    def keys(self) -> tuple[str, ...]:
+        """Names under which the arrays are sent, as Flower's records have them."""
         if self.kind == ARRAY:
-            return []
-        shapes = zip(self._said, self._shapes)
-        return [name for name, shape in shapes if shape != _ONE_NUMBER]
+            return (WEIGHTS,)
+        return tuple(map(str, range(len(self.names)))) if self.kind == LAYERS else self.names
+
+    @property
+    def key(self) -> str:
+        """Key of the array that is seen."""
+        return self.keys[self.seen]
+
+    def parts(self, size: int = 4) -> dict[str, Form]:
+        """Returns the forms in which each array is seen in turn, by its name in the report.
+
+        Args:
+            size: Size of the model's vector: arrays of fewer numbers are not seen.
+        """
+        if self.kind == ARRAY:
+            return {}
+        return {
+            name: replace(self, seen=n)
+            for n, name in enumerate(self._said)
+            if math.prod(self._shape(n, size)) >= size
+        }
 
     @property
     def _said(self) -> list[str]:
-        if self.kind == LAYERS:
-            return [f"model[{n}]" for n in range(len(self.names))]
-        return list(self.names)
+        return [f"model[{key}]" for key in self.keys] if self.kind != DICT else list(self.names)
 
-    @property
-    def _shapes(self) -> list[tuple[int, ...]]:
-        if self.names == _NAMES:
-            return [*_SHAPES, _ONE_NUMBER]
-        return [_SHAPES[n % len(_SHAPES)] for n in range(len(self.names))]
+    def _shape(self, n: int, size: int) -> tuple[int, ...]:
+        if self.base:
+            return self.base[n].shape
+        if self.kind == ARRAY:
+            return (size,)
+        if self.names == NAMES and n == len(_SHAPES):
+            return (1,)
+        return np.empty(size).reshape(_SHAPES[n % len(_SHAPES)]).shape
+
+    def whole(self, vector: np.ndarray) -> Arrays:
+        """Returns the arrays of a vector, each a copy, by their keys."""
+        found = {}
+        for n, key in enumerate(self.keys):
+            shape = self._shape(n, vector.size)
+            found[key] = self._placed(vector, n, shape)
+            if self.base:
+                found[key] = (self.base[n] + found[key]).astype(self.base[n].dtype)
+        return found
+
+    def _placed(self, vector: np.ndarray, n: int, shape: tuple[int, ...]) -> np.ndarray:
+        """The numbers of array n for those of the one that is seen."""
+        return np.resize(np.roll(vector, n - self.seen), shape)
 
     def split(self, vector: np.ndarray, size: int) -> Any:
-        """Returns the arrays of a vector, each a copy.
+        """Returns the arrays of a vector as a function takes them.
 
         Args:
             vector: The array that is seen; in a broken reply of another size, or of size 0 for an
                 array less.
             size: Size of the model's vector.
         """
+        arrays: dict[str, Any] = self.whole(np.resize(vector, size))
+        self._spoil(arrays, vector, size)
+        if self.tensors:
+            import torch
+
+            arrays = {key: torch.from_numpy(np.float32(each)) for key, each in arrays.items()}
         if self.kind == ARRAY:
-            return vector.copy()
-        found = []
-        for n, shape in enumerate(self._shapes):
-            turned = np.roll(np.resize(vector, size), n - self.seen)
-            found.append(turned[:1].copy() if shape == _ONE_NUMBER else turned.reshape(shape))
-        if vector.size != size:
-            found[self.seen] = vector.copy()
-        arrays = dict(zip(self.names, found))
-        if not vector.size:
-            del arrays[self.names[self.seen]]
+            return arrays[WEIGHTS]
         return arrays if self.kind == DICT else list(arrays.values())
 
-    def join(self, returned: Any, size: int) -> np.ndarray:
-        """Returns the vector of the arrays that a server returned.
+    def replied(self, sent: Arrays, start: np.ndarray, end: np.ndarray) -> Arrays:
+        """Returns the arrays that a client replies: each moves as the one that is seen.
+
+        Args:
+            sent: Arrays that the client got, by their keys.
+            start: Their vector.
+            end: The vector that it replies; of another size as for `split`.
+        """
+        moved = end - start if end.shape == start.shape else np.zeros_like(start)
+        found = {
+            key: (sent[key] + self._placed(moved, n, sent[key].shape)).astype(sent[key].dtype)
+            for n, key in enumerate(self.keys)
+            if key in sent
+        }
+        self._spoil(found, end, start.size)
+        return found
+
+    def _spoil(self, arrays: Arrays, vector: np.ndarray, size: int) -> None:
+        if vector.size != size:
+            arrays[self.key] = vector.copy()
+        if not vector.size:
+            del arrays[self.key]
+
+    def vectors(self, arrays: Mapping[str, Any], size: int) -> Arrays:
+        """Returns the vector of each array, by its key.
+
+        Args:
+            arrays: Arrays by their keys; others are left out.
+            size: Size of the model's vector.
+
+        Raises:
+            ValueError: If an array has another shape.
+        """
+        found = {}
+        for n, key in enumerate(self.keys):
+            if key not in arrays:
+                continue
+            array = np.asarray(arrays[key])
+            if array.shape != (like := self._shape(n, size)):
+                what = "a model" if self.kind == ARRAY else self._said[n]
+                raise ValueError(f"returns shape {array.shape} for {what} of {like}")
+            array = array - self.base[n] if self.base else array
+            found[key] = np.roll(np.resize(array, size), self.seen - n)
+        return found
+
+    def join(self, returned: Any, size: int) -> Arrays:
+        """Returns the vector of each array that a function returned, by its key.
 
         Raises:
             TypeError: If it is no model of this kind.
@@ -99,17 +185,10 @@ class Form:
         """
         if returned is None:
             raise TypeError("returns None: must return the model")
-        if self.kind == ARRAY:
-            found = np.asarray(returned, float)
-            if found.shape != (size,):
-                raise ValueError(f"returns shape {found.shape} for a model of {(size,)}")
-            return found
-        arrays = [np.asarray(each, float) for each in self._in_order(returned)]
-        whole = Form(LAYERS, self.names).split(np.zeros(size), size)
-        for name, array, like in zip(self._said, arrays, whole):
-            if array.shape != like.shape:
-                raise ValueError(f"returns shape {array.shape} for {name} of {like.shape}")
-        return arrays[self.seen].reshape(-1)
+        arrays = [returned] if self.kind == ARRAY else self._in_order(returned)
+        # Tensors may have a gradient.
+        plain = [each.detach() if hasattr(each, "detach") else each for each in arrays]
+        return self.vectors({k: np.asarray(v, float) for k, v in zip(self.keys, plain)}, size)
 
     def _in_order(self, returned: Any) -> list[Any]:
         allowed: Any = Mapping if self.kind == DICT else (list, tuple, np.ndarray)
@@ -123,6 +202,9 @@ class Form:
             came = ", ".join(map(str, returned)) or "none"
             raise ValueError(f"returns arrays {came}, not {', '.join(self.names)}")
         return [returned[name] for name in self.names]
+
+
+ONE_ARRAY = Form()
 
 
 def form_named(text: str) -> Form:
@@ -140,33 +222,45 @@ def form_named(text: str) -> Form:
     return Form(text)
 
 
-def form_said_by(aggregate: Callable[..., Any], model: str, updates: str) -> Form:
-    """Returns the form of the model that an aggregation takes.
+def forms_of(aggregate: Callable[..., Any], model: str, updates: str) -> list[Form]:
+    """Returns the forms that the model of an aggregation may have, the likeliest first.
 
-    The annotation of the model says it, else that of the updates, else how the code uses them.
+    The annotation of the model says it, else that of the updates, else how the code uses them; of
+    code that says nothing of these any form.
 
     Args:
         aggregate: The aggregation.
         model: Name of its parameter for the model.
         updates: Name of its parameter for the updates or models.
+
+    Raises:
+        ParameterError: If the model is a module of PyTorch.
     """
     said = inspect.signature(aggregate).parameters
     of_model, of_updates = (_text(said[name].annotation) for name in (model, updates))
     inner = of_updates.partition("[")[2]
     # Values of a dict by client.
     inner = inner.partition(",")[2] if _is(of_updates, _OF_DICTS) else inner
-    for text in (of_model, inner):
-        if _is(text, _OF_DICTS):
-            return Form(DICT)
-        if _is(text, _OF_LISTS):
-            return Form(LAYERS)
-        if _is(text, ("array", "tensor")):
-            return Form(ARRAY)
+    endings = {DICT: _OF_DICTS, LAYERS: _OF_LISTS, ARRAY: ("array", "tensor")}
+    kinds = [kind for text in (of_model, inner) for kind in endings if _is(text, endings[kind])]
     try:
-        return Form(_used(inspect.getsource(aggregate), model, updates))
+        source = inspect.getsource(aggregate)
     except (OSError, TypeError):
         # Code that was typed in has no source.
-        return Form(ARRAY)
+        source = ""
+    if re.search(rf"\b{model}\.(state_dict|load_state_dict|parameters)\(", source):
+        allowed = f"takes a module: let {model} be its state_dict, a dict[str, torch.Tensor]"
+        raise ParameterError("target", aggregate.__name__, allowed)
+    used = _used(source, model, updates)
+    kinds = kinds[:1] or [used, *(kind for kind in FORMS if kind != used)]
+    if "tensor" in of_model + of_updates:
+        return [Form(kind, tensors=True) for kind in kinds]
+    tensors = (False, True) if "torch" in source + " ".join(_globals(aggregate)) else (False,)
+    return [Form(kind, tensors=each) for each in tensors for kind in kinds]
+
+
+def _globals(function: Callable[..., Any]) -> Iterable[str]:
+    return getattr(inspect.unwrap(function), "__globals__", {})
 
 
 def is_by_client(annotation: Any) -> bool:

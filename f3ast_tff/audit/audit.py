@@ -16,6 +16,7 @@ from f3ast_tff.audit.check_replies import check_broken, check_empty
 from f3ast_tff.audit.check_rounds import COURSE, check_course, course_of
 from f3ast_tff.audit.check_server import (
     check_determinism,
+    check_forgets,
     check_fraction,
     check_liveness,
     check_memory,
@@ -65,8 +66,8 @@ def audit(
         objective: Objective that the target states, of `targets.OBJECTIVES`.
         log: Masks of the user's log, `bool [T, N]`; `None` for none.
         rounds: Rounds of each schedule, at least 100.
-        model: How the model of a function is made of arrays: `array`, `layers`, `dict`, or names
-            with commas; by default as it says.
+        model: How the model is made of arrays: `array`, `layers`, `dict`, or names with commas; by
+            default as the target says, or as it is found to work.
 
     Raises:
         ParameterError: If the target cannot be imported or made.
@@ -189,17 +190,19 @@ def _findings(
     independent = schedules(rounds, len(examples))[1]
     # The steps of a model that is replaced in each round say nothing.
     if not replaced:
+        course = course_of(target, rule, examples)
         if rule.kind != ROBUST:
-            yield from check_weights(target, rule, weights)
+            yield from check_weights(target, rule, weights, course.by_age)
             yield from check_presence(weights)
             yield from check_left_out(weights)
         yield from check_local(target, rule, examples, rounds)
         yield from check_axes(target, independent, rule, examples, rounds)
-        yield from check_course(target, rule, course_of(target, rule, examples), speeds)
+        yield from check_course(target, rule, course, speeds)
         yield from check_empty(target, rule, examples)
         yield from check_broken(target, rule, examples)
     yield from check_liveness(target, weights, examples)
     yield from check_fraction(target, examples)
     yield from check_memory(target, examples)
+    yield from check_forgets(target, examples)
     yield from check_restart(target, examples)
     yield from check_determinism(target, independent, examples, rule)

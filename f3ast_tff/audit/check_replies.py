@@ -78,7 +78,7 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
     n = len(examples)
     none = played(target, everybody(9, n), _answer(0 * examples), 3, start_model(DENSE * n))
     yield _of_zero(target, none)
-    still = Fixed(np.zeros((n, DENSE * n)), examples)
+    still = Fixed(np.zeros((n, DENSE * n)), examples, same_loss=True)
     trace = played(target, everybody(9, n), still, 3, start_model(DENSE * n))
     if why := trace.ended or next(iter(trace.errors.values()), ""):
         yield Finding(_CHECK, WRONG, f"replies equal to the model end it: {why}")
@@ -94,9 +94,11 @@ def check_broken(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[F
     if target.parts:
         yield _of_shape(target, examples, 0, "a reply with an array less")
     yield from _of_order(target, rule, examples)
+    yield from _of_writing(target, examples)
     if target.messages:
         yield _of_error(target, examples)
-        yield _of_buffers(target, examples)
+        if not target.own_arrays:
+            yield _of_buffers(target, examples)
 
 
 def _of_shape(target: Target, examples: np.ndarray, size: int, name: str) -> Finding:
@@ -185,6 +187,15 @@ def _of_order(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Find
     yield Finding("determinism", verdict, found, advice, value)
 
 
+def _of_writing(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    """Replies of clients that keep their arrays, as those of a simulation do."""
+    n, server = len(examples), target.make()
+    played(target, everybody(9, n), _answer(examples), 3, start_model(DENSE * n), server=server)
+    if getattr(server, "writes", False):
+        advice = "Copy an update before it is changed: its client, or the caller, may keep it."
+        yield Finding(_CHECK, WRONG, "it writes into the updates that it gets", advice)
+
+
 def _of_error(target: Target, examples: np.ndarray) -> Finding:
     """A client that fails: Flower delivers its error in place of a reply."""
     n, spoilt = len(examples), _first_of_a_round(lambda reply: replace(reply, failed=True))
@@ -207,7 +218,10 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
     if not trace.models:
         return Finding(_CHECK, WRONG, f"a model with a running variance ends it: {trace.ended}")
     if any(VARIANCE not in each for each in trace.models):
-        return Finding(_CHECK, WRONG, "of a model's arrays the running variance is lost", _ARRAYS)
+        lost = f"of a model's arrays {VARIANCE} is not returned"
+        if {word.strip(".") for word in target.words} & {VARIANCE, "running", *VARIANCE.split(".")}:
+            return Finding(_CHECK, NOTE, f"{lost}: its code asks for names; clients must keep it")
+        return Finding(_CHECK, WRONG, lost, "Return every array that the clients got.")
     kept = np.array([float(each[VARIANCE][0]) for each in trace.models])
     low, high = float(kept.min()), float(kept.max())
     found = (
@@ -217,9 +231,6 @@ def _of_buffers(target: Target, examples: np.ndarray) -> Finding:
         advice = "Take a mean of buffers; no momentum, rate of the server or sum of weights but 1."
         return Finding(_CHECK, WRONG, found, advice, low)
     return Finding(_CHECK, RIGHT, found, value=low)
-
-
-_ARRAYS = "Return every array that the clients got."
 
 
 def _first_of_a_round(change: Callable[[Reply], Reply]) -> Callable[[int, Reply], list[Reply]]:

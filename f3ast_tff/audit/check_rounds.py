@@ -16,13 +16,13 @@ import numpy as np
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import CLIPS, DENSE, LINEAR, Rule
+from f3ast_tff.audit.weights import BY_LOSS, CLIPS, DENSE, LINEAR, Rule, apart
 from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_of, start_model
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
 COURSE = _ALL + _AWAY + _BACK + _FEW + _REST + _LOST + _AFTER + _TWICE
-_WEIGHT, _TWICE_AS_FAR = 0.05, 1.3
+_WEIGHT, _TWICE_AS_FAR, _DROPPED = 0.05, 1.3, 1e-6
 # Weight over share below which a rule does not use a client.
 _NO_WEIGHT = 0.01
 # Rounds of the running median of a server's rate; its least part of the usual one.
@@ -76,6 +76,19 @@ class Course:
                 found[t, k] = share
         return found
 
+    @property
+    def by_age(self) -> bool:
+        """Whether the returning client counts for less in its first round, and in no other."""
+        back = np.flatnonzero(self.shares[: _ALL + _AWAY + _BACK, 0])
+        back, usual = back[back >= _ALL + _AWAY], back[(back < _ALL) & (back > _ALL // 2)]
+        if len(back) < 2 or not len(usual):
+            return False
+        with np.errstate(all="ignore"):
+            own = self.weights[:, 0] / self.shares[:, 0] / self.weights.sum(axis=1)
+        first, second = own[back[:2]] / own[usual].mean()
+        # A reply of no weight at all is dropped.
+        return bool(_DROPPED < first < 1 / _TWICE_AS_FAR and abs(second - 1) < _WEIGHT)
+
     def part(self, first: int, length: int) -> np.ndarray:
         """The last rounds of a part, which begins after `first` rounds, with any reply."""
         places = np.arange(first, min(first + length, len(self.steps)))
@@ -122,7 +135,7 @@ def check_course(
         why = last or "the model is not finite"
         yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
         return
-    if rule.kind not in (LINEAR, CLIPS):
+    if rule.kind not in (LINEAR, BY_LOSS, CLIPS):
         yield _lengths(course)
         return
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
@@ -182,6 +195,21 @@ def check_course(
         why = "" if target.objective == "latest" else own_weights
         yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), why)
     yield _repeated(target, course, weights[:, _REPEATS])
+    if rule.kind == BY_LOSS:
+        yield _alike(weights[usual].mean(axis=0) / whole, shares[usual])
+
+
+def _alike(weights: np.ndarray, shares: np.ndarray) -> Finding:
+    """Of a rule that goes by losses: in the course all losses are the same."""
+    equal = (shares > 0) / (shares > 0).sum(axis=1, keepdims=True)
+    means = {"by their examples": shares, "each alike": equal}
+    away = {how: apart(weights, each.mean(axis=0)) for how, each in means.items()}
+    how = min(away, key=lambda each: away[each])
+    if away[how] <= _WEIGHT:
+        found = f"goes by losses; replies of the same loss count {how}"
+        return Finding("weights", RIGHT, found, value=away[how])
+    found = f"replies of the same loss count neither by their examples nor alike: {away[how]:.2f} "
+    return Finding("weights", WRONG, f"{found}of the weight is elsewhere", "", away[how])
 
 
 def _pace(speeds: np.ndarray, usual: np.ndarray) -> np.ndarray:

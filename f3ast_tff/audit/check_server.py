@@ -101,6 +101,21 @@ def check_memory(target: Target, examples: np.ndarray) -> Iterator[Finding]:
         yield Finding("memory", NOTE if grows > 8 else RIGHT, about, value=grows)
 
 
+def check_forgets(target: Target, examples: np.ndarray) -> Iterator[Finding]:
+    """Says what is kept by client until it is away for two rounds."""
+    n, server = len(examples), target.make()
+    answer, model = Clients(optima(n, DENSE * n, 0), examples), start_model(DENSE * n)
+    kept = []
+    for there in (np.ones(n, bool), np.arange(n) > 0):
+        played(target, Schedule("some", np.tile(there, (9, 1))), answer, 2, model, server=server)
+        fields = _fields(server.held).items()
+        kept.append({name: {*each} for name, each in fields if isinstance(each, dict)})
+    lost = [name for name, keys in kept[0].items() if keys - kept[1].get(name, keys)]
+    if lost:
+        found = f"of a client that is away for two rounds it forgets {', '.join(lost)}"
+        yield Finding("memory", NOTE, f"{found}: what its replies left there is lost")
+
+
 def check_restart(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     """Says what a new server in the middle of a run changes."""
     n = len(examples)

@@ -8,7 +8,16 @@ import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.targets import OBJECTIVES, Target
-from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, Rule, Weights, apart, weights_in
+from f3ast_tff.audit.weights import (
+    ADAPTIVE,
+    BY_LOSS,
+    CLIPS,
+    LINEAR,
+    Rule,
+    Weights,
+    apart,
+    weights_in,
+)
 from f3ast_tff.audit.world import Schedule
 
 _CHECK = "weights"
@@ -23,8 +32,17 @@ _EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 
 
-def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Iterator[Finding]:
-    """Judges the weights in all schedules."""
+def check_weights(
+    target: Target, rule: Rule, found: Sequence[Weights], by_age: bool = False
+) -> Iterator[Finding]:
+    """Judges the weights in all schedules.
+
+    Args:
+        target: Audited server.
+        rule: Kind of its rule.
+        found: Its weights.
+        by_age: Whether replies of clients that were away count for less.
+    """
     named = [each for each in found if each.named]
     unnamed = [each.schedule for each in found if not each.named]
     if unnamed:
@@ -32,6 +50,13 @@ def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Itera
         yield Finding(_CHECK, OPEN, f"no weights are named: {about}{', '.join(unnamed)}")
     if not named:
         return
+    skips = max(named, key=lambda w: w.skipped)
+    if skips.skipped > _EXACT and not target.gathers:
+        about = (
+            f"in {skips.schedule} {skips.skipped:.0%} of the rounds with replies leave the model "
+        )
+        about += "as it is: their clients are not taken for clients whose replies arrive"
+        yield Finding(_CHECK, NOTE, about, value=skips.skipped)
     said = OBJECTIVES[target.objective]
     if target.objective in ("all", "latest"):
         yield _nearer(target, named, said)
@@ -56,6 +81,12 @@ def check_weights(target: Target, rule: Rule, found: Sequence[Weights]) -> Itera
         f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
     )
     schedules = ", ".join(w.schedule for w in far)
+    steady = any(w.schedule == "always" and w not in far for w in named)
+    if rule.kind == BY_LOSS or by_age and steady:
+        by = "losses" if rule.kind == BY_LOSS else "the time since a client's last reply"
+        about = f"goes by {by}: beside the mean of {said}, {number}{_towards(worst)}"
+        yield Finding(_CHECK, NOTE, about, value=value, error=error)
+        return
     about = f"not the mean of {said}: {number}{_towards(worst)} (wrong in: {schedules})"
     yield Finding(_CHECK, WRONG, about, advice, value, error)
 

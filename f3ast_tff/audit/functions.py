@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import importlib.util
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.audit.arrays import Form, form_said_by, is_by_client
+from f3ast_tff.audit.arrays import ONE_ARRAY, Form, forms_of, is_by_client
+from f3ast_tff.audit.forms import form_that_works
 from f3ast_tff.audit.targets import FOREIGN, Target, is_aggregation, required
 from f3ast_tff.audit.world import WEIGHTS, Model, Reply, World
 from f3ast_tff.core.errors import ParameterError
@@ -19,7 +20,8 @@ from f3ast_tff.files.messages import one_line_of
 
 _CLIENTS, _ROUND = ("clients", "ids", "client_ids"), ("round", "t", "server_round")
 _STEPS = ("steps", "taus", "tau", "num_steps", "local_steps")
-_MORE = (*_CLIENTS, *_ROUND, *_STEPS)
+_LOSSES = ("losses", "loss", "train_losses", "client_losses")
+_MORE = (*_CLIENTS, *_ROUND, *_STEPS, *_LOSSES)
 NOT_FINITE = "returns a model that is not finite"
 _MODELS = ("models", "client_models", "local_models")
 _UPDATES = (*_MODELS, "updates", "deltas", "changes", "replies", "results", "client_updates")
@@ -42,24 +44,22 @@ class FunctionServer:
     """Rounds around an aggregation: all clients that are there train, or those it selects.
 
     Attributes:
-        form: How the model is made of arrays.
+        writes: Whether it wrote into the updates that it got.
     """
 
-    def __init__(self, held: Any, form: Form | None = None) -> None:
+    def __init__(self, held: Any, form: Form = ONE_ARRAY) -> None:
         """Takes a function, or an object with `aggregate` and perhaps `select`.
 
         Args:
             held: The function or object.
-            form: How its model is made of arrays; by default as it says.
+            form: How its model is made of arrays.
         """
-        self.held = held
+        self.held, self._form, self.writes = held, form, False
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
         self._weights_first = _has_weights_first(names)
-        updates = names[1 + self._weights_first]
-        self._models = updates in _MODELS
-        self.form = form_said_by(self._aggregate, names[0], updates) if form is None else form
+        self._models = names[1 + self._weights_first] in _MODELS
         self._more = [name for name in names[3:] if name in _MORE]
         self._by_client = _takes_mappings(self._aggregate)
 
@@ -70,19 +70,19 @@ class FunctionServer:
 
     def play(self, world: World, rounds: int, model: Model) -> None:
         """Plays rounds; an error is noted, and the model stays."""
-        now = np.array(model[WEIGHTS], float)
+        now, arrays = np.array(model[WEIGHTS], float), {}
         for t in range(1, rounds + 1):
             there = sorted(world.nodes().values())
             try:
                 chosen = there if self._select is None else _selected(self._select, t, there)
                 replies = world.ask(chosen, {WEIGHTS: now.astype(np.float32)})
-                found = self.form.join(self._aggregated(now, replies, t), now.size)
-                if not replies and not np.isfinite(found).all():
+                found = self._form.join(self._aggregated(now, replies, t), now.size)
+                if not replies and not np.isfinite(found[self._form.key]).all():
                     raise FloatingPointError(f"{NOT_FINITE} for no replies")
-                now = found
+                now, arrays = found[self._form.key], found
             except FOREIGN as error:
                 world.trace.errors[world.round] = one_line_of(error)
-            world.close({**model, WEIGHTS: now})
+            world.close({**model, **arrays, WEIGHTS: now})
 
     def _aggregated(self, now: np.ndarray, replies: list[Reply], t: int) -> Any:
         clients = [reply.client for reply in replies]
@@ -90,19 +90,31 @@ class FunctionServer:
         if not self._models:
             starts = [np.array(reply.sent[WEIGHTS], float) for reply in replies]
             sent = [s - w if s.shape == w.shape else s for s, w in zip(sent, starts)]
-        sent = [self.form.split(each, now.size) for each in sent]
-        weights: Any = np.array([reply.examples for reply in replies], float)
-        steps: Any = np.array([reply.steps for reply in replies], float)
+        sent = [self._form.split(each, now.size) for each in sent]
+        told: Any = [[each.examples, each.steps, each.loss] for each in replies]
+        # PyTorch multiplies tensors of one precision.
+        told = np.array(told, np.float32 if self._form.tensors else float).reshape(-1, 3).T
         if self._by_client:
-            sent, weights, steps = (
-                dict(zip(clients, each)) for each in (sent, weights.tolist(), steps.tolist())
-            )
-        told = {**dict.fromkeys(_CLIENTS, clients), **dict.fromkeys(_STEPS, steps)}
+            sent = dict(zip(clients, sent))
+            told = [dict(zip(clients, each)) for each in told.tolist()]
+        weights, steps, losses = told
+        told = dict.fromkeys(_CLIENTS, clients) | dict.fromkeys(_STEPS, steps)
+        told |= dict.fromkeys(_LOSSES, losses)
         more = {name: told.get(name, t) for name in self._more}
-        whole = self.form.split(now, now.size)
-        if self._weights_first:
-            return self._aggregate(whole, weights, sent, **more)
-        return self._aggregate(whole, sent, weights, **more)
+        whole, before = self._form.split(now, now.size), copy.deepcopy(sent)
+        two = (weights, sent) if self._weights_first else (sent, weights)
+        found = self._aggregate(whole, *two, **more)
+        self.writes |= not _same(before, sent)
+        return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two lists or dicts of arrays, or of such, are the same."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
 
 def _has_weights_first(names: Sequence[str]) -> bool:
@@ -156,27 +168,27 @@ def function_target(
     if unknown := sorted(more - {*_MORE}):
         allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
         raise ParameterError("target", name, allowed + "clients, round and steps")
-    server = FunctionServer(example, form)
-    form = server.form
-    kind = "aggregate(model, updates, weights)"
+    forms = _forms(aggregate) if form is None else [form]
+    if forms[0].tensors and importlib.util.find_spec("torch") is None:
+        allowed = "takes tensors: pip install torch, or convert arrays within it, --model=array"
+        raise ParameterError("target", name, allowed)
     said = {name.strip("_").lower(): name for name in dir(example)}
     fractions = [getattr(example, said[each]) for each in _FRACTIONS if each in said]
-    return Target(
+    found = Target(
         name,
-        kind=f"{kind}, model: {form.words}" if form.words else kind,
-        make=lambda: FunctionServer(maker(), form),
-        fraction=next((each for each in fractions if isinstance(each, float)), None),
-        knows_clients=server.knows_clients,
+        kind="aggregate(model, updates, weights)",
+        make=lambda: FunctionServer(maker()),
+        # Without a selection of its own it may be of anything, such as of numbers that are sent.
+        fraction=next((f for f in fractions if isinstance(f, float) and "select" in said), None),
+        knows_clients=FunctionServer(example).knows_clients,
         versions=dict(getattr(example, "versions", {})),
-        parts={
-            each: partial(_server_of, maker, replace(form, seen=n))
-            for n, each in enumerate(form.seen_names)
-        },
     )
+    return form_that_works(found, lambda form: FunctionServer(maker(), form), forms)
 
 
-def _server_of(maker: Callable[[], Any], form: Form) -> FunctionServer:
-    return FunctionServer(maker(), form)
+def _forms(aggregate: Callable[..., Any]) -> list[Form]:
+    names = list(inspect.signature(aggregate).parameters)
+    return forms_of(aggregate, names[0], names[1 + _has_weights_first(names)])
 
 
 def _is_function(held: Any) -> bool:

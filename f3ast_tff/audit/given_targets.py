@@ -33,8 +33,8 @@ def target_of(
         arguments: Arguments of a class or of a function that makes a server. A text
             `module:name` among them stands for that object, of a class an instance.
         objective: Objective that it states, of `OBJECTIVES`; by default that of its kind.
-        model: How the model of a function is made of arrays, as `arrays.form_named` takes it; by
-            default as its annotations and its code say.
+        model: How the model is made of arrays, as `arrays.form_named` takes it; by default as a
+            function's annotations and code say, and one array of a strategy that treats all alike.
 
     Raises:
         ParameterError: If it cannot be imported, or needs arguments; names them.
@@ -47,11 +47,9 @@ def target_of(
     if isinstance(given, str) and not {":", "."} & {*given}:
         from f3ast_tff.audit.methods import method_target
 
-        found = method_target(given, named)
+        found = method_target(given, named, form)
     else:
         found = _target(given, named, form)
-    if found.messages and model is not None:
-        raise ParameterError("model", model, "is of functions; a strategy's is a record of arrays")
     return found if objective is None else replace(found, objective=objective)
 
 
@@ -74,7 +72,7 @@ def _target(given: Any, arguments: Mapping[str, Any], form: Form | None) -> Targ
     if _is_of(example, "flwr."):
         from f3ast_tff.audit.flower import flower_target
 
-        return flower_target(name, maker, example)
+        return flower_target(name, maker, example, form)
     return function_target(name, maker, example, form)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from f3ast_tff.audit.arrays import ONE_ARRAY, Form
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
@@ -17,13 +18,14 @@ from f3ast_tff.settings.registry import registry_with
 _CLIENTS, _PLUGIN = "k", "plugin"
 
 
-def method_target(name: str, arguments: Mapping[str, Any]) -> Target:
+def method_target(name: str, arguments: Mapping[str, Any], form: Form | None = None) -> Target:
     """Returns the target of a method behind `f3ast_tff.flower.AvailabilityStrategy`.
 
     Args:
         name: Name of the method, such as `f3ast`.
         arguments: Its parameters; `k`, clients per round, half of all by default; `plugin`, the
             file that defines it.
+        form: How the model is made of arrays; one array by default.
 
     Raises:
         ParameterError: If there is no such method, Flower is not installed, or a parameter is not
@@ -52,7 +54,7 @@ def method_target(name: str, arguments: Mapping[str, Any]) -> Target:
         method = config.start(EXAMPLES / EXAMPLES.sum(), k, seed=0, sizes=EXAMPLES, **given)
         return AvailabilityStrategy(method, num_clients, k, evaluate_every=0)
 
-    found = flower_target(name, maker, maker())
+    found = flower_target(name, maker, maker(), form or ONE_ARRAY)
     # A baseline corrects nothing: it is the mean of the clients that it finds.
     if found.objective == "all" and not config.corrects:
         found = replace(found, objective="present")

@@ -69,15 +69,19 @@ def played(
     return world.trace
 
 
+def probe(target: Target, examples: np.ndarray, length: float = 1.0) -> Trace:
+    """Returns what a new server does in twelve rounds with all clients there, in each alike."""
+    n = len(examples)
+    answer = Fixed(optima(n, 4 * n, 0, length), examples)
+    return played(target, everybody(_PERIODS, n), answer, _PERIODS, start_model(4 * n))
+
+
 def calls_of(target: Target, examples: np.ndarray) -> tuple[int, int]:
     """Returns how many rounds a server takes to move its model at first, and later each time.
 
     With all clients there. Both are 1 if the model moves irregularly, once, or never.
     """
-    n = len(examples)
-    updates = optima(n, 4 * n, 0)
-    model = start_model(4 * n)
-    trace = played(target, everybody(_PERIODS, n), Fixed(updates, examples), _PERIODS, model)
+    trace = probe(target, examples)
     models = trace.flat()
     if trace.errors or len(models) < _PERIODS:
         return 1, 1
@@ -95,6 +99,7 @@ def step(
     start: float = 0.0,
     seed: int = 0,
     order: int | None = None,
+    same_loss: bool = False,
 ) -> np.ndarray:
     """Returns the move of a new server's model in its first round, `float64 [d]`.
 
@@ -106,6 +111,7 @@ def step(
         start: Every number of the first model.
         seed: Seed of the global generators.
         order: Seed of the order of the replies; `None` for the order of asking.
+        same_loss: Whether all clients reply a loss of 1.
 
     Raises:
         NoStepError: If the round did not end, or raised an error.
@@ -114,7 +120,7 @@ def step(
     schedule = everybody(4, n)
     if there is not None:
         schedule = Schedule("some", np.tile(there, (4, 1)))
-    answer, model = Fixed(updates, examples), start_model(size, start)
+    answer, model = Fixed(updates, examples, same_loss=same_loss), start_model(size, start)
     trace = played(target, schedule, answer, 1, model, seed=seed, order=order)
     if not trace.models or trace.errors:
         raise NoStepError(trace.ended or next(iter(trace.errors.values()), "no round"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,7 +54,9 @@ class Target:
             if it gathers replies.
         versions: Versions of the packages, by name.
         parts: Functions that return a new server of which the audit sees one array of the model,
-            by the array's name; empty if the model is one array, or a dict of Flower's.
+            by the array's name; empty if the model is one array.
+        words: Words in its code that may be of names of arrays.
+        own_arrays: Whether it begins from arrays of its own.
     """
 
     name: str
@@ -69,6 +71,8 @@ class Target:
     calls: tuple[int, int] = (1, 1)
     versions: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, Callable[[], Server]] = field(default_factory=dict)
+    words: Sequence[str] = ()
+    own_arrays: bool = False
 
     @property
     def gathers(self) -> bool:

@@ -1,9 +1,10 @@
 """Whom the model is of: the kind of rule, and the weights of the clients in the model.
 
 **Kind.** One round of a new server, on dense updates u, v, u + v and 0. A rule is linear if the
-steps add up. A rule that is not, but is homogeneous (s u gives s times the step), takes medians or
-selects. If equal updates of all clients give a step that is bounded in their length, but keeps
-their direction, the rule clips; if the direction turns, it depends on the axes, as Adam does.
+steps add up. If equal updates of all clients give a step that is bounded in their length, but keeps
+their direction, the rule clips; if the direction turns, it depends on the axes, as Adam does. A
+rule that is none of these goes by losses if it takes another step once all losses are alike; else
+it takes medians or selects.
 
 **Weights.** Client k's optimum is b_k, the b_k are orthonormal in more dimensions than clients. The
 mean model after a burn-in is fitted by least squares, sum_k omega_k b_k; R^2 says how much of it
@@ -32,8 +33,9 @@ from f3ast_tff.audit.world import (
 )
 from f3ast_tff.core.randomness import generator
 
-LINEAR, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
+LINEAR, BY_LOSS, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
     "linear",
+    "goes by losses",
     "clips",
     "depends on the axes",
     "selects or sorts",
@@ -60,7 +62,7 @@ class Rule:
     """The kind of a rule.
 
     Attributes:
-        kind: `LINEAR`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
+        kind: `LINEAR`, `BY_LOSS`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
         clip: Length to which updates are cut; infinite without.
         noise: Standard deviation of a number of the step that updates of 0 make.
         error: Why the kind is unknown, or nothing can be judged.
@@ -92,6 +94,7 @@ class Weights:
         stated: Weights of the target's objective, on the same replies.
         away: Standard errors of `omega - stated`, `float64 [N]`.
         trace: Record of the rounds.
+        skipped: Share of the rounds with replies that leave the model as it is.
     """
 
     schedule: str
@@ -104,6 +107,7 @@ class Weights:
     stated: np.ndarray
     away: np.ndarray
     trace: Trace
+    skipped: float = 0.0
 
     @property
     def named(self) -> bool:
@@ -159,6 +163,8 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
             gain = lengths.max() / float(np.linalg.norm(common[0]))
             clip = float(lengths[-1] * _SCALES[usable[-1]] / gain)
             return Rule(CLIPS, clip=clip, noise=noise)
+        if _relative(one, step(target, u, examples, same_loss=True) - none) > _EXACT:
+            return Rule(BY_LOSS, noise=noise)
         return Rule(ROBUST, noise=noise)
     except NoStepError as error:
         return Rule(UNKNOWN, error=str(error))
@@ -249,21 +255,27 @@ def _fitted(
         omega = coordinates.mean(axis=0)
         residual = float(((mean - omega @ goals) ** 2).sum())
         r2 = 1 - residual / max(1e-30, float((mean**2).sum()))
-    alike = [dict.fromkeys(each, 1.0) for each in trace.delivered]
+    # A round that leaves the model as it is may skip its replies, or gather them for a later one.
+    moves = np.diff(trace.flat(), axis=0, prepend=0.0).any(axis=1)
+    used = [each if moved else {} for each, moved in zip(trace.delivered, moves)]
     there = [{k: float(examples[k]) for k in each} for each in trace.there]
     # How fast a server moves is its own: momentum and rates change no objective.
     rates = [np.full(rounds, RATE * speed) for speed in _SPEEDS]
     if speeds is not None and len(speeds) >= rounds:
         rates.append(RATE * speeds[:rounds])
-    present, equal, drawn = (
-        min(
-            (_means(counts, len(p), rate)[first:] for rate in rates),
-            key=lambda each: apart(omega, each.mean(axis=0)),
+    counts = {
+        "present": [trace.delivered, used],
+        "equal": [[dict.fromkeys(e, 1.0) for e in each] for each in (trace.delivered, used)],
+        "drawn": [there],
+    }
+    means = {
+        name: min(
+            (_means(one, len(p), rate)[first:] for one in each for rate in rates),
+            key=lambda found: apart(omega, found.mean(axis=0)),
         )
-        for counts in (trace.delivered, alike, there)
-    )
-    of_all = np.tile(p, (len(models), 1))
-    stated = {"present": present, "equal": equal, "drawn": drawn}.get(objective, of_all)
+        for name, each in counts.items()
+    }
+    stated = means.get(objective, np.tile(p, (len(models), 1)))
     return Weights(
         schedule.name,
         presence,
@@ -271,10 +283,11 @@ def _fitted(
         errors=_error(coordinates),
         r2=r2,
         p=p,
-        present=present.mean(axis=0),
+        present=means["present"].mean(axis=0),
         stated=stated.mean(axis=0),
         away=_error(coordinates - stated),
         trace=trace,
+        skipped=1 - sum(map(bool, used)) / max(sum(map(bool, trace.delivered)), 1),
     )
 
 

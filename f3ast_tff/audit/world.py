@@ -63,6 +63,7 @@ class Reply:
         examples: Its `num-examples`.
         failed: Whether an error of the client arrives in its place.
         steps: Local steps that it took.
+        loss: Loss of the model that it got.
     """
 
     client: int
@@ -71,10 +72,7 @@ class Reply:
     examples: float
     failed: bool = False
     steps: float = 1.0
-
-
-# Function from client, round and model to its replies: none, one, or several.
-Answer = Callable[[int, int, Model], list[Reply]]
+    loss: float = 1.0
 
 
 @dataclass
@@ -203,6 +201,10 @@ class World:
         self._delivered.update((reply.client, reply.examples) for reply in replies)
         return self.reordered(replies)
 
+    def loss(self, client: int, model: Model) -> float:
+        """Returns the loss of a model at a client."""
+        return self._answer.loss(client, model)
+
     def reordered(self, replies: Sequence[Any]) -> list[Any]:
         """Returns the replies of a round in the order in which they arrive."""
         if self._order is None:
@@ -246,7 +248,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Clients:
-    """Clients of quadratic losses; an `Answer`.
+    """Clients of quadratic losses, half the squared distance from the optimum.
 
     Attributes:
         optima: b_k, `float [N, d]`.
@@ -269,29 +271,44 @@ class Clients:
         if VARIANCE in model:
             found[VARIANCE] = np.array([1.0 + 0.1 * k], model[VARIANCE].dtype)
         steps = 1.0 if self.steps is None else float(self.steps[k])
-        return [Reply(k, model, found, float(self.examples[k]), steps=steps)]
+        loss = self.loss(k, model)
+        return [Reply(k, model, found, float(self.examples[k]), steps=steps, loss=loss)]
+
+    def loss(self, k: int, model: Model) -> float:
+        """Returns the loss of a model at client k."""
+        return float(((self.optima[k] - model[WEIGHTS]) ** 2).sum() / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Clients that always reply the model plus their own update; an `Answer`.
+    """Clients that always reply the model plus their own update: their optimum is so far away.
 
     Attributes:
         updates: Update of each client, `float [N, d]`.
         examples: `num-examples` of each, `float [N]`.
         spoilt: Function that changes a reply, such as to NaN; `None` for none.
+        same_loss: Whether all clients have a loss of 1.
     """
 
     updates: np.ndarray
     examples: np.ndarray
     spoilt: Callable[[int, Reply], list[Reply]] | None = None
+    same_loss: bool = False
 
     def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
         """Returns the reply of client k to a model."""
         start = model[WEIGHTS]
         found = {**model, WEIGHTS: (start + self.updates[k]).astype(start.dtype)}
-        reply = Reply(k, model, found, float(self.examples[k]))
+        reply = Reply(k, model, found, float(self.examples[k]), loss=self.loss(k, model))
         return [reply] if self.spoilt is None else self.spoilt(t, reply)
+
+    def loss(self, k: int, model: Model) -> float:
+        """Returns the loss of any model at client k."""
+        return 1.0 if self.same_loss else float((self.updates[k] ** 2).sum() / 2)
+
+
+# What clients reply: none, one, or several replies to a model.
+Answer = Clients | Fixed
 
 
 def examples_for(least: int) -> np.ndarray:

@@ -58,7 +58,7 @@ class Flags:
     )
     model: str | None = parameter(
         None,
-        f"a function's model, if its annotations do not say it: {', '.join(FORMS)}, or the names "
+        f"the model, if it is read otherwise than you mean it: {', '.join(FORMS)}, or the names "
         "of a dict's arrays with commas",
     )
     log: str | None = parameter(

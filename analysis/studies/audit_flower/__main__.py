@@ -99,7 +99,7 @@ OTHERS: tuple[tuple[str, str, str, Arguments], ...] = (
     ("pfl, weighed by datapoints", "pfl", "Server", {}),
     ("pfl, weighed by user", "pfl", "Server", {"weighting": f"{_PFL}:WeightByUser"}),
 )
-# Replies count alike: q-FedAvg weighs by losses, which are equal here.
+# Replies of equal losses count alike.
 _STATED = dict.fromkeys(("QFedAvg", "APPFL, FedAvg by default", "pfl, weighed by user"), "equal")
 
 

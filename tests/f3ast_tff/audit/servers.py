@@ -425,3 +425,90 @@ class NoisyClip:
 def from_five(model: Any, updates: Any, weights: Any) -> Any:
     """Leaves the model as it is if fewer than five replies arrived."""
     return aggregate(model, updates, weights) if len(updates) >= 5 else model
+
+
+def writes(model: Any, updates: Any, weights: Any) -> Any:
+    """A mean that scales the updates in place."""
+    for update, weight in zip(updates, weights):
+        update *= weight / max(sum(weights), 1)
+    return model + sum(updates)
+
+
+class ByAge:
+    """A right one: replies of clients that were away for s rounds count (1 + s)^-.5 times."""
+
+    def __init__(self) -> None:
+        self.last: dict[int, int] = {}
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any, round: int) -> Any:
+        ages = [round - self.last.get(k, round - 1) for k in clients]
+        self.last |= dict.fromkeys(clients, round)
+        return aggregate(model, updates, [w / a**0.5 for w, a in zip(weights, ages)])
+
+
+class BackIsDropped(ByAge):
+    """The first reply after an absence counts for nothing."""
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any, round: int) -> Any:
+        there = [self.last.get(k, round - 1) == round - 1 for k in clients]
+        self.last |= dict.fromkeys(clients, round)
+        return aggregate(model, updates, [w * each for w, each in zip(weights, there)])
+
+
+class FewCountTwice:
+    """Replies of rounds with fewer than three are kept, and count twice in the next round."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        found = [*zip(updates, weights)]
+        if len(found) < 3:
+            self.kept = found
+            return model
+        found, self.kept = found + 2 * self.kept, []
+        return aggregate(model, *zip(*found))
+
+
+class LargestQuarter:
+    """A right one: the largest quarter of each update, and what is left out by client."""
+
+    fraction = 0.25
+
+    def __init__(self) -> None:
+        self.left: dict[int, Any] = {}
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+        sent = []
+        for k, update in zip(clients, updates):
+            whole = update + self.left.get(k, 0)
+            least = np.sort(np.abs(whole))[-len(whole) // 4]
+            sent.append(np.where(np.abs(whole) >= least, whole, 0))
+            if np.isfinite(whole).all():
+                self.left[k] = whole - sent[-1]
+        return aggregate(model, sent, weights)
+
+
+class ForgetsTheAbsent(LargestQuarter):
+    """Keeps what is left out of the clients of the last round alone."""
+
+    def aggregate(self, model: Any, updates: Any, weights: Any, clients: Any) -> Any:
+        self.left = {k: each for k, each in self.left.items() if k in clients}
+        return super().aggregate(model, updates, weights, clients)
+
+
+def by_losses(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
+    """A right one: weighs by examples times losses."""
+    return aggregate(model, updates, np.multiply(weights, losses))
+
+
+def by_seen_losses(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
+    """Divides by the losses of eight clients, however many reply."""
+    share = len(updates) / 8
+    return model + share * (by_losses(model, updates, weights, losses) - model)
+
+
+def first_by_losses(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
+    """Weighs by losses, and the first reply twice."""
+    twice = [2.0, *np.ones(len(updates))][: len(updates)]
+    return aggregate(model, updates, np.multiply(twice, losses))

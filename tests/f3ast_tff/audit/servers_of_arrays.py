@@ -212,6 +212,49 @@ class EverySecondOfSeen(EverySecond):
         return super().aggregate(model, updates, np.ones(len(updates)))
 
 
-def buffered(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
+def buffered(model: Any, updates: Any, weights: Any, accuracies: Any) -> Any:
     """Needs what the audit's clients do not reply."""
     return model
+
+
+def by_number(model, updates, weights):  # type: ignore[no-untyped-def]
+    total = max(sum(weights), 1)
+    return [
+        model[i] + sum(w * u[i] for w, u in zip(weights, updates)) / total
+        for i in range(len(model))
+    ]
+
+
+def median_by_number(model, updates, weights):  # type: ignore[no-untyped-def]
+    return [model[i] + np.median([u[i] for u in updates]) for i in range(len(model))]
+
+
+def median_of_arrays(model: list[np.ndarray], updates: list[Arrays], weights: Any) -> Any:
+    """An annotation is not asked for again, though the code has the word torch."""
+    return median_by_number(model, updates, weights)
+
+
+def floats_by_number(model, updates, weights):  # type: ignore[no-untyped-def]
+    return [float(model[i]) + np.mean([float(u[i]) for u in updates]) for i in range(len(model))]
+
+
+def unsaid_names(model, updates, weights):  # type: ignore[no-untyped-def]
+    names, total = list(model), max(sum(weights), 1)
+    steps = [sum(w * u[name] for w, u in zip(weights, updates)) / total for name in names]
+    return dict(zip(names, (model[name] + step for name, step in zip(names, steps))))
+
+
+def of_tensors(
+    model: dict[str, torch.Tensor],  # type: ignore[name-defined]  # noqa: F821
+    updates: Any,
+    weights: Any,
+) -> Any:
+    total = float(sum(weights))
+    return {
+        name: value.clone().add_(sum(w * u[name] for w, u in zip(weights, updates)).div(total))
+        for name, value in model.items()
+    }
+
+
+def of_module(net: Any, models: Any, weights: Any) -> Any:
+    return net.load_state_dict(models[0].state_dict())

@@ -6,19 +6,20 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
-from f3ast_tff.audit.arrays import ARRAY, DICT, LAYERS, Form, form_named, form_said_by
+from f3ast_tff.audit.arrays import ARRAY, DICT, LAYERS, Form, form_named, forms_of
 from f3ast_tff.audit.audit import audit
 from f3ast_tff.audit.check_local import gradient_weights
 from f3ast_tff.audit.findings import NOTE, OPEN, WRONG, Audit
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import NoStepError, calls_of, step
 from f3ast_tff.audit.report import json_of, text_of
-from f3ast_tff.audit.weights import CLIPS, rule_of
+from f3ast_tff.audit.weights import CLIPS, LINEAR, rule_of
 from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
 
@@ -38,12 +39,11 @@ def said(found: Audit, verdict: str = WRONG) -> list[str]:
 @pytest.mark.parametrize("form", [Form(LAYERS), Form(DICT), form_named("a, b,c")])
 def test_a_vector_that_is_split_is_joined_again(form: Form) -> None:
     vector = np.arange(8.0)
-    for seen in range(len(form.seen_names)):
-        one = replace(form, seen=seen)
+    for seen, one in enumerate(form.parts().values()):
         arrays = one.split(vector, 8)
         listed = list(arrays.values()) if form.kind == DICT else arrays
         assert [each.shape for each in listed[:3]] == [(2, 4), (8,), (2, 4)]
-        assert one.join(arrays, 8).tolist() == vector.tolist()
+        assert one.join(arrays, 8)[one.key].tolist() == vector.tolist()
         listed[seen][...] = 0
         assert vector.any() and all(each.any() for n, each in enumerate(listed) if n != seen)
 
@@ -99,7 +99,7 @@ def _by_place(model: Any, updates: Any, weights: Any) -> Any:
 )
 def test_annotations_and_code_say_the_form(aggregate: Callable[..., Any], kind: str) -> None:
     model = "state" if aggregate is _by_name else "model"
-    assert form_said_by(aggregate, model, "updates").kind == kind
+    assert forms_of(aggregate, model, "updates")[0].kind == kind
 
 
 def test_the_setting_is_over_the_annotation() -> None:
@@ -117,8 +117,43 @@ def test_the_setting_is_over_the_annotation() -> None:
         target_of(f"{FILE}:by_examples", model="other")
 
 
+def test_code_that_means_an_array_or_a_list_is_played_both_ways() -> None:
+    """The sum of a list's medians is by number; that of arrays is one number for each array."""
+    assert len(target_of(f"{FILE}:by_number").parts) == 3
+    with pytest.raises(ParameterError, match="model = None: must be array or layers: the code"):
+        target_of(f"{FILE}:median_by_number")
+    assert not target_of(f"{FILE}:median_by_number", model="array").parts
+    assert len(target_of(f"{FILE}:median_of_arrays").parts) == 3
+    # A loop that takes numbers alone is of one array; names are found without annotations.
+    assert not target_of(f"{FILE}:floats_by_number").parts
+    assert len(target_of(f"{FILE}:unsaid_names").parts) == 3
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is there")
+def test_tensors_need_pytorch() -> None:
+    with pytest.raises(ParameterError, match="takes tensors: pip install torch, or convert arr"):
+        target_of(f"{FILE}:of_tensors")
+
+
+def test_a_module_is_refused() -> None:
+    with pytest.raises(ParameterError, match="takes a module: let net be its state_dict"):
+        target_of(f"{FILE}:of_module")
+
+
+def test_tensors_are_made() -> None:
+    torch = pytest.importorskip("torch")
+    form = Form(DICT, tensors=True)
+    arrays = form.split(np.arange(32.0), 32)
+    assert {each.dtype for each in arrays.values()} == {torch.float32}
+    assert form.join(arrays, 32)[form.key].tolist() == np.arange(32.0).tolist()
+    rule = rule_of(target_of(f"{FILE}:of_tensors"), EXAMPLES)
+    assert rule.kind == LINEAR
+
+
 def test_what_the_audit_cannot_give_is_refused() -> None:
-    with pytest.raises(ParameterError, match="needs losses; after model, updates and weights may"):
+    with pytest.raises(
+        ParameterError, match="needs accuracies; after model, updates and weights may"
+    ):
         target_of(f"{FILE}:buffered")
 
 

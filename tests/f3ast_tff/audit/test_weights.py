@@ -13,7 +13,7 @@ from f3ast_tff.audit.check_local import gradient_weights
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES, Schedule, presence_of
+from f3ast_tff.audit.world import EXAMPLES, Clients, Fixed, Schedule, presence_of, start_model
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 from tests.f3ast_tff.audit.servers import aggregate
 
@@ -137,3 +137,15 @@ def test_clients_that_a_rule_never_takes_are_named() -> None:
     (said,) = (f.found for f in audit(smallest_three, rounds=100).findings if "left out" in f.found)
     assert "client 1 (0.0% for 20.0%), 3 (0.0% for 15.0%), 4" in said
     assert "together 80% of the data" in said
+
+
+def test_losses_are_half_the_squared_distance_from_the_optimum() -> None:
+    """At 0 an optimum of length 1 costs 1/2; after a tenth of the way .9^2 / 2; update 3: 9/2."""
+    goals = np.eye(2, 4)
+    clients = Clients(goals, np.ones(2), rate=0.1)
+    (reply,) = clients(0, 1, start_model(4))
+    losses = [reply.loss, clients.loss(0, reply.model), clients.loss(1, reply.model)]
+    assert losses == pytest.approx([0.5, 0.405, 0.505])
+    fixed = Fixed(3 * goals, np.ones(2))
+    assert fixed.loss(0, start_model(4)) == 4.5
+    assert Fixed(3 * goals, np.ones(2), same_loss=True).loss(0, start_model(4)) == 1

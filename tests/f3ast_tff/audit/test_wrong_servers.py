@@ -34,7 +34,19 @@ def test_a_right_one_passes_all() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["RightMomentum", "RightAdam", "RightTenth", "RightNoise", "Decaying", "Warming"]
+    "name",
+    [
+        "RightMomentum",
+        "RightAdam",
+        "RightTenth",
+        "RightNoise",
+        "Decaying",
+        "Warming",
+        "ByAge",
+        "LargestQuarter",
+        "from_five",
+        "by_losses",
+    ],
 )
 def test_other_right_ones_pass_all(name: str) -> None:
     found = audit_of(name)
@@ -69,6 +81,11 @@ def test_other_right_ones_pass_all(name: str) -> None:
         ("EndsAlone", "scale", "still waits at the end of the schedule"),
         ("Grows", "memory", "a model a round"),
         ("Unseeded", "determinism", "selects other clients"),
+        ("writes", "replies", "it writes into the updates that it gets"),
+        ("BackIsDropped", "weights", "not the mean of clients whose replies arrive"),
+        ("FewCountTwice", "weights", "not the mean of clients whose replies arrive"),
+        ("by_seen_losses", "scale", "a round that loses half of its replies moves the model 0.50"),
+        ("first_by_losses", "weights", "count neither by their examples nor alike"),
     ],
 )
 def test_a_wrong_one_is_named(name: str, check: str, words: str) -> None:
@@ -101,7 +118,26 @@ def test_noise_that_hides_a_client_is_no_verdict() -> None:
 def test_rounds_that_are_skipped_are_said() -> None:
     found = audit_of("from_five")
     assert "its replies count for nothing" in said(found, "scale", NOTE)
-    assert not found.wrong(["scale"]) and found.wrong(["weights"])
+    assert "of the rounds with replies leave the model as it is" in said(found, "weights", NOTE)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "check", "words"),
+    [
+        ("ByAge", "weights", "goes by the time since a client's last reply: beside the mean of"),
+        ("first_by_losses", "weights", "goes by losses: beside the mean of clients whose replies"),
+        ("ForgetsTheAbsent", "memory", "away for two rounds it forgets left"),
+    ],
+)
+def test_what_is_by_design_is_a_note(name: str, check: str, words: str) -> None:
+    assert words in said(audit_of(name), check, NOTE)
+
+
+@pytest.mark.long
+def test_losses_that_are_the_same_are_judged() -> None:
+    same = "goes by losses; replies of the same loss count by their examples"
+    assert same in said(audit_of("by_losses"), "weights", RIGHT)
 
 
 @pytest.mark.long

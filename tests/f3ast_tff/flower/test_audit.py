@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from flwr.app import Array, ArrayRecord, RecordDict
 from flwr.common import ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.server.strategy import FedAvg as OlderFedAvg
+from flwr.server.strategy import FedAvgM as OlderFedAvgM
 from flwr.serverapp.strategy import FedAvg, FedAvgM
 
 from f3ast_tff.audit.audit import audit
-from f3ast_tff.audit.findings import OPEN, Audit
+from f3ast_tff.audit.check_replies import check_broken
+from f3ast_tff.audit.findings import NOTE, OPEN, Audit
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.weights import ADAPTIVE, CLIPS, LINEAR, ROBUST, rule_of, weights_in
-from f3ast_tff.audit.world import EXAMPLES, Schedule
+from f3ast_tff.audit.plays import played, step
+from f3ast_tff.audit.weights import (
+    ADAPTIVE,
+    BY_LOSS,
+    CLIPS,
+    LINEAR,
+    ROBUST,
+    Rule,
+    rule_of,
+    weights_in,
+)
+from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule, everybody, start_model
 from f3ast_tff.core.errors import ParameterError
 
 ROUNDS = 100
@@ -162,3 +176,174 @@ def test_what_the_audits_clients_do_not_reply_is_not_judged() -> None:
     assert found.sentence == "AsksForSteps cannot be audited: KeyError: 'num-steps'."
     assert not found.wrong() and {each.verdict for each in found.findings} == {OPEN}
     assert not audit(FedAvg, {"weighted_by_key": "num_samples"}, rounds=ROUNDS).wrong(["weights"])
+
+
+class PersonalHead(FedAvg):
+    """The head stays as it is at the server."""
+
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
+        self.sent = arrays
+        return super().configure_train(server_round, arrays, config, grid)
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        found, metrics = super().aggregate_train(server_round, replies)
+        own = self.sent if found else {}
+        kept = {k: own[k] if k.startswith("head") else found[k] for k in own}
+        return ArrayRecord(kept) if found else None, metrics
+
+
+class LeavesOut(FedAvg):
+    """Arrays with a word in their names are not sent, as in FedBN."""
+
+    def __init__(self, word: str = "bn") -> None:
+        super().__init__()
+        self.word = word
+
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
+        sent = ArrayRecord({k: each for k, each in arrays.items() if self.word not in k})
+        return super().configure_train(server_round, sent, config, grid)
+
+
+class LastTwo(OlderFedAvg):
+    """The last two arrays stay; the first is by examples, the second each client alike."""
+
+    def configure_fit(self, server_round: int, parameters: Any, client_manager: Any) -> Any:
+        self.sent = parameters_to_ndarrays(parameters)
+        return super().configure_fit(server_round, parameters, client_manager)
+
+    def aggregate_fit(self, server_round: int, results: Any, failures: Any) -> Any:
+        sizes = [each.num_examples for _, each in results]
+        models = zip(*(parameters_to_ndarrays(each.parameters) for _, each in results))
+        found = [
+            np.average(each, axis=0, weights=None if i else sizes)
+            for i, each in enumerate(list(models)[:-2])
+        ]
+        return ndarrays_to_parameters(found + self.sent[-2:]), {}
+
+
+BODY = ["body.weight", "body.bias"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "arguments", "model", "moving", "still"),
+    [
+        (FedAvg, {}, None, [], []),
+        (FedAvg, {}, "a.weight,a.bias", ["a.weight", "a.bias"], []),
+        (PersonalHead, {}, None, BODY, ["head.weight"]),
+        (LeavesOut, {}, None, [*BODY, "head.weight", "head.bias"], ["bn.weight"]),
+        (LeavesOut, {"word": "fc.weight"}, "fc.weight,fc.bias", ["fc.bias"], ["fc.weight"]),
+        (LastTwo, {}, None, ["model[0]", "model[1]"], ["model[2]"]),
+        (OlderFedAvg, {}, "layers", ["model[0]", "model[1]", "model[2]"], []),
+    ],
+)
+def test_arrays_that_are_not_treated_alike_are_played(
+    strategy: Any, arguments: Any, model: Any, moving: list[str], still: list[str]
+) -> None:
+    """If all have one examples' mean, the step is the sum of p_k u_k in each array that moves."""
+    target = target_of(strategy, arguments, model=model)
+    assert {*target.parts} == {*moving, *still}
+    updates = np.random.default_rng(0).random((8, 32))
+    for name, make in target.parts.items():
+        found = step(replace(target, make=make), updates, EXAMPLES)
+        sizes = np.ones(8) if name == "model[1]" and strategy is LastTwo else EXAMPLES
+        mean = np.average(updates, axis=0, weights=sizes)
+        np.testing.assert_allclose(found, 0 * mean if name in still else mean, rtol=1e-5)
+
+
+def test_what_one_array_has_wrong_is_said_of_it() -> None:
+    found = audit(LastTwo, rounds=ROUNDS)
+    assert "weights: model[1]: not the mean of clients whose replies arrive" in said(found)
+    assert "model[2]: not seen: the model stays" in "; ".join(e.found for e in found.findings)
+
+
+def test_buffers_that_are_left_out_by_name_are_a_note() -> None:
+    (found,) = (
+        each
+        for each in check_broken(target_of(LeavesOut), Rule(LINEAR), EXAMPLES)
+        if "bn.running_var" in each.found
+    )
+    assert found.verdict == NOTE
+
+
+class ByLoss(FedAvg):
+    """Weighs by losses; asks for them, if it chooses."""
+
+    def __init__(self, chooses: bool = False) -> None:
+        super().__init__()
+        self.chooses = chooses
+
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
+        nodes = list(grid.get_node_ids())
+        record = RecordDict({"arrays": arrays, "config": config})
+        if self.chooses:
+            asked = self._construct_messages(record, nodes, "evaluate")
+            found = [
+                (-each.content["metrics"]["eval_loss"], each.metadata.src_node_id)
+                for each in grid.send_and_receive(asked)
+            ]
+            nodes = [node for _, node in sorted(found)[: len(nodes) // 2]]
+        return self._construct_messages(record, nodes, "train")
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        if self.chooses:
+            return super().aggregate_train(server_round, replies)
+        found = [each.content for each in replies if each.has_content()]
+        if not found:
+            return None, None
+        sizes = [each["metrics"]["my_loss"] for each in found]
+        arrays = [each["arrays"].to_numpy_ndarrays()[0] for each in found]
+        return ArrayRecord({"w": Array(np.average(arrays, axis=0, weights=sizes))}), None
+
+
+def test_losses_follow_from_the_play() -> None:
+    """Updates k e_k have losses k^2 / 2: weights k^2 / 204; the four largest are of 4 to 7."""
+    updates = np.arange(8)[:, None] * np.eye(8, 32)
+    found = step(target_of(ByLoss), updates, EXAMPLES)[:8]
+    np.testing.assert_allclose(found, np.arange(8) ** 3 / 140, rtol=1e-5)
+    chosen = step(target_of(ByLoss, {"chooses": True}), updates, EXAMPLES)[:8]
+    np.testing.assert_allclose(chosen[4:], np.arange(4, 8) * EXAMPLES[4:] / 100, rtol=1e-5)
+    assert not chosen[:4].any()
+
+
+@pytest.mark.parametrize("chooses", [False, True])
+def test_a_strategy_that_goes_by_losses(chooses: bool) -> None:
+    found = audit(ByLoss, {"chooses": chooses}, rounds=ROUNDS)
+    assert found.rule.kind == BY_LOSS and found.weights[0].named
+    assert {each.check for each in found.wrong()} <= {"replies", "liveness"}
+
+
+FIRST = ndarrays_to_parameters(
+    [np.full(shape, 7, np.float32) for shape in ((4, 25), (4,), (5, 3, 3, 3))]
+)
+
+
+class OwnFirst(OlderFedAvg):
+    """Begins from its own arrays, of which the last stays."""
+
+    def initialize_parameters(self, client_manager: Any) -> Any:
+        return FIRST
+
+    def aggregate_fit(self, server_round: int, results: Any, failures: Any) -> Any:
+        found, metrics = super().aggregate_fit(server_round, results, failures)
+        own = parameters_to_ndarrays(FIRST)[2:]
+        return ndarrays_to_parameters(parameters_to_ndarrays(found)[:2] + own), metrics
+
+
+def test_a_strategys_own_first_arrays_are_its_model() -> None:
+    """Its small array is not seen; momentum .9 moves 1 + 1.9 = 2.9 mean updates in two rounds."""
+    target = target_of(OlderFedAvgM, {"server_momentum": 0.9, "initial_parameters": FIRST})
+    assert target.kind.endswith("model: its own 3 initial arrays") and not target.parts
+    updates = np.random.default_rng(0).random((8, 32))
+    mean = EXAMPLES @ updates / EXAMPLES.sum()
+    for start in (0.0, 8.0):
+        model = start_model(32, start)
+        trace = played(target, everybody(4, 8), Fixed(updates, EXAMPLES), 2, model)
+        np.testing.assert_allclose(trace.flat()[1], start + 2.9 * mean, rtol=1e-4)
+    own = target_of(OwnFirst)
+    assert [*own.parts] == ["model[0]", "model[2]"]
+    assert not any("running_var" in e.found for e in check_broken(own, Rule(LINEAR), EXAMPLES))
+    steps = [step(replace(own, make=make), updates, EXAMPLES) for make in own.parts.values()]
+    np.testing.assert_allclose(steps, [mean, 0 * mean], rtol=1e-4)
+    small = ndarrays_to_parameters([np.ones(5, np.float32)])
+    with pytest.raises(ParameterError, match="arrays of 5 numbers: must have at most 200000, and"):
+        target_of(OlderFedAvg, {"initial_parameters": small})

@@ -129,7 +129,7 @@ def test_a_right_strategy_passes_all(strategy: Any) -> None:
 
 
 def test_lost_and_renamed_arrays_are_said() -> None:
-    assert "replies: of a model's arrays the running variance is lost" in said(
+    assert "replies: of a model's arrays bn.running_var is not returned" in said(
         audit(Loses, rounds=100)
     )
     found = audit(Renames, rounds=100)
