@@ -32,7 +32,7 @@ _SUMMARIES = {
     **dict.fromkeys(("std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance"), ""),
     **dict.fromkeys(("count", "rank", "wins", "25%", "50%", "75%"), ""),
 }
-# Of these a method may have the name, as robust aggregations do: its scores tell.
+# Of these a method may have the name, as an aggregation against outliers does: its scores tell.
 _PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
 _EXACT = 1e-9
 _STATES = ("state", "status", "run_state", "run_status")
