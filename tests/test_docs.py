@@ -215,7 +215,21 @@ def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None
         for names in re.findall(r"<!-- parameters: algorithm ([\w ]+) -->", page)
         for name in names.split()
     ]
+    missing = set(builtin_registry().names("algorithm")) - set(found)
+    assert not missing, f"add to a comment `parameters: algorithm` in docs/methods/: {missing}"
     assert sorted(found) == sorted(builtin_registry().names("algorithm"))
+
+
+def test_the_methods_of_equal_clients_are_those_of_the_page() -> None:
+    text = (ROOT / "docs/methods.md").read_text()
+    (listed,) = re.findall(r"paper: 1 / N for ([^.]+), n_k / n for all", " ".join(text.split()))
+    methods = builtin_registry().components["algorithm"].items()
+    equal = {
+        name
+        for name, each in methods
+        if each.config.client_share == "equal" and not each.config.pooled
+    }
+    assert set(re.findall(r"`(\w+)`", listed)) == equal
 
 
 def test_links_lead_to_files() -> None:

@@ -36,6 +36,8 @@ class RulesInNumpy:
     """
 
     def __init__(self, aggregation: Aggregation, p: np.ndarray, model: np.ndarray) -> None:
+        if getattr(aggregation, "cohort_weights", "mean") is None:
+            raise ValueError("cohort_weights=None: must be mean or sum")
         self._aggregation = aggregation
         rules = aggregation.memory
         self.model = model.astype(np.float32)

@@ -17,6 +17,8 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.settings import register
 
 _Method = TypeVar("_Method", bound=type)
+# What a class of rules may declare of its algorithm, as attributes or arguments of `method`.
+_FACTS = ("client_share", "corrects", "reaches_optimum", "step_scale", "unbiased")
 
 
 class MethodRules(Memory, Aggregation):
@@ -88,8 +90,8 @@ def method(
         selects: For rules alone: `Config` of the selection and its weights, `AllAvailable` by
             default.
         takes: Line that describes the selection; the algorithm's line begins with it.
-        client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default that of
-            `selects`.
+        client_share: The paper's objective, as `AlgorithmConfig.client_share`; by default the
+            class's attribute of the name, if any, or that of `selects`; likewise the others.
         corrects: The method's baseline, as `AlgorithmConfig.corrects`; likewise.
         reaches_optimum: `AlgorithmConfig.reaches_optimum`; likewise.
         step_scale: `AlgorithmConfig.step_scale`; likewise.
@@ -133,6 +135,7 @@ def method(
             "aggregation": name,
             "rules": declared,
         }
+        members |= {fact: getattr(declared, fact) for fact in _FACTS if hasattr(declared, fact)}
         members |= given
         if issubclass(selection, SelectingMethod):
             members["build"] = _build_of(selection)

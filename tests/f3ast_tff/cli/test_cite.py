@@ -90,7 +90,8 @@ def test_the_table_names_what_is_there() -> None:
         assert [use for use in uses_of(paper) if use[1] not in allowed[use[0]]] == []
     # Methods of no paper are this suite's.
     used = {use for paper in [suite(), *papers()] for use in uses_of(paper)}
-    assert [a for a in registry.names("algorithm") if ("algorithm", a) not in used] == []
+    bare = [a for a in registry.names("algorithm") if ("algorithm", a) not in used]
+    assert not bare, f"name under a paper or [suite] of cli/papers.toml: {bare}"
     assert len({paper["key"] for paper in papers()}) == len(papers())
 
 

@@ -287,6 +287,8 @@ def assert_alike(got: Arrays, expected: Arrays, tolerance: float) -> None:
 
 def main(cases: Sequence[str]) -> int:
     """Writes the files of these cases, by default of all cases."""
+    if unknown := sorted({*cases} - CASES.keys()):
+        raise SystemExit(f"no such case: {', '.join(unknown)}; there are {', '.join(CASES)}")
     for case in cases or CASES:
         arrays = played(case, engine="tff", tff_runtime="tf")
         assert_alike(played(case, engine="tff", tff_runtime="worker"), arrays, ALIKE)

@@ -34,8 +34,7 @@ print(*map(os.path.realpath, files), sep="\\n")
 
 
 def test_the_table_is_that_of_the_code() -> None:
-    """If not: `make docs-tables`."""
-    assert TABLE.read_text() == table_of(components_in_code())
+    assert TABLE.read_text() == table_of(components_in_code()), "run `make docs-tables`"
 
 
 def test_a_place_that_is_taken_is_refused() -> None:

@@ -96,10 +96,18 @@ def test_a_class_that_neither_selects_nor_has_rules_is_refused() -> None:
 @method("pulled", "Pulled", about="clients are pulled to their start")
 @dataclass(frozen=True)
 class Pulled(MeanOfAvailable):
+    client_share = "examples"
+    step_scale = 1
+
     pulled_mu: float = parameter(0.0, "mu of the pull", minimum=0)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         return ClientInit(pull=self.pulled_mu)
+
+
+def test_what_a_class_of_rules_declares_is_of_its_algorithm() -> None:
+    config = Pulled.algorithm
+    assert (config.client_share, config.step_scale, config.unbiased) == ("examples", 1, None)
 
 
 @method("fewest_pulled", about="the fewest updates first, each client pulled to its start")
