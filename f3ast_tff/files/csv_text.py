@@ -15,6 +15,10 @@ _LOOKED_AT = 20
 _HEADER_BYTES = 2**24
 _OF_EXCEL = re.compile(rb'^"?sep=([,;|\t])"?\r?$', re.MULTILINE)
 _WITH_COMMA = re.compile(rb"(?<![\d,.])\d+,\d+(?![\d,.])")
+_NUMBER = re.compile(rb'(?:^|[,;|\t])[ "]*[-+.]?\d')
+_SENTENCE = re.compile(rb"[^\W\d]+[ ]+\w+[ ]+\w")
+# Bytes of a line of names behind `#`.
+_LONGEST = 2**16
 _THOUSANDS = re.compile(rb"[1-9]\d{0,2},\d{3}")
 
 
@@ -102,16 +106,15 @@ def after_lines(content: bytes, begins: Callable[[int], bool]) -> tuple[int, int
 def _is_note(content: bytes, begin: int) -> bool:
     """Whether no names stand in the line at a place.
 
-    A line with `#` is of names if it has the next line's separators, and no three words in a row.
+    A line with `#` is of names if the next line has its separators, and an entry that begins as a
+    number does, and if it has no three words in a row.
     """
     if content.startswith((b"\n", b"\r\n"), begin) or _OF_EXCEL.match(content, begin):
         return True
     if not content.startswith(b"#", begin):
         return False
-    end = content.find(b"\n", begin)
-    last = content.find(b"\n", end + 1)
-    ends = [(begin, end), (end + 1, len(content) if last < 0 else last)]
-    marks = [each.encode() for each in _SEPARATORS]
-    counts = [[content.count(each, *span) for each in marks] for span in ends]
-    sentence = re.search(rb"[^\W\d]+[ ]+\w+[ ]+\w", content[begin : end if end >= 0 else None])
-    return bool(sentence) or not (end >= 0 and counts[0] == counts[1] and any(counts[0]))
+    line, _, rest = content[begin : begin + 2 * _LONGEST].partition(b"\n")
+    below = rest.partition(b"\n")[0]
+    counts = [[each.count(mark.encode()) for mark in _SEPARATORS] for each in (line, below)]
+    same = counts[0] == counts[1] and any(counts[0])
+    return not (same and _NUMBER.search(below)) or _SENTENCE.search(line) is not None
