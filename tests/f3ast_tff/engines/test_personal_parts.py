@@ -7,6 +7,7 @@ Every client's step is one of softmax regression on all its examples; coordinate
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ def engine_with(
 ) -> Engine:
     work = LocalTraining(int(data.train.sizes.max()), epochs=epochs)
     parts = (data, work, Sgd(1.0), aggregation)
-    made: Engine = made(*parts, client=Sgd(RATE), p=P, cohort_size=N)
-    return made
+    engine: Engine = made(*parts, client=Sgd(RATE), p=P, cohort_size=N)
+    return engine
 
 
 def run(engine: Engine, rounds: Sequence[tuple[list[int], list[float]]] = ROUNDS) -> Engine:
@@ -169,7 +170,8 @@ def test_host_agrees_with_fused(inner: str, make_engine: Callable[..., Any]) -> 
     found = []
     for name in ("host", "fused", *(["fused_lanes"] if inner == "scaffold" else [])):
         aggregation = Personal(WRAPPED[inner], BIAS)
-        engine = run(engine_with(make_engine, name, aggregation, epochs=3), 2 * ROUNDS)
+        made = partial(make_engine, name)
+        engine = run(engine_with(made, aggregation, epochs=3), 2 * ROUNDS)
         scores = engine.evaluate()
         found.append(np.concatenate([flat(engine)[:KERNEL], own_of(engine).ravel(), scores.loss]))
     for other in found[1:]:
