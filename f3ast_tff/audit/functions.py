@@ -167,7 +167,7 @@ def function_target(
     more = set(list(inspect.signature(aggregate).parameters)[3:]) & set(required(aggregate))
     if unknown := sorted(more - {*_MORE}):
         allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
-        raise ParameterError("target", name, allowed + "clients, round and steps")
+        raise ParameterError("target", name, allowed + "clients, round, steps and losses")
     forms = _forms(aggregate) if form is None else [form]
     if forms[0].tensors and importlib.util.find_spec("torch") is None:
         allowed = "takes tensors: pip install torch, or convert arrays within it, --model=array"

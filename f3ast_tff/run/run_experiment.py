@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, chdir, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from f3ast_tff.files.plugin_errors import plugins_named
 from f3ast_tff.records.provenance import cores, provenance
@@ -19,8 +22,6 @@ from f3ast_tff.run.begun import as_begun, say_engine
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from f3ast_tff.core.federated_data import FederatedData
     from f3ast_tff.files.signals import Stop
     from f3ast_tff.records.metrics_loggers import Callback, Progress
@@ -122,15 +123,18 @@ def run_experiment(
             _LOG.warning("%s", said(result.summary["left_out"]))
         own_loss = scoring is not None and scoring["own_loss"]
         if not result.finished_before and not own_loss:
-            warn_of_a_guess(data.num_classes, result.summary["final"], large_feature(data))
+            final = result.summary["final"]
+            warn_of_a_guess(data.num_classes, final, partial(large_feature, data))
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
-def warn_of_a_guess(num_classes: int, final: Mapping[str, Any], cause: str = "") -> None:
-    """Logs a warning if the sample loss is not below that of a uniform guess, ln C."""
+def warn_of_a_guess(
+    num_classes: int, final: Mapping[str, Any], cause: Callable[[], str] = str
+) -> None:
+    """Logs a warning, and the cause, if the sample loss is not below a uniform guess, ln C."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if loss < math.log(num_classes):
@@ -143,7 +147,7 @@ def warn_of_a_guess(num_classes: int, final: Mapping[str, Any], cause: str = "")
         f"{loss:.4f}" if math.isfinite(loss) else "not finite",
         num_classes,
         math.log(num_classes),
-        cause,
+        cause(),
     )
 
 
@@ -151,7 +155,9 @@ def large_feature(data: FederatedData) -> str:
     """Returns what is said of a table's largest feature; `""` unless it is above 10 in size."""
     if not data.feature_names:
         return ""
-    sizes = abs(data.train.features).max(axis=0)
+    features = data.train.features
+    # Without a copy of the table.
+    sizes = np.maximum(features.max(axis=0), -features.min(axis=0))
     name, size = data.feature_names[sizes.argmax()], sizes.max()
     said = f"; feature {name} goes up to {size:g} in size: scale features to about 1"
     return said if size > _LARGE_FEATURE else ""
