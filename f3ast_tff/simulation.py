@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from types import SimpleNamespace
@@ -262,47 +263,55 @@ def simulate(
         >>> round(float(result.metrics["test_sample_accuracy"].iloc[-1]), 1)
         0.8
     """
-    import pandas as pd
-
-    check_folder(folder)
     check_functions(on_round=on_round, on_evaluation=on_evaluation)
     plugins = texts_of("plugins", plugins)
-    if seeds is not None:
-        if "seed" in settings:
-            raise ParameterError("seed", settings["seed"], "must not be given with seeds")
-        seeds = seeds_of(seeds)
-        common = {"rounds": rounds, "engine": engine, "plugins": plugins, **settings}
-        common.update(on_round=on_round, on_evaluation=on_evaluation)
-        draws = "data_seed" not in settings and not isinstance(task, FederatedData)
-        found = []
-        with warnings_counted():
-            for seed in seeds:
-                drawn = {"data_seed": seed} if draws else {}
-                place = None if folder is None else Path(folder) / str(seed)
-                given = {"task": task, "algorithm": algorithm, **drawn, **common}
-                try:
-                    run = simulate(availability=availability, folder=place, seed=seed, **given)
-                except KeyboardInterrupt:
-                    if is_interactive():
-                        break
-                    raise
-                if run.was_stopped:
+    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
+    given = {**chosen, "engine": engine, "rounds": rounds, **settings}
+    run = partial(_run, plugins=plugins, on_round=on_round, on_evaluation=on_evaluation)
+    check_folder(folder)
+    if seeds is None:
+        return run(given, folder)
+    if "seed" in settings:
+        raise ParameterError("seed", settings["seed"], "must not be given with seeds")
+    draws = "data_seed" not in settings and not isinstance(task, FederatedData)
+    found: list[Simulation] = []
+    with warnings_counted():
+        for seed in seeds_of(seeds):
+            drawn = {"seed": seed, "data_seed": seed} if draws else {"seed": seed}
+            place = None if folder is None else Path(folder) / str(seed)
+            try:
+                one = run(given | drawn, place)
+            except KeyboardInterrupt:
+                if is_interactive():
                     break
-                found.append(run)
-        return frame_of({"": found})
+                raise
+            if one.was_stopped:
+                break
+            found.append(one)
+    return frame_of({"": found})
+
+
+def _run(
+    given: Mapping[str, Any],
+    folder: str | os.PathLike[str] | None,
+    *,
+    plugins: Sequence[str],
+    on_round: OnRound | None,
+    on_evaluation: OnEvaluation | None,
+) -> Simulation:
+    """Runs one experiment; see `simulate`."""
+    import pandas as pd
+
+    settings = dict(given)
     for name in ("private", "train"):
         if not isinstance(leaves := settings.get(name), (str, type(None))):
             settings[name] = ",".join(texts_of(name, leaves)) or None
     check_files(folder, settings)
     start, settings = start_of(settings)
-    registry = registry_with(plugins)
-    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
-    given = {**chosen, "engine": engine, "rounds": rounds, **settings}
     if folder is not None:
         place = Path(os.path.abspath(os.path.expanduser(folder)))
-        given.update(output_dir=str(place.parent), run_name=place.name)
-    resolvable, registry = settings_of(given, registry)
-    configuration = resolve(resolvable, registry)
+        settings.update(output_dir=str(place.parent), run_name=place.name)
+    configuration = resolve(*settings_of(settings, registry_with(plugins)))
     path = None if folder is None else configuration.folder
     if path is not None:
         say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])

@@ -32,7 +32,7 @@ from f3ast_tff.files.signals import NeverStop, Stop
 from f3ast_tff.records.outputs import lacks_outputs, not_added
 from f3ast_tff.records.provenance import provenance
 from f3ast_tff.records.run_folder import RunFolder, read_config
-from f3ast_tff.run.begun_before import add_outputs
+from f3ast_tff.run.begun import add_outputs
 from f3ast_tff.settings import Registry
 
 FAILED = 1

@@ -17,7 +17,7 @@ from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.records.results import DamagedResult, sound_summary
 from f3ast_tff.records.run_folder import is_without_rounds, read_config, refuse_other_run
-from f3ast_tff.run.extension import shorter_run
+from f3ast_tff.run.begun import shorter_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration, Settings

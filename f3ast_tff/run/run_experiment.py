@@ -17,8 +17,7 @@ import numpy as np
 from f3ast_tff.files.plugin_errors import plugins_named
 from f3ast_tff.records.provenance import cores, provenance
 from f3ast_tff.records.results import finished_summary
-from f3ast_tff.records.run_folder import RunFolder, is_without_rounds, run_log
-from f3ast_tff.run.begun import as_begun, say_engine
+from f3ast_tff.records.run_folder import RunFolder, run_log
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -72,8 +71,12 @@ def run_experiment(
         PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.
     """
-    if folder is not None:
+    shorter = None
+    if folder is not None and folder.exists():
+        from f3ast_tff.run.begun import as_begun, shorter_run
+
         configuration = as_begun(configuration, folder)
+        shorter = shorter_run(folder, configuration)
     engine = configuration.configs["engine"]
     engine.check_installed()
     # Frameworks read the environment when they are imported.
@@ -89,12 +92,8 @@ def run_experiment(
             # One of them may change the folder of the process.
             stack.enter_context(chdir(os.curdir))
             folder = None if folder is None else folder.absolute()
-        opened, shorter, loggers = None, None, []
+        opened, loggers = None, []
         if folder is not None:
-            if not is_without_rounds(folder):
-                from f3ast_tff.run.extension import shorter_run
-
-                shorter = shorter_run(folder, configuration)
             identity = shorter or configuration.identity
             opened = stack.enter_context(closing(RunFolder(folder, identity, patience_s)))
             stack.enter_context(run_log(folder))
@@ -102,7 +101,7 @@ def run_experiment(
         if opened is not None and shorter is None:
             summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
-                from f3ast_tff.run.begun_before import finished_again
+                from f3ast_tff.run.begun import finished_again
 
                 left_out = finished_again(opened, configuration, summary)
                 return RunResult(summary, finished_before=True, not_added=left_out)
@@ -114,7 +113,8 @@ def run_experiment(
             origin = provenance() if origin is None else origin
             write_config(opened, configuration, origin, experiment.data_sha256, data, scoring)
             loggers = metrics_loggers(configuration.settings.run.logger, opened.path, settings)
-        say_engine(configuration)
+        how = "as given" if "engine" in configuration.given else "by default (auto)"
+        _LOG.info("engine %s, %s", settings.engine, how)
         warn_of_unscored(*data.scored_clients())
         result = train(experiment, opened, progress, callbacks, loggers, stop, or_so_far=or_so_far)
         if not result.finished_before and "left_out" in result.summary:
@@ -190,7 +190,7 @@ def write_config(
         RunFolderError: If the run began with other data, or cannot be made longer.
     """
     if (before := folder.config()) is not None:
-        from f3ast_tff.run.begun_before import goes_on
+        from f3ast_tff.run.begun import goes_on
 
         if goes_on(folder, before, configuration, origin=origin, data_sha256=data_sha256):
             return

@@ -16,7 +16,7 @@ from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.records.outputs import lacks_outputs, not_added, read_client_scores, scores_file
 from f3ast_tff.records.results import DamagedResult, sound_summary
 from f3ast_tff.records.run_folder import RunFolder
-from f3ast_tff.run.begun_before import add_outputs
+from f3ast_tff.run.begun import add_outputs
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve

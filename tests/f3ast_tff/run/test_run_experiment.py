@@ -21,7 +21,7 @@ from f3ast_tff.core.errors import EngineError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.records.results import read_metrics
 from f3ast_tff.records.run_folder import RunFolder, read_config
-from f3ast_tff.run import begun_before, run_experiment
+from f3ast_tff.run import begun, run_experiment
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
 
@@ -93,7 +93,7 @@ def test_another_number_of_cores_is_said_once(
     data, said = Builder(configuration).data, []
     with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
         for here in (4, 4, 2, 2, 4, 1):
-            for module in (run_experiment, begun_before):
+            for module in (run_experiment, begun):
                 monkeypatch.setattr(module, "cores", lambda n=here: n)
             caplog.clear()
             with caplog.at_level(logging.WARNING):
