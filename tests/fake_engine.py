@@ -12,7 +12,7 @@ from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.engines import ClientScores, RoundOutcome
 from f3ast_tff.engines.components import FusedConfig, TffConfig
-from f3ast_tff.engines.engine import LateCohort, empty_round
+from f3ast_tff.engines.engine import empty_round
 from f3ast_tff.methods.parts.strategy import Cohort
 
 NUM_WEIGHTS = 3
@@ -51,11 +51,7 @@ class FakeEngine:
         self._momentum = np.zeros(NUM_WEIGHTS)
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
     ) -> list[RoundOutcome]:
         # A late update is computed when it enters: no test reads its value.
         self.blocks.append((first_round, first_round + len(cohorts) - 1))

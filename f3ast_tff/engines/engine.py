@@ -159,15 +159,17 @@ class RoundOutcome:
         )
 
 
-@dataclass(frozen=True)
-class LateCohort:
-    """Late updates of a round: updates that start, and updates that enter the aggregate.
+@dataclass(frozen=True, kw_only=True)
+class LateCohort(Cohort):
+    """The cohort of a round whose updates may be late: clients train, and updates enter.
+
+    Its `ids` are the clients whose updates enter, from this round or earlier rounds.
 
     Attributes:
         asked: Distinct clients that train in this round, from its model, `int64 [a]`.
         slots: Distinct places in the engine's memory for their updates, `int64 [a]`, from 0.
-        entering: Places of the updates of the round's cohort, `int64 [m]`, from this round or
-            earlier rounds; both draws of a client drawn twice have the same place.
+        entering: Places of the updates that enter, `int64 [m]`; both draws of a client drawn twice
+            have the same place.
         asked_in: Round in which each entering client was asked, `int64 [m]`.
     """
 
@@ -175,6 +177,12 @@ class LateCohort:
     slots: np.ndarray
     entering: np.ndarray
     asked_in: np.ndarray
+
+    @classmethod
+    def of(cls, cohort: Cohort, factor: np.ndarray, **arrays: np.ndarray) -> LateCohort:
+        """Takes a cohort, the factors of its weights, `[m]`, and the arrays above by name."""
+        weights = cohort.weights * factor
+        return cls(cohort.ids, weights, cohort.step, cohort.forgets, **arrays)
 
 
 EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=True)
@@ -206,7 +214,7 @@ class EngineParts:
         seed: Seed of the initial weights.
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1 for all.
         folder: Folder for the engine's files, if any.
-        late: Whether updates may be late; if so, each round has a `LateCohort`.
+        late: Whether updates may be late; if so, each cohort is a `LateCohort`.
         test_owners: Training client of each test client, `int [C]`, for `own_model`s; default k.
         scoring: The model's own loss and scores, if any.
         start: Weights of round 1 in place of the model's initial weights, if any.
@@ -369,22 +377,17 @@ class Engine(Protocol):
     block_rounds: int
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
     ) -> list[RoundOutcome]:
         """Executes rounds in order, from the current model.
 
         Args:
             first_round: Number of the first round.
             cohorts: A cohort per round. If it is empty, the model stays (`EMPTY_ROUND`), unless a
-                memory `steps`.
+                memory `steps`. If updates may be late (`EngineParts.late`) it is a `LateCohort`: a
+                round trains the asked clients and keeps their updates, and its outcome is of the
+                clients whose updates enter.
             by_client: Whether outcomes hold losses and arrivals per client.
-            late_cohorts: One per round if updates may be late (`EngineParts.late`). Then a round
-                trains the asked clients and keeps their updates. Its cohort and its outcome are of
-                the clients whose updates enter, from this round or an earlier round.
 
         Returns:
             Outcome of each round.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -18,7 +17,6 @@ class LateRound:
         ids: Selected clients, then clients of earlier rounds with an arrived update, `int64 [m]`.
         entered: Whether the update of each client enters the aggregate, `bool [m]`.
         asked_in: Round in which each client was asked, `int64 [m]`.
-        late_cohort: Input of the engine: the clients that train and the updates that enter.
         lost: Number of clients, selected now or before, whose updates are lost since this round.
         in_flight: Number of updates that the engine keeps after the round.
     """
@@ -26,7 +24,6 @@ class LateRound:
     ids: np.ndarray
     entered: np.ndarray
     asked_in: np.ndarray
-    late_cohort: LateCohort
     lost: int
     in_flight: int
 
@@ -44,8 +41,8 @@ class RoundDelivery:
         asked: The selected clients, whether or not their updates arrive, `int64 [m]`.
         delivered: Whether each client's update arrived and counts, `bool [m]`; all false in a
             failed round. If updates may be late, whether it enters in this same round.
-        cohort: The delivered clients, which train, with the weights of their updates. If updates
-            may be late, the clients whose update enters, from this round or an earlier round.
+        cohort: The delivered clients, which train, with the weights of their updates; a
+            `LateCohort` if updates may be late.
         seconds: Duration of the round; NaN without a clock.
         bytes_down: Bytes that the server sent in the round.
         bytes_up: Bytes that the server received, also in a failed round.

@@ -101,12 +101,12 @@ class SelectionHistory:
             "bytes_down": delivered_round.bytes_down,
             "bytes_up": delivered_round.bytes_up,
         }
-        if delivered_round.late is not None:
+        if (late := delivered_round.late) is not None:
             record["late_clients"] = entering.ids[now:]
-            record["late_asked_in"] = delivered_round.late.late_cohort.asked_in[now:]
+            record["late_asked_in"] = late.asked_in[late.entered][now:]
             record["late_weights"] = entering.weights[now:]
-            record["late_lost"] = delivered_round.late.lost
-            record["in_flight"] = delivered_round.late.in_flight
+            record["late_lost"] = late.lost
+            record["in_flight"] = late.in_flight
         self._add(record)
 
     def _add(self, record: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -137,10 +137,6 @@ class InTime(ByRound):
     def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
         """Returns the available clients, `bool [N]`."""
         return available
-
-    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
-        """Returns further arguments of `Engine.run_rounds`: none."""
-        return {}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the state for a checkpoint: none."""

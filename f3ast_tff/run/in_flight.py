@@ -122,9 +122,6 @@ class InFlight(ByRound):
             ids=weighed.ids,
             entered=entered,
             asked_in=weighed.asked_in,
-            late_cohort=LateCohort(
-                started.ids, slots=started.slots, entering=took.slots, asked_in=took.asked_in
-            ),
             lost=int(np.count_nonzero(dropped | lost)),
             in_flight=len(np.unique(kept.slots[kept.slots != _NOWHERE])),
         )
@@ -133,7 +130,14 @@ class InFlight(ByRound):
             num_available=num_available,
             asked=ids,
             delivered=enters[: len(ids)],
-            cohort=replace(cohort, weights=cohort.weights * factor),
+            cohort=LateCohort.of(
+                cohort,
+                factor,
+                asked=started.ids,
+                slots=started.slots,
+                entering=took.slots,
+                asked_in=took.asked_in,
+            ),
             seconds=float(arrivals.round_seconds),
             bytes_down=payload.bytes_down * distinct_clients([ids, *scored]),
             bytes_up=payload.bytes_up * distinct_clients([arrived]),
@@ -159,10 +163,6 @@ class InFlight(ByRound):
             slots=slots.astype(np.int64),
         )
 
-    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
-        """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
-        return late_cohorts(block)
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the entries for a checkpoint."""
         return self.entries._asdict()
@@ -185,8 +185,3 @@ def taken(strategy: Strategy, now: Round, asked_in: np.ndarray) -> tuple[np.ndar
         reason = f"must return Admitted, two arrays of bool [{len(asked_in)}]"
         raise refused(strategy, "admit", now, reason)
     return found.enters, found.dropped & ~found.enters
-
-
-def late_cohorts(block: Sequence[RoundDelivery]) -> dict[str, Any]:
-    """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
-    return {"late_cohorts": [each.late.late_cohort for each in block if each.late is not None]}

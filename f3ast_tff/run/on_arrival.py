@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.records.delivered import LateRound, RoundDelivery
 from f3ast_tff.run.delivering import distinct_clients
 from f3ast_tff.run.experiment import AskLosses, Experiment
-from f3ast_tff.run.in_flight import late_cohorts, taken
+from f3ast_tff.run.in_flight import taken
 from f3ast_tff.run.selecting import constraint_of, read_only, select_clients, weigh_selected
 
 
@@ -83,11 +83,14 @@ class OnArrival:
             delivered=entered,
         )
         took = all_asked_in[entered]
-        weights = cohort.weights * staleness_weight(self._weight, t - took)
         slots = {(work.client, work.asked_in): work.slot for work in entering}
         pairs = zip(cohort.ids.tolist(), took.tolist())
-        late_cohort = LateCohort(
-            **_asked(played.started),
+        starts, places = _started(played.started)
+        late_cohort = LateCohort.of(
+            cohort,
+            staleness_weight(self._weight, t - took),
+            asked=starts,
+            slots=places,
             entering=np.array([slots[pair] for pair in pairs], np.int64),
             asked_in=took,
         )
@@ -96,7 +99,7 @@ class OnArrival:
             num_available=played.num_available,
             asked=played.asked,
             delivered=delivered,
-            cohort=replace(cohort, weights=weights),
+            cohort=late_cohort,
             seconds=played.seconds,
             bytes_down=parts.payload.bytes_down * distinct_clients([played.asked, *scored]),
             bytes_up=parts.payload.bytes_up * played.arrived,
@@ -104,15 +107,10 @@ class OnArrival:
                 ids=ids,
                 entered=entered,
                 asked_in=all_asked_in,
-                late_cohort=late_cohort,
                 lost=played.lost + sum(work.draws for work in gone),
                 in_flight=self.clock.in_flight,
             ),
         )
-
-    def engine_inputs(self, block: Sequence[RoundDelivery]) -> dict[str, Any]:
-        """Returns further arguments of `Engine.run_rounds`: the late cohorts of these rounds."""
-        return late_cohorts(block)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the clock's state for a checkpoint."""
@@ -123,8 +121,7 @@ class OnArrival:
         self.clock.restore(arrays)
 
 
-def _asked(started: Sequence[Work]) -> dict[str, np.ndarray]:
-    """Clients that train, and their slots, in the order of clients, as engines train a cohort."""
+def _started(started: Sequence[Work]) -> np.ndarray:
+    """Clients that train and their slots, `int64 [2, a]`, by client, as engines train a cohort."""
     rows = sorted((work.client, work.slot) for work in started)
-    asked, slots = np.array(rows, np.int64).reshape(-1, 2).T
-    return {"asked": asked, "slots": slots}
+    return np.array(rows, np.int64).reshape(-1, 2).T

@@ -211,8 +211,7 @@ class _Run:
         cohorts = [delivered_round.cohort for delivered_round in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
-        more = self.updates.engine_inputs(block)
-        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome, **more)
+        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome)
         self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
         if strategy.needs_outcome:
             # Blocks have one round here: see `_block_end`.

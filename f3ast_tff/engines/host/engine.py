@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -84,23 +83,14 @@ class HostEngine:
             check_stack(parts.aggregation, parts.cohort_size, len(model))
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
     ) -> list[RoundOutcome]:
-        rounds = enumerate(zip(cohorts, late_cohorts or repeat(None)), start=first_round)
+        rounds = enumerate(cohorts, start=first_round)
         # Updates that are not finite are found and dropped.
         with np.errstate(all="ignore"):
-            return [
-                self._round(t, cohort, late_cohort, by_client)
-                for t, (cohort, late_cohort) in rounds
-            ]
+            return [self._round(t, cohort, by_client) for t, cohort in rounds]
 
-    def _round(
-        self, t: int, cohort: Cohort, late_cohort: LateCohort | None, by_client: bool
-    ) -> RoundOutcome:
+    def _round(self, t: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         state, parts = self._state, self._parts
         now = HostRound.begin(
             parts.aggregation,
@@ -110,23 +100,17 @@ class HostEngine:
             model=state.model,
         )
         # Late updates, first half: those asked for now train, and wait in their slots.
-        if self._late is not None and late_cohort is not None and len(late_cohort.asked):
-            trained = self._work.train(t, late_cohort.asked, LocalStart(state.model))
-            mixes = parts.aggregation.mixes_models
-            found = trained.updates + state.model if mixes else trained.updates
-            self._late.keep(
-                late_cohort, {"update": found, "loss": trained.losses, "buffers": trained.buffers}
-            )
-        if late_cohort is not None and cohort.forgets is not None:
-            from f3ast_tff.engines.forgetting import with_forgotten
+        if isinstance(cohort, LateCohort):
+            self._start(t, cohort)
+            if cohort.forgets is not None:
+                from f3ast_tff.engines.forgetting import with_forgotten
 
-            rules, p = parts.aggregation.memory, parts.p
-            cohort, late_cohort = with_forgotten(cohort, late_cohort, rules, p, t)
+                cohort = with_forgotten(cohort, parts.aggregation.memory, parts.p, t)
         if len(cohort) == 0 and self._memory is None:
             return empty_round(by_client)
         # Line 6: clients train from the model, by the rules of a memory if any. Late updates are
         # there already; second half: they enter, and of `starts` only scale and shift count.
-        each = self._each_once(cohort, late_cohort)
+        each = self._each_once(cohort)
         starts = now.starts(each.ids, each.steps)
         came = self._updates(t, each, starts)
         updates = now.at_this_rate(came.updates, each.rates)
@@ -134,7 +118,7 @@ class HostEngine:
         # Line 9: the weighted sum or mean, the memory's correction, the direction, the step.
         folded = now.fold(sent, lambda: self._client_losses(t, each, came, starts))
         sent, delta = folded.sent, direction(parts.aggregation, folded.delta, self._like)
-        factor = 1.0 if late_cohort is None else cohort.step
+        factor = 1.0 if self._late is None else cohort.step
         after = stepped(state, delta, parts.server_optimizer, factor)
         after = self._with_buffers(after, each.arrived & sent.finite, came, sent)
         # The memory notes what came.
@@ -154,6 +138,18 @@ class HostEngine:
         outcome = each.outcome(came, sent.finite, delta, by_client)
         return outcome.closed(noted.moves, noted.keeps, noted.rejects)
 
+    def _start(self, t: int, cohort: LateCohort) -> None:
+        """Trains the clients that are asked now, and keeps their updates in slots."""
+        assert self._late is not None
+        if not len(cohort.asked):
+            return
+        model = self._state.model
+        trained = self._work.train(t, cohort.asked, LocalStart(model))
+        found = trained.updates + model if self._parts.aggregation.mixes_models else trained.updates
+        self._late.keep(
+            cohort, {"update": found, "loss": trained.losses, "buffers": trained.buffers}
+        )
+
     def _with_buffers(
         self, after: ServerState, arrived: np.ndarray, came: LocalResult, sent: Sent
     ) -> ServerState:
@@ -165,28 +161,29 @@ class HostEngine:
         model[places] = mean_of_buffers(came.buffers[arrived], sent.weights[arrived], now)
         return replace(after, model=model)
 
-    def _each_once(self, cohort: Cohort, late_cohort: LateCohort | None) -> _Each:
+    def _each_once(self, cohort: Cohort) -> _Each:
         """The cohort's clients, each once, in the order of their ids or slots."""
         parts, sizes = self._parts, self._parts.data.train.sizes
-        keys = cohort.ids if late_cohort is None else late_cohort.entering
+        late = cohort if isinstance(cohort, LateCohort) else None
+        keys = cohort.ids if late is None else late.entering
         keys, place, which, times = np.unique(
             keys.astype(np.int64), return_index=True, return_inverse=True, return_counts=True
         )
         which = which.reshape(-1)
         ids = cohort.ids[place].astype(np.int64)
         rates = None
-        if late_cohort is not None:
-            asked_in = late_cohort.asked_in[place].tolist()
+        if late is not None:
+            asked_in = late.asked_in[place].tolist()
             rates = np.array([parts.client_optimizer.rate(t) for t in asked_in], np.float32)
         return _Each(
             ids=ids,
             weights=np.bincount(which, cohort.weights, len(ids)).astype(np.float32),
             steps=parts.work.num_batches(sizes[ids]),
             # A slot below 0 is of a client that did not train.
-            visits=times * parts.work.num_visits(sizes[ids]) * (late_cohort is None or keys >= 0),
+            visits=times * parts.work.num_visits(sizes[ids]) * (late is None or keys >= 0),
             times=times,
             which=which,
-            slots=None if late_cohort is None else keys,
+            slots=None if late is None else keys,
             rates=rates,
         )
 

@@ -23,16 +23,16 @@ class LateUpdates:
         """Starts without updates; takes arrays of no row, `[0, ...]`."""
         self._rows = rows
 
-    def keep(self, late_cohort: LateCohort, trained: Mapping[str, np.ndarray]) -> None:
+    def keep(self, cohort: LateCohort, trained: Mapping[str, np.ndarray]) -> None:
         """Keeps the updates of a round's asked clients in their slots; rows are added if needed."""
         number = len(next(iter(self._rows.values())))
-        missing = max(0, int(late_cohort.slots.max(initial=-1)) + 1 - number)
+        missing = max(0, int(cohort.slots.max(initial=-1)) + 1 - number)
         for name, rows in self._rows.items():
             if missing:
                 # At least doubled, so that rows are rarely copied.
                 more = np.zeros((max(missing, number), *rows.shape[1:]), rows.dtype)
                 self._rows[name] = rows = np.concatenate([rows, more])
-            rows[late_cohort.slots] = trained[name]
+            rows[cohort.slots] = trained[name]
 
     def of(self, slots: np.ndarray) -> dict[str, np.ndarray]:
         """Returns the updates in these slots, `int64 [m]`; those of nobody for a slot below 0."""

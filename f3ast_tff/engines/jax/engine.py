@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -18,7 +17,6 @@ from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
     ExampleScores,
-    LateCohort,
     RoundOutcome,
     empty_round,
     refuse_foreign_state,
@@ -132,24 +130,20 @@ class FusedEngine:
         return tables, initial_server(memory, model, np)
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
     ) -> list[RoundOutcome]:
         rounds = range(first_round, first_round + len(cohorts))
-        packed = self._packed(rounds, self._training(cohorts, late_cohorts))
+        packed = self._packed(rounds, self._training(cohorts))
         queued = [
-            self._queue(t, cohort, work, late, by_client)
-            for t, cohort, work, late in zip(rounds, cohorts, packed, late_cohorts or repeat(None))
+            self._queue(t, cohort, work, by_client)
+            for t, cohort, work in zip(rounds, cohorts, packed)
         ]
         return [
             empty_round(by_client) if done is None else on_host(done)
             for done in self._fetched(queued)
         ]
 
-    def _training(self, cohorts: Sequence[Cohort], late: Sequence[LateCohort]) -> Sequence[Cohort]:
+    def _training(self, cohorts: Sequence[Cohort]) -> Sequence[Cohort]:
         """The clients that train on this device in each round."""
         return cohorts
 
@@ -174,7 +168,7 @@ class FusedEngine:
             yield from packer.map(pack, rounds, cohorts)
 
     def _queue(
-        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+        self, t: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> Queued | None:
         """Queues a round on the device; `None` if it leaves everything as it is."""
         if len(cohort) == 0 and self._needs_clients:

@@ -26,7 +26,6 @@ from f3ast_tff.engines.jax.round import (
     with_wave,
 )
 from f3ast_tff.engines.jax.server_step import ClientsKept, DeviceOutcome, MemoryInputs, ServerState
-from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Optimizer
 
 _PREFIX = "late_"
@@ -200,13 +199,13 @@ class LateMemory:
 
         return LateUpdates(zeros((rows, self._num_weights)), zeros((rows,)), zeros((rows,)))
 
-    def reserve(self, late_cohort: LateCohort) -> None:
+    def reserve(self, cohort: LateCohort) -> None:
         """Makes room for the updates that start in a round.
 
         Raises:
             ParameterError: If the device has no room.
         """
-        rows, needed = len(self.kept.loss), int(late_cohort.slots.max(initial=-1)) + 1
+        rows, needed = len(self.kept.loss), int(cohort.slots.max(initial=-1)) + 1
         if needed <= rows:
             return
         more = max(rows, needed - rows)
@@ -247,8 +246,7 @@ def slots_by_lane(packed: PackedCohort, slots: np.ndarray) -> np.ndarray:
 
 
 def pack_arrived(
-    cohort: Cohort,
-    late_cohort: LateCohort,
+    cohort: LateCohort,
     *,
     work: LocalTraining,
     sizes: np.ndarray,
@@ -260,8 +258,8 @@ def pack_arrived(
     A client of the cohort that is drawn twice has two places and one update.
 
     Args:
-        cohort: Clients whose updates enter, and the weights of these updates.
-        late_cohort: Slots of the updates, and rounds in which the clients were asked.
+        cohort: Clients whose updates enter, with weights, slots, and rounds in which they were
+            asked.
         work: Local training of a client.
         sizes: Training examples of each client, `int [N]`.
         optimizer: Optimizer of the local steps.
@@ -272,12 +270,12 @@ def pack_arrived(
         client. Both are -1 for padding, `int32 [m, 1]`.
     """
     slots, place, which, times = np.unique(
-        late_cohort.entering, return_index=True, return_inverse=True, return_counts=True
+        cohort.entering, return_index=True, return_inverse=True, return_counts=True
     )
     number = len(slots)
     most = round_up(number, _FEWEST)
     ids = cohort.ids[place].astype(np.int64)
-    rates = [optimizer.rate(int(t)) for t in late_cohort.asked_in[place]]
+    rates = [optimizer.rate(int(t)) for t in cohort.asked_in[place]]
 
     def padded(values: Any, dtype: Any, pad: int = 0) -> np.ndarray:
         found = np.full(most, pad, dtype)

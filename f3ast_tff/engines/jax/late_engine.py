@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class LateFusedEngine(FusedEngine):
-    """A `FusedEngine` with a `LateCohort` per round.
+    """A `FusedEngine` whose cohorts are each a `LateCohort`.
 
     A round first trains the asked clients, from its model, and keeps their updates in slots. Then
     the updates of its cohort, from any round, are added up in the order of their slots, and the
@@ -29,47 +29,44 @@ class LateFusedEngine(FusedEngine):
         num_weights = sum(weight.size for weight in self._state.weights)
         self._late = LateMemory(num_weights, self._clients.device)
 
-    def _training(self, cohorts: Sequence[Cohort], late: Sequence[LateCohort]) -> Sequence[Cohort]:
-        return [Cohort(of.asked, np.zeros(len(of.asked))) for of in late]
+    def _training(self, cohorts: Sequence[Cohort]) -> Sequence[Cohort]:
+        return [Cohort(of.asked, np.zeros(len(of.asked))) for of in map(_late, cohorts)]
 
     def _queue(
-        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+        self, t: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> Queued | None:
-        assert late is not None
-        if len(late.asked):
-            self._start(t, late, packed)
-        return self._enter(t, cohort, late, by_client)
+        entering = _late(cohort)
+        if len(entering.asked):
+            self._start(t, entering, packed)
+        return self._enter(t, entering, by_client)
 
-    def _start(self, round_number: int, late_cohort: LateCohort, packed: PackedCohort) -> None:
+    def _start(self, round_number: int, cohort: LateCohort, packed: PackedCohort) -> None:
         """Trains the asked clients and keeps their updates in slots."""
         late = self._late
-        late.reserve(late_cohort)
+        late.reserve(cohort)
         inputs = self._clients.inputs(round_number, packed)
-        slots = slots_by_lane(packed, late_cohort.slots)
+        slots = slots_by_lane(packed, cohort.slots)
         late.kept = self._programs.late.start(self._state, inputs, slots, kept=late.kept)
 
-    def _enter(
-        self, round_number: int, cohort: Cohort, late_cohort: LateCohort, by_client: bool
-    ) -> Queued | None:
+    def _enter(self, round_number: int, cohort: LateCohort, by_client: bool) -> Queued | None:
         """Adds up late updates and makes the server's step."""
         if cohort.forgets is not None:
             from f3ast_tff.engines.forgetting import with_forgotten
 
             memory, p = self._parts.aggregation.memory, self._parts.p
-            cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
+            cohort = with_forgotten(cohort, memory, p, round_number)
         if len(cohort) == 0 and self._needs_clients:
             return None
         parts = self._parts
         arrived, member, client = pack_arrived(
             cohort,
-            late_cohort,
             work=parts.work,
             sizes=parts.data.train.sizes,
             optimizer=parts.client_optimizer,
             round_number=round_number,
         )
         arrived = arrived._replace(memory_inputs=self._memory_inputs(round_number, client))
-        places = (late_cohort.entering, member)
+        places = (cohort.entering, member)
         return self._run(
             self._programs.late.enter,
             client,
@@ -85,3 +82,8 @@ class LateFusedEngine(FusedEngine):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self._late.restore(state)
         super().restore(state)
+
+
+def _late(cohort: Cohort) -> LateCohort:
+    assert isinstance(cohort, LateCohort)
+    return cohort

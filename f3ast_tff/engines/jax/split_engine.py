@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart, in_order_of
-from f3ast_tff.engines.engine import EngineParts, LateCohort
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.packing import PackedCohort
 from f3ast_tff.engines.jax.round import ByLane
@@ -28,11 +28,11 @@ class SplitFusedEngine(FusedEngine):
         self._workers = workers
         super().__init__(parts, **options)
 
-    def _training(self, cohorts: Sequence[Cohort], late: Sequence[LateCohort]) -> Sequence[Cohort]:
+    def _training(self, cohorts: Sequence[Cohort]) -> Sequence[Cohort]:
         return [Cohort(np.zeros(0, np.int64), np.zeros(0))] * len(cohorts)
 
     def _queue(
-        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+        self, t: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> Queued | None:
         if len(cohort) == 0 and self._needs_clients:
             return None

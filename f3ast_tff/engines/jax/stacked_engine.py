@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.engines.engine import EngineParts, LateCohort
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.host.sums import Sent, check_stack, clients_of, combined
 from f3ast_tff.engines.jax.engine import FusedEngine, Queued
 from f3ast_tff.engines.jax.packing import PackedCohort
@@ -28,7 +28,7 @@ class StackedFusedEngine(FusedEngine):
         check_stack(parts.aggregation, parts.cohort_size, num_weights)
 
     def _queue(
-        self, t: int, cohort: Cohort, packed: PackedCohort, late: LateCohort | None, by_client: bool
+        self, t: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> Queued | None:
         if len(cohort) == 0 and self._needs_clients:
             return None

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from f3ast_tff.engines.engine import (
     ClientScores,
     EngineParts,
     ExampleScores,
-    LateCohort,
     RoundOutcome,
     empty_round,
     refuse_foreign_state,
@@ -151,11 +149,7 @@ class TffEngine:
         return parts.aggregation
 
     def run_rounds(
-        self,
-        first_round: int,
-        cohorts: Sequence[Cohort],
-        by_client: bool = False,
-        late_cohorts: Sequence[LateCohort] = (),
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
     ) -> list[RoundOutcome]:
         """Executes the rounds; workers share them, if any.
 
@@ -163,19 +157,16 @@ class TffEngine:
             EngineError: If a worker has died; the model is that of the last completed round.
         """
         outcomes = []
-        each = zip(cohorts, late_cohorts or repeat(None))
-        for t, (cohort, late_cohort) in enumerate(each, start=first_round):
+        for t, cohort in enumerate(cohorts, start=first_round):
             try:
-                outcomes.append(self._run_round(t, cohort, by_client, late_cohort))
+                outcomes.append(self._run_round(t, cohort, by_client))
             except EngineError as error:
                 if self._workers is not None:
                     raise
                 raise EngineError(f"round {t}: {error}") from error
         return outcomes
 
-    def _run_round(
-        self, round_number: int, cohort: Cohort, by_client: bool, late_cohort: LateCohort | None
-    ) -> RoundOutcome:
+    def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         state = self._state_at(round_number)
         if self._memory is None and len(cohort) == 0:
             return empty_round(by_client)
@@ -186,7 +177,7 @@ class TffEngine:
             rate=self._parts.client_optimizer.rate(round_number),
             model=model_of(state),
         )
-        output, entering = self._train(state, cohort, now, late_cohort)
+        output, entering = self._train(state, cohort, now)
         metrics, model = output.metrics, model_of(output.state)
         fine = bool(np.isfinite(model).all()) and not metrics["finalizer"]["update_non_finite"]
         outcome = RoundOutcome(
@@ -217,13 +208,8 @@ class TffEngine:
         self._state = state._replace(global_model_weights=closed)
         return outcome.closed(advanced.moves, advanced.keeps, advanced.rejects)
 
-    def _train(
-        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
-    ) -> tuple[Any, EnteringUpdates]:
-        """Trains the cohort and steps the server; returns TFF's output and the updates.
-
-        `late_cohort` is for `LateTffEngine`.
-        """
+    def _train(self, state: Any, cohort: Cohort, now: HostRound) -> tuple[Any, EnteringUpdates]:
+        """Trains the cohort and steps the server; returns TFF's output and the updates."""
         starts, steps = None, self._steps(cohort)
         if self._memory is not None:
             state = aggregating(state, now.correction(), now.mean())

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.engine import EngineParts, ExampleScores, LateCohort
+from f3ast_tff.engines.engine import EngineParts, ExampleScores
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of
 from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
@@ -68,10 +68,8 @@ class HostSumTffEngine(TffEngine):
             return parts.aggregation
         return Reporting(parts.aggregation)
 
-    def _train(
-        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
-    ) -> tuple[Any, EnteringUpdates]:
-        _, entering = super()._train(state, cohort, now, late_cohort)
+    def _train(self, state: Any, cohort: Cohort, now: HostRound) -> tuple[Any, EnteringUpdates]:
+        _, entering = super()._train(state, cohort, now)
         starts = now.starts(cohort.ids, entering.steps)
         num_weights = sum(weight.size for weight in self.weights())
         # Without clients TFF returns no updates of the model's length.

@@ -19,7 +19,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class LateTffEngine(HostSumTffEngine):
-    """A `HostSumTffEngine` with a `LateCohort` per round.
+    """A `HostSumTffEngine` whose cohorts are each a `LateCohort`.
 
     A round is two rounds of TFF. In the first the asked clients train, each update is returned, and
     the server's step is discarded. The second has no clients; it steps along the sum of the
@@ -36,33 +36,29 @@ class LateTffEngine(HostSumTffEngine):
     def _aggregation(parts: EngineParts) -> Aggregation:
         return Reporting(parts.aggregation)
 
-    def _run_round(
-        self, round_number: int, cohort: Cohort, by_client: bool, late_cohort: LateCohort | None
-    ) -> RoundOutcome:
-        if late_cohort is not None and len(late_cohort.asked):
-            asked = Cohort(late_cohort.asked, np.zeros(len(late_cohort.asked)))
+    def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
+        assert isinstance(cohort, LateCohort)
+        if len(cohort.asked):
+            asked = Cohort(cohort.asked, np.zeros(len(cohort.asked)))
             output, _ = self._execute(self._state_at(round_number), round_number, asked)
             losses, finite = trained_of(output)
             updates = np.asarray(output.metrics["client_work"]["updates"])
             if self._parts.aggregation.mixes_models:
                 updates = updates + model_of(self._state)
-            self._late.keep(late_cohort, {"update": updates, "loss": losses, "finite": finite})
-        if late_cohort is not None:
-            memory, p = self._parts.aggregation.memory, self._parts.p
-            cohort, late_cohort = with_forgotten(cohort, late_cohort, memory, p, round_number)
-        return super()._run_round(round_number, cohort, by_client, late_cohort)
+            self._late.keep(cohort, {"update": updates, "loss": losses, "finite": finite})
+        memory, p = self._parts.aggregation.memory, self._parts.p
+        entering = with_forgotten(cohort, memory, p, round_number)
+        return super()._run_round(round_number, entering, by_client)
 
-    def _train(
-        self, state: Any, cohort: Cohort, now: HostRound, late_cohort: LateCohort | None
-    ) -> tuple[Any, EnteringUpdates]:
+    def _train(self, state: Any, cohort: Cohort, now: HostRound) -> tuple[Any, EnteringUpdates]:
         """Adds up the updates of a cohort, and makes the step."""
-        assert late_cohort is not None
+        assert isinstance(cohort, LateCohort)
         parts = self._parts
-        late = self._late.of(late_cohort.entering)
+        late = self._late.of(cohort.entering)
         updates, losses, finite = late["update"], late["loss"], late["finite"]
         if parts.aggregation.mixes_models:
             updates = updates - model_of(self._state)
-        rates = np.array([parts.client_optimizer.rate(int(t)) for t in late_cohort.asked_in])
+        rates = np.array([parts.client_optimizer.rate(int(t)) for t in cohort.asked_in])
         steps = self._steps(cohort)
         starts = now.starts(cohort.ids, steps)
         at_rate = now.at_this_rate(updates, rates.astype(np.float32))

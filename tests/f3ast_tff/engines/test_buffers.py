@@ -127,14 +127,20 @@ def test_a_late_buffer_enters_as_it_was_sent(mixes: bool) -> None:
     parts = engine_parts(DATA, WORK, Sgd(3.0), aggregation, **given)
     first, second = HostEngine(parts), HostEngine(parts)
     ids, nobody = np.array([0, 1]), np.zeros(0, np.int64)
-    first.run_rounds(
-        1,
-        [Cohort(nobody, np.zeros(0))],
-        late_cohorts=[LateCohort(ids[:1], np.array([0]), nobody, nobody)],
-    )
+    none = {"entering": nobody, "asked_in": nobody}
+    starts = LateCohort(nobody, np.zeros(0), asked=ids[:1], slots=np.array([0]), **none)
+    first.run_rounds(1, [starts])
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    enters = LateCohort(ids[1:], np.array([1]), entering=np.array([0, 1]), asked_in=ids + 1)
-    second.run_rounds(2, [Cohort(ids, np.array([4.0, 12.0]), 0.5)], late_cohorts=[enters])
+    enters = LateCohort(
+        ids,
+        np.array([4.0, 12.0]),
+        0.5,
+        asked=ids[1:],
+        slots=np.array([1]),
+        entering=ids,
+        asked_in=ids + 1,
+    )
+    second.run_rounds(2, [enters])
     expected = 0.1 + 0.9 * (4 * VARIANCE[0] + 12 * VARIANCE[1]) / 16
     np.testing.assert_allclose(second.weights()[1], np.full(3, expected), rtol=1e-6)
 

@@ -21,7 +21,6 @@ from f3ast_tff.methods.fednova import FedNova
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Geometric, Optimizer, Sgd
 from f3ast_tff.optimizers.adaptive import AmsGrad
@@ -33,16 +32,17 @@ Asked = Sequence[tuple[int, int]]
 Entering = Sequence[tuple[int, int, int, float]]
 
 
-def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> tuple[Cohort, LateCohort]:
+def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> LateCohort:
     ids, slots = np.array(asked, np.int64).reshape(-1, 2).T
     columns = np.array(entering, float).reshape(-1, 4).T
     of, from_slots, asked_in = columns[:3].astype(np.int64)
-    return Cohort(of, columns[3], step), LateCohort(ids, slots, from_slots, asked_in)
+    places = {"slots": slots, "entering": from_slots}
+    return LateCohort(of, columns[3], step, asked=ids, asked_in=asked_in, **places)
 
 
 def biases(
     made: Callable[..., Any],
-    rounds: Sequence[tuple[Cohort, LateCohort]],
+    rounds: Sequence[LateCohort],
     aggregation: Aggregation | None = None,
     server: Optimizer = SERVER,
     client: Optimizer = CLIENT,
@@ -51,8 +51,8 @@ def biases(
     parts = (labelled([0], [1]), LocalTraining(4), server, aggregation or WeightedSum())
     engine = made(*parts, client=client, p=P2, cohort_size=2, late=True)
     found = []
-    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
+    for t, cohort in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort])
         kernel, (first, second) = engine.weights()
         assert not kernel.any() and first == pytest.approx(-second, rel=1e-5, abs=1e-6)
         found.append(float(first))
@@ -164,8 +164,8 @@ def test_a_late_update_that_is_not_finite_is_dropped(made: Callable[..., Any]) -
     ]
     before = engine.weights()
     done = []
-    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
-        done += engine.run_rounds(t, [cohort], by_client=True, late_cohorts=[late_cohort])
+    for t, cohort in enumerate(rounds, start=1):
+        done += engine.run_rounds(t, [cohort], by_client=True)
         if t == 2:
             for one, other in zip(engine.weights(), before):
                 np.testing.assert_array_equal(one, other)
@@ -177,7 +177,7 @@ def test_a_late_update_that_is_not_finite_is_dropped(made: Callable[..., Any]) -
     assert all(np.isfinite(weight).all() for weight in engine.weights())
 
 
-def many_rounds() -> list[tuple[Cohort, LateCohort]]:
+def many_rounds() -> list[LateCohort]:
     """Six clients in turn; each enters two rounds after it is asked."""
     found = []
     for t in range(1, 9):
@@ -196,8 +196,7 @@ def test_resumed_with_updates_under_way(aggregation: Aggregation, made: Callable
 
     def run(engine: Any, first: int, last: int) -> None:
         for t in range(first, last + 1):
-            cohort, late_cohort = rounds[t - 1]
-            engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
+            engine.run_rounds(t, [rounds[t - 1]])
 
     whole, resumed = (made(*parts, p=np.full(6, 1 / 6), cohort_size=1, late=True) for _ in "ab")
     run(whole, 1, 5)
@@ -220,8 +219,7 @@ def test_room_for_more_updates_than_at_first(made: Callable[..., Any]) -> None:
         late_round([(1, 40)], []),
         late_round([], [(0, 0, 1, 1.0), (1, 40, 2, 0.5)]),
     ]
-    cohorts, late_cohorts = zip(*rounds)
-    engine.run_rounds(1, cohorts, late_cohorts=late_cohorts)
+    engine.run_rounds(1, rounds)
     assert engine.weights()[1][0] == pytest.approx(0.125, abs=1e-6)
 
 
@@ -243,8 +241,8 @@ def test_fednova_counts_the_steps_of_updates_that_enter(made: Callable[..., Any]
         late_round([], [(0, 2, 2, 0.5), (2, 3, 2, 0.5)]),
     ]
     found = []
-    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
+    for t, cohort in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort])
         found.append(float(engine.weights()[1][0]))
     second = -1 / 4 - 1 / (1 + np.exp(0.5)) / 2
     a = 7 / 4 * (1 / 16 + 3 / 8 * second)

@@ -380,8 +380,8 @@ def test_late_messages(name: str, kind: str, made: Callable[..., Any]) -> None:
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), aggregation)
     engine = made(*parts, client=Sgd(0.5), p=np.full(2, 0.5), cohort_size=2, late=True)
     found = []
-    for t, (cohort, late_cohort) in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort], late_cohorts=[late_cohort])
+    for t, cohort in enumerate(rounds, start=1):
+        engine.run_rounds(t, [cohort])
         found.append(float(engine.weights()[1][0]))
     size = 1 / 4 if kind == "robust" else 1 / 8
     assert found == pytest.approx([0, size, 0], abs=1e-6)

@@ -8,6 +8,7 @@ import pytest
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.delivery import Arrivals
+from f3ast_tff.engines.engine import LateCohort
 from f3ast_tff.methods.parts.late import Admitted
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated
@@ -69,8 +70,9 @@ def play(
 def took(delivered_round: RoundDelivery) -> list[tuple[int, int, int]]:
     """Client, slot and round of asking of each update that enters."""
     assert delivered_round.late is not None
-    late_cohort = delivered_round.late.late_cohort
-    columns = (delivered_round.cohort.ids, late_cohort.entering, late_cohort.asked_in)
+    cohort = delivered_round.cohort
+    assert isinstance(cohort, LateCohort)
+    columns = (cohort.ids, cohort.entering, cohort.asked_in)
     return list(zip(*(column.tolist() for column in columns)))
 
 
@@ -85,11 +87,11 @@ def test_updates_enter_when_they_arrive_by_hand() -> None:
     flying, strategy, history = InFlight(), Told(), SelectionHistory()
     first = play(flying, strategy, 1, [0, 1, 2], [0, 2, 1])
     assert took(first) == [(0, 0, 1)]
-    assert first.late is not None and first.late.late_cohort.slots.tolist() == [0, 1, 2]
+    assert isinstance(first.cohort, LateCohort) and first.cohort.slots.tolist() == [0, 1, 2]
     assert first.late.in_flight == 2 and (first.bytes_down, first.bytes_up) == (300, 10)
     assert flying.free(np.ones(N, bool), 2).tolist() == [True, False, False, True, True]
     second = play(flying, strategy, 2, [3], [1])
-    assert second.late is not None and second.late.late_cohort.slots.tolist() == [0]
+    assert isinstance(second.cohort, LateCohort) and second.cohort.slots.tolist() == [0]
     assert took(second) == [(2, 2, 1)] and strategy.weighed[1] == ([3, 2], [2, 1])
     assert second.late.staleness(2).tolist() == [1] and second.bytes_up == 10
     assert second.delivered.tolist() == [False]
@@ -115,7 +117,7 @@ def test_lost_updates_are_not_trained_and_given_up_later() -> None:
     """Lost at tau above 2: the client is busy for two rounds without a slot, and counts then."""
     flying, strategy = InFlight(), Told()
     first = play(flying, strategy, 1, [4, 0], [LOST, 1])
-    assert first.late is not None and first.late.late_cohort.asked.tolist() == [0]
+    assert isinstance(first.cohort, LateCohort) and first.cohort.asked.tolist() == [0]
     assert first.late.lost == 0 and first.late.in_flight == 1
     second = play(flying, strategy, 2, [], [])
     assert second.late is not None and second.late.lost == 0
@@ -149,7 +151,7 @@ def test_a_server_may_wait_or_drop() -> None:
 def test_a_client_drawn_twice_trains_once() -> None:
     flying = InFlight()
     first = play(flying, Told(), 1, [2, 3, 2], [0, 1, 0])
-    assert first.late is not None and first.late.late_cohort.asked.tolist() == [2, 3]
+    assert isinstance(first.cohort, LateCohort) and first.cohort.asked.tolist() == [2, 3]
     assert took(first) == [(2, 0, 1), (2, 0, 1)] and first.late.in_flight == 1
     assert (first.bytes_down, first.bytes_up) == (200, 10)
 

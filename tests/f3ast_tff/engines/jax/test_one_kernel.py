@@ -96,7 +96,10 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
 ) -> None:
     p, late = np.full(len(SIZES), 1 / len(SIZES)), name == "late"
     aggregation = WeightedSum() if late else EVERY[name]
-    late_cohort = LateCohort(COHORT.ids, np.arange(4), np.arange(4), np.ones(4, np.int64))
+    cohort = COHORT
+    if late:
+        places = {"slots": np.arange(4), "entering": np.arange(4), "asked_in": np.ones(4, np.int64)}
+        cohort = LateCohort(COHORT.ids, COHORT.weights, asked=COHORT.ids, **places)
     calls, alone = [], one_kernel.OneKernelSgd._alone
 
     def counted(sgd: LocalSgd, client: Any) -> Any:
@@ -110,7 +113,7 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
             monkeypatch.setattr(one_kernel, "_TRIED", set())
         fused = engine(6, 3, 4, aggregation=aggregation, p=p, cohort_size=4, late=late)
         for t in (1, 2):
-            fused.run_rounds(t, [COHORT], late_cohorts=[late_cohort] if late else ())
+            fused.run_rounds(t, [cohort])
         runs.append(fused.weights())
         # A loop over the clients is traced once.
         assert len(calls) == 1
