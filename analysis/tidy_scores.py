@@ -235,7 +235,20 @@ def read_scores(path: Path) -> pd.DataFrame:
         RunsError: If it cannot be read, lacks a column, has a cell that is no number, or has a
             round of a run twice.
     """
-    table = read_cells(path)
+    return _scores_in(read_cells(path), str(path))
+
+
+def scores_of_runs(runs: Sequence[Run]) -> pd.DataFrame:
+    """Returns what `read_scores` reads from a file of `tidy_scores` with all evaluations of runs.
+
+    Raises:
+        RunsError: If a run is there twice.
+    """
+    return _scores_in(read_csv(csv_text(tidy_scores(runs, clock=True))), "the runs")
+
+
+def _scores_in(table: pd.DataFrame, path: str) -> pd.DataFrame:
+    """The scores in cells that are texts; `path` says where they are from."""
     for name in _needed(table):
         if name not in table:
             raise RunsError(f"{path} has no column {name}; tidy_scores writes files of scores")

@@ -19,7 +19,16 @@ from f3ast_tff.analysis.compare.judge import BETTER, ERROR, WORSE, Claim, Verdic
 from f3ast_tff.analysis.compare.leads import over_time, saved
 from f3ast_tff.analysis.compare.pairs import best_first, paired
 from f3ast_tff.analysis.compare.scored import Scored, varying
-from f3ast_tff.analysis.compare.times import FINAL, PERIODS, Time, at
+from f3ast_tff.analysis.compare.times import (
+    BEST,
+    CHANGE,
+    FINAL,
+    LAST_10_PERCENT,
+    PERIODS,
+    SECOND_HALF,
+    Time,
+    at,
+)
 from f3ast_tff.analysis.method_names import method_label, without_own_aggregation
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import (
@@ -46,6 +55,14 @@ _USUAL_BASELINE = "fedavg"
 COLUMNS = (
     "where", "a", "b", *render.COLUMNS, "sentence", "over_time", "saved", "differs_in"
 )  # fmt: skip
+# Periods in a sentence, before the last round.
+_WHEN = {
+    FINAL: "at",
+    LAST_10_PERCENT: "in the last 10% up to",
+    SECOND_HALF: "in the second half up to",
+    BEST: "at the best evaluation up to",
+    CHANGE: "as change between evaluations in the second half up to",
+}
 _LEARNING = ("client_optimizer", "server_optimizer", "model")
 _LOCAL_WORK = ("local_epochs", "local_steps", "batch_size", "last_batch")
 
@@ -281,7 +298,7 @@ def said_at(time: str | int | Time, groups: Sequence[Scored]) -> str:
     last = f"round {rounds.pop()}" if len(rounds) == 1 else "the last round"
     if when.round is not None:
         return f"at round {when.round}"
-    return f"at {last}" if when.period == FINAL else f"in the last 10% up to {last}"
+    return f"{_WHEN[when.period]} {last}"
 
 
 def _plain(time: Time) -> Time:

@@ -112,6 +112,8 @@ def read_plan(campaign: str) -> tuple[PlannedQuestion, ...]:
     questions = content.pop("question", [])
     if not isinstance(questions, list) or not all(isinstance(each, dict) for each in questions):
         raise RunsError(f"{path}: plan.question: must be tables, [[plan.question]] each")
+    if content and not questions:
+        raise RunsError(f"{path}: [plan] needs a [[plan.question]]")
     return tuple(_question(path, {**content, **each}) for each in questions)
 
 

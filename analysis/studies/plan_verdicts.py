@@ -38,6 +38,7 @@ from f3ast_tff.analysis.compare.judge import (
     judge,
 )
 from f3ast_tff.analysis.compare.leads import log_times, over_time
+from f3ast_tff.analysis.compare.methods import said_at
 from f3ast_tff.analysis.compare.null_families import LARGE, null_rejections
 from f3ast_tff.analysis.compare.pairs import Paired, mean_over
 from f3ast_tff.analysis.compare.plan import PLANNED, ROUNDS_SAVED, PlannedQuestion, read_plan
@@ -89,21 +90,30 @@ class PlannedClaim:
 
     Attributes:
         question: The question.
-        name: The difference in words.
+        names: The two rows in words.
+        of: Runs that count, if another question asks the same of others; else `""`.
         pair: The pair as the plan has it, `A:B`.
         cell: Values of `question.columns` in words, `""` without such settings.
         paired: Both rows over their common draws, at least 2 runs.
         at: Time of the verdict in words.
+        when: The same in a sentence, such as `at round 200`.
         earlier: Means of the difference at earlier times in words; `""` if none was kept.
     """
 
     question: PlannedQuestion
-    name: str
+    names: tuple[str, str]
+    of: str
     pair: str
     cell: str
     paired: Paired
     at: str
+    when: str
     earlier: str
+
+    @property
+    def name(self) -> str:
+        """The difference in words."""
+        return " − ".join(self.names) + (f" ({self.of})" if self.of else "")
 
 
 @command(Flags, __doc__)
@@ -117,18 +127,28 @@ def main(flags: Flags) -> None:
         raise RunsError(f"the plan of {flags.plan} asks nothing of {name_of(path)}")
     table = verdicts_of_plan(plan, read_scores(path))
     if flags.out is not None:
-        write_csv(table.drop(columns=["said", "diverged", "units"]).round(6), flags.out)
-        show(f"written: {flags.out}")
+        write_verdicts(table, flags.out)
         return
     shown = table[(table["status"] != PLANNED) == flags.added]
     if shown.empty:
         which = "no question that was added later" if flags.added else "no planned question"
         raise RunsError(f"the plan of {flags.plan} has {which} on {name_of(path)}")
     if flags.picture is not None:
-        draw_verdicts(shown[shown["family"] == shown["family"].iloc[0]], Path(flags.picture))
-        show(f"written: {flags.picture}")
+        draw_first_family(shown, flags.picture)
         return
     show("\n\n".join(_tables(shown, flags.counts)))
+
+
+def write_verdicts(table: pd.DataFrame, path: str) -> None:
+    """Writes `verdicts_of_plan` as CSV."""
+    write_csv(table.drop(columns=["said", "diverged", "units", "sentence"]).round(6), path)
+    show(f"written: {path}")
+
+
+def draw_first_family(table: pd.DataFrame, path: str) -> None:
+    """Draws the first family of `verdicts_of_plan`."""
+    draw_verdicts(table[table["family"] == table["family"].iloc[0]], Path(path))
+    show(f"written: {path}")
 
 
 def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> pd.DataFrame:
@@ -140,16 +160,15 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
     `sign_p`; `outliers`, the outlying draws with their differences; `p`, corrected likewise;
     `verdict` on the first row, of `judge.WORDS`, and `reason` if no test decided; `signs`, the
     verdict of the sign test, corrected likewise; `family_errs`, how often a large family of such
-    differences without effect has some direction, see `null_families`; NaN for a small one.
+    differences without effect has some direction, see `null_families`; NaN for a small one;
+    `sentence`.
 
     Raises:
         RunsError: If runs of a claim are missing or differ in a further setting, or no claim has
             two runs.
     """
     claims = [
-        replace(claim, name=f"{claim.name} ({question.where})")
-        if _has_twin(question, plan)
-        else claim
+        replace(claim, of=question.where or "") if _has_twin(question, plan) else claim
         for question in plan
         for claim in _claims(question, scores)
     ]
@@ -202,6 +221,7 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "verdict": verdict.word,
         _EARLIER: claim.earlier,
         "reason": verdict.reason,
+        "sentence": render.sentence(verdict, *claim.names, claim.when),
     }
 
 
@@ -264,14 +284,16 @@ def _claims(question: PlannedQuestion, scores: pd.DataFrame) -> Iterator[Planned
                     *earlier, (time, both) = over_time(conditions, question.score, question.time)
                 if both.found is None:
                     continue
-                names = [label(question.rows, by_text[each]) for each in (a, b)]
+                one, other = (label(question.rows, by_text[each]) for each in (a, b))
                 yield PlannedClaim(
                     question=question,
-                    name=" − ".join(names),
+                    names=(one, other),
+                    of="",
                     pair=pair,
                     cell=label(question.columns, column) if column else "",
                     paired=both,
                     at=_said(time, [runs for each in conditions for runs in each]),
+                    when=said_at(time, [runs for each in conditions for runs in each]),
                     earlier=render.earlier(earlier),
                 )
 
@@ -292,8 +314,29 @@ def _pairs(pair: str, by_text: Mapping[str, Key]) -> list[tuple[str, str]]:
     return [(each, b) for each in by_text if each != b] if a == EACH else [(a, b)]
 
 
+def sentences(table: pd.DataFrame) -> str:
+    """Returns `verdicts_of_plan` in words, a paragraph per family."""
+    return "\n\n".join(
+        "\n".join(filter(None, [f"{title}:", *_lines(rows), _not_judged(rows), caveat]))
+        for title, rows, caveat in _families(table)
+    )
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[str]:
+    for row in rows.to_dict("records"):
+        where = ", ".join(filter(None, [row["score"].replace("_", " "), row["cell"]]))
+        yield f"- {where}: {row['sentence']}"
+
+
 def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
     """A table per family, and one per time of asking for what was not planned."""
+    for title, rows, caveat in _families(table):
+        parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows)]
+        yield "\n\n".join(filter(None, [f"{title}:", *parts, _not_judged(rows), caveat]))
+
+
+def _families(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """What is said of each family, its rows, and how far it can be trusted."""
     for key, rows in table.groupby(["family", "said"], sort=False):
         family, said = cast(tuple[str, str], key)
         number = int((table["family"] == family).sum()) if family else len(rows)
@@ -302,9 +345,7 @@ def _tables(table: pd.DataFrame, counts: bool) -> Iterator[str]:
             title += f"; {number} claims in one family, intervals and p corrected by Holm's rule"
         else:
             title += "; intervals and p not corrected"
-        parts = [_counts(rows)] if counts else [_table(rows), _outlying(rows)]
-        parts += [_not_judged(rows), _caveat(rows) if family else ""]
-        yield "\n\n".join(filter(None, [f"{title}:", *parts]))
+        yield title, rows, _caveat(rows) if family else ""
 
 
 def _outlying(rows: pd.DataFrame) -> str:

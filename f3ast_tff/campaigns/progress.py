@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,17 @@ class Manifest:
         self._changed = False
         ended = time.monotonic()
         self._due = ended + max(_SAVE_EVERY_S, _SAVE_EVERY_COSTS * (ended - started))
+
+
+def first_start(folder: Path) -> datetime | None:
+    """Returns when the first run of a campaign's folder began; `None` if no manifest says it.
+
+    Raises:
+        CampaignError: If a manifest is damaged.
+    """
+    found = [folder, *shard_folders(folder)]
+    starts = [e.get("started") for each in found for e in _entries(each / NAME).values()]
+    return min((datetime.fromisoformat(start) for start in starts if start), default=None)
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:

@@ -2,25 +2,28 @@
 
 f3ast-tff compare runs/demo
 f3ast-tff compare runs/demo --out=accuracy.png --baseline=fedavg
+f3ast-tff compare runs/mine --plan=mine.toml    # the questions of a campaign's [plan], no others
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import (
     command,
     may_differ_flag,
     names_in,
+    read_finished,
     require_ending,
     runs_flag,
     say_left_out,
 )
 from f3ast_tff.analysis.compare.equal_seconds import AtSeconds, arrived
 from f3ast_tff.analysis.compare.methods import Methods, differences, heading, in_words, methods_of
+from f3ast_tff.analysis.compare.plan import read_plan
 from f3ast_tff.analysis.compare.scored import RunsError, summarised, varying
 from f3ast_tff.analysis.compare.times import CLOCK, Time
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
@@ -30,12 +33,15 @@ from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import RunGroup, collect, describe
 from f3ast_tff.analysis.score_directions import own_scores_said, score_of_objective
 from f3ast_tff.analysis.texts import several_versions, users_scored, write_csv
+from f3ast_tff.campaigns.progress import first_start
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.exit_codes import written
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import parameter
 
 _WIDTH = 100
+# The other flags say what is compared.
+_WITH_PLAN = ("runs", "plan", "out", "csv")
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,9 @@ class Flags:
         None, "compare the simulated seconds until the score has this value, up to --seconds"
     )
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
+    plan: str | None = parameter(
+        None, "campaign, built in or a TOML file: judge the questions of its [plan] alone"
+    )
 
 
 @command(Flags, __doc__)
@@ -84,6 +93,9 @@ def main(flags: Flags) -> None:
     """Prints the table and draws the curves."""
     if flags.out is not None:
         require_ending("out", flags.out, ".png", ".svg", ".pdf")
+    if flags.plan is not None:
+        _judge_plan(flags, flags.plan)
+        return
     collected = collect(flags.runs)
     if not collected.groups:
         lines = [*collected.damaged, *collected.unfinished]
@@ -138,6 +150,32 @@ def main(flags: Flags) -> None:
         show(f"table: {flags.csv}")
     if flags.out is not None:
         show(f"curves: {flags.out}")
+
+
+def _judge_plan(flags: Flags, plan: str) -> None:
+    """Prints the verdicts on the questions of a plan."""
+    from f3ast_tff.analysis.studies import plan_verdicts
+    from f3ast_tff.analysis.tidy_scores import scores_of_runs
+
+    for each in fields(Flags):
+        value = getattr(flags, each.name)
+        if each.name not in _WITH_PLAN and value != each.default:
+            raise ParameterError(each.name, value, "must not be given with plan, which says it")
+    try:
+        questions = read_plan(plan)
+    except ParameterError as error:
+        raise ParameterError("plan", error.value, error.allowed) from error
+    if not questions:
+        raise RunsError(f"{plan} has no [plan]")
+    first = first_start(Path(flags.runs))
+    asked = [replace(q, first_scores=q.first_scores or first) for q in questions]
+    scores = scores_of_runs(read_finished(flags.runs))
+    table = plan_verdicts.verdicts_of_plan(asked, scores)
+    show(plan_verdicts.sentences(table))
+    if flags.csv is not None:
+        plan_verdicts.write_verdicts(table, flags.csv)
+    if flags.out is not None:
+        plan_verdicts.draw_first_family(table, flags.out)
 
 
 def _at_seconds(flags: Flags) -> AtSeconds | None:

@@ -171,6 +171,8 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     signals.message = _OF_CAMPAIGN
     try:
         options = Options(**parsed.campaign)
+        if not options.list and not options.estimate:
+            _check_plan(options.campaign or "")
         return run_campaign(options, given=parsed.settings, registry=parsed.registry, stop=signals)
     except (CampaignError, ComponentError, DataError, ParameterError, RunFolderError) as error:
         return fail(error, BAD_INPUT, {*flag_names(parsed.registry), *CAMPAIGN})
@@ -183,6 +185,27 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     except Interrupted:
         say(_OF_CAMPAIGN)
         return signals.exit_code
+
+
+def _check_plan(campaign: str) -> None:
+    """Refuses a campaign whose plan could not be judged after its runs.
+
+    Raises:
+        CampaignError: See `read_plan`, also for the file itself.
+        ParameterError: If there is no such campaign.
+    """
+    from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_grid_file
+
+    if not read_grid_file(find_grid_file(campaign)).plan:
+        return
+    # Imported here: it needs pandas.
+    from f3ast_tff.analysis.compare.plan import read_plan
+    from f3ast_tff.analysis.compare.scored import RunsError
+
+    try:
+        read_plan(campaign)
+    except RunsError as error:
+        raise CampaignError(str(error)) from error
 
 
 def _run(

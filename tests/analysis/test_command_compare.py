@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -143,3 +144,56 @@ def test_a_repeated_run_with_other_results_is_said(
     make_run("b", 0.1)
     _, _, stderr = compare("--runs", tmp_path / "runs", "--out", tmp_path / "a.svg")
     assert "same run: same settings and seed, but other results" in stderr
+
+
+PLAN = """
+[grid]
+algorithm = ["f3ast", "fedavg"]
+
+[plan]
+asked = 2026-01-02T10:00:00Z
+family = "mine"
+rows = ["algorithm"]
+score = "sample_accuracy"
+minus = ["f3ast:fedavg"]
+
+[[plan.question]]
+period = "second_half"
+
+[[plan.question]]
+score = "user_accuracy"
+round = 2
+"""
+
+
+def test_a_plan_says_what_is_compared_and_no_flag_does(
+    make_run: MakeRun, compare: Compare, tmp_path: Path
+) -> None:
+    """Leads of .1 in the second half, none at round 2; planned if asked before the first start."""
+    plan, runs = tmp_path / "mine.toml", tmp_path / "runs"
+    plan.write_text(PLAN)
+    for draw in range(6):
+        for algorithm, lead in (("f3ast", 0.1), ("fedavg", 0.0)):
+            place = {"algorithm": algorithm, "data_seed": draw, "seed": draw}
+            make_run(f"{algorithm}{draw}", accuracy=0.5 + lead + draw / 1000, **place)
+    code, said, _ = compare(runs, f"--plan={plan}")
+    first, better, equal = said.splitlines()[:3]
+    assert code == 0
+    assert first.startswith("Planned on 2026-01-02, before the first scores; 2 claims")
+    assert better == (
+        "- sample accuracy: F3AST is better than FedAvg by .100 [.100, .100] in the second half up "
+        "to round 4 over 6 draws."
+    )
+    assert equal.startswith("- user accuracy: F3AST and FedAvg are equal in every run at round 2")
+    for second, word in (("10:00:01", "Planned on"), ("09:59:59", "Added")):
+        manifest = {"runs": [{"name": "f3ast0", "started": f"2026-01-02T{second}Z"}]}
+        (runs / "manifest.json").write_text(json.dumps(manifest))
+        assert compare(runs, f"--plan={plan}")[1].startswith(word)
+    out, table = tmp_path / "out.svg", tmp_path / "verdicts.csv"
+    assert compare(runs, f"--plan={plan}", f"--csv={table}", f"--out={out}")[0] == 0
+    verdicts = [row["verdict"] for row in csv.DictReader(table.read_text().splitlines())]
+    assert verdicts == ["better", "too close to call"] and out.read_text().startswith("<?xml")
+    code, _, error = compare(runs, f"--plan={plan}", "--score=sample_loss")
+    assert code == 2 and "--score=sample_loss: must not be given with plan" in error
+    code, _, error = compare(runs, f"--plan={tmp_path}/other.toml")
+    assert code == 2 and f"--plan={tmp_path}/other.toml: not found" in error

@@ -293,3 +293,21 @@ def test_a_missing_data_file_is_named_before_the_first_run(
     assert err.startswith("error: cifar100.sqlite.lzma is missing: put it into ")
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "mine" / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "plan, refused",
+    [
+        ('famly = "mine"\n[[plan.question]]\nround = 4\n', "[plan] famly = 'mine': must be one of"),
+        ('family = "mine"\n', "[plan] needs a [[plan.question]]"),
+    ],
+)
+def test_a_plan_that_could_not_be_judged_is_refused_before_the_first_run(
+    plan: str, refused: str, tmp_path: Path, cli: Cli
+) -> None:
+    grid = tmp_path / "mine.toml"
+    grid.write_text(f"{WITH_A_FAILURE}[plan]\nasked = 2026-01-02T10:00:00Z\n{plan}")
+    given = f"--campaign={grid}", f"--output_dir={tmp_path / 'runs'}"
+    assert refused in cli.said(command(*given), 2).err
+    assert not (tmp_path / "runs").exists()
+    assert cli.said(command(*given, "--list"), 0).out.endswith("3 runs\n")
