@@ -22,6 +22,8 @@ UV ?= uv
 PYTHON ?=
 
 TEST_PROCESSES ?= 2
+# Of `fast-tests`; CI adds the long ones of the engines on the newest Python.
+FAST ?= not long
 CHROMIUM ?= chromium
 DIST_PYTHONS ?=
 CASES ?=
@@ -57,7 +59,7 @@ test: style  ## Lint, and run the tests not marked long or slow
 	@$(MAKE) --no-print-directory -j 2 types fast-tests
 
 fast-tests: $(STAMP)
-	$(PYTEST) -m "not long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow and not page and not ray and $(FAST)" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: style  ## Lint, and run the tests that need neither TensorFlow nor a command, in one to two minutes
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
@@ -74,8 +76,7 @@ test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
 test-long: $(STAMP)  ## Run the tests marked long, of the engines the slow ones too, optimised as runs are
-	$(PYTEST) --durations=25 -m "long and not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --ignore=tests/f3ast_tff/engines
-	$(PYTEST) --durations=25 -m "(long or slow) and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
+	$(PYTEST) --durations=40 -m "((long and not slow) or (slow and engines)) and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \

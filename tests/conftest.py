@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -62,7 +63,7 @@ LONGEST = (
     "f3ast_tff/settings/test_every_setting_reaches.py",
     "f3ast_tff/cli/test_advise.py",
     "f3ast_tff/engines/test_memory_methods.py",
-    "f3ast_tff/methods/test_memory_runs.py",
+    "f3ast_tff/methods/test_method_runs.py",
 )
 
 
@@ -115,9 +116,13 @@ def _needs_tff(item: pytest.Item) -> bool:
     return engine or item.get_closest_marker("tff") is not None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips tests whose engine is missing; runs the longest files first, each in its own order."""
+    engines = Path(__file__).parent / "f3ast_tff" / "engines"
     for item in items:
+        if engines in item.path.parents:
+            item.add_marker(pytest.mark.engines)
         if not HAS_TFF and _needs_tff(item):
             item.add_marker(pytest.mark.skip(reason=WITHOUT_TFF))
     tests = Path(__file__).parent
@@ -162,6 +167,15 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture(autouse=True)
+def built_processes() -> None:
+    """The same of TFF's processes, once a test has imported TFF: each takes seconds to build."""
+    for name, builder in (("composition", "latest_process"), ("runtime", "_taken_apart")):
+        module = sys.modules.get(f"f3ast_tff.engines.tff.{name}")
+        if module is not None and getattr(module, builder).cache_info().maxsize is not None:
+            setattr(module, builder, functools.cache(getattr(module, builder).__wrapped__))
 
 
 @pytest.fixture(scope="session", autouse=True)

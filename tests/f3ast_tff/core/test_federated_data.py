@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -406,3 +407,22 @@ def test_a_table_of_another_library_is_read_by_its_to_pandas() -> None:
         ValueError, match="must be a DataFrame, or a table with to_pandas, not dict"
     ):
         FederatedData.from_frame({"client": [1]})
+
+
+def test_whom_user_scores_are_over() -> None:
+    """Clients with a label that counts, of all clients or, if others test, of the test clients."""
+
+    def data(train: list[str], test: list[str], labels: Any) -> FederatedData:
+        parts = []
+        for names, of_it in ((train, np.zeros(len(train), int)), (test, np.array(labels))):
+            offsets = np.arange(len(names) + 1)
+            parts.append(ClientExamples(np.zeros((len(names), 1)), of_it, offsets, np.array(names)))
+        return FederatedData(*parts, 1)
+
+    assert data(["a", "b", "c"], ["b"], [0]).scored_clients() == (1, 3)
+    assert data(["a", "b"], ["b", "x"], [0, 0]).scored_clients() == (2, 3)
+    assert data(["a", "b"], ["x", "y"], [0, -1]).scored_clients() == (1, 2)
+    known = replace(data(["a"], ["a"], [0]), clients_to_score=4)
+    assert known.scored_clients() == (1, 4)
+    unnamed = FederatedData(examples([0, 2, 5]), examples([0, 0, 5]), 5)
+    assert unnamed.scored_clients() == (1, 2)

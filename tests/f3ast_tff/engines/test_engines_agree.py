@@ -1,4 +1,4 @@
-"""The fused and the host engine equal the TFF engine: same selections, same model."""
+"""The fused and the host engine equal the TFF engine, and so do TFF's runtimes each other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.engines.distributed import ray_connection, ray_workers
+from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.recorded_rounds import played
 
 pytestmark = pytest.mark.tff
@@ -59,3 +61,30 @@ def test_the_largest_learning_rate_is_the_same_on_all() -> None:
         for a, b in zip(played(case, engine=engine)["models"], expected):
             np.testing.assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
     assert np.abs(expected[-1]).max() > 1e5
+
+
+RUNTIMES: dict[str, dict[str, Any]] = {
+    "worker": {"tff_runtime": "worker"},
+    "tf": {"tff_runtime": "tf"},
+    "split": {"num_workers": 3},
+}
+
+
+# `tff/test_in_process.py` has the worker's rounds, `test_split_cohort.py` a split cohort.
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["f3ast_adam", "fedavg"])
+def test_runtimes_agree(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum with Adam, a mean with SGD; the cohort is split as over Ray, without processes."""
+
+    def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
+        return WorkersHere(make, examples, num_workers)
+
+    monkeypatch.setattr(ray_connection, "connect", lambda *where: None)
+    monkeypatch.setattr(ray_workers, "RayWorkers", workers_here)
+    found = {
+        name: played({"algorithm": algorithm, "rounds": 20}, engine="tff", **given)["models"][-1]
+        for name, given in RUNTIMES.items()
+    }
+    assert np.abs(found["worker"]).max() > 0.01
+    for name in ("tf", "split"):
+        np.testing.assert_allclose(found[name], found["worker"], rtol=0, atol=1e-5)

@@ -1,4 +1,4 @@
-"""From settings to a configuration: published defaults, and refused values."""
+"""From settings to a configuration: published defaults, refused values, forms of weights."""
 
 from __future__ import annotations
 
@@ -242,3 +242,46 @@ def test_a_published_value_that_no_setting_reads_is_refused(name: str) -> None:
 
     with pytest.raises(ComponentError, match=f"task own_task: published has '{name}': must be am"):
         resolve(*settings_of({"task": OwnTask()}, builtin_registry()))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "aggregation", "weights"),
+    [
+        ("f3ast", "fedvarp", "sum"),
+        ("f3ast", "fedstale", "sum"),
+        ("fedstale", None, "sum"),
+        ("unbiased", "fedvarp", "sum"),
+        ("f3ast", "scaffold", "sum"),
+        ("fedvarp", None, "mean"),
+        ("fedvarp", "fedstale", "mean"),
+        ("fedavg", "fedvarp", "mean"),
+        ("poc", "fedstale", "mean"),
+        ("fedlaavg", "fedvarp", "mean"),
+    ],
+)
+def test_cohort_weights_follow_what_the_algorithm_means(
+    algorithm: str, aggregation: str | None, weights: str
+) -> None:
+    """p_k over a rate is meant for a sum; with all other weights a mean makes sense."""
+    where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
+    given = settings(**where)
+    assert given["cohort_weights"] == weights
+    built = resolve(where).configs["aggregation"].build()
+    assert built.normalise is (weights == "mean")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "aggregation"),
+    [
+        ("mifa", "fedlaavg"),
+        ("fedlaavg", "mifa"),
+        ("mifa", "sum"),
+        ("fedstale", "sum"),
+        ("mifa", "focus"),
+        ("focus", "mifa"),
+    ],
+)
+def test_those_of_weights_p_take_each_other(algorithm: str, aggregation: str) -> None:
+    """MIFA with FedLaAvg's memory; p_k with absent clients as 0; p_k / pi_k without memory."""
+    where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
+    assert settings(**where)["aggregation"] == aggregation

@@ -1,8 +1,10 @@
-"""The address that the publishing workflows name reaches the package, and Colab."""
+"""What is published: its address in the package and Colab, the workflows' actions, one license."""
 
 from __future__ import annotations
 
+import configparser
 import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -59,3 +61,45 @@ def test_it_is_named_once_and_a_repository(tree: Path) -> None:
     name_address(ADDRESS, tree)
     with pytest.raises(ValueError, match="has an address already"):
         name_address(ADDRESS, tree)
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def jobs(text: str) -> list[str]:
+    """The text of each job."""
+    return re.split(r"(?m)^  (?=\w+:$)", text.partition("\njobs:\n")[2])[1:]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_tokens_are_apart(path: Path) -> None:
+    text = path.read_text()
+    used = re.findall(r"uses: (.*)", text)
+    assert used and jobs(text)
+    for action in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action), action
+    top = text.partition("\njobs:\n")[0]
+    assert ": write" not in top
+    for job in jobs(text):
+        if ": write" in job:
+            assert "run:" not in job and "actions/checkout" not in job, job
+
+
+def test_a_release_is_built_with_hashes_and_uploaded_from_another_job() -> None:
+    build, upload = jobs((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    for command in re.findall(r"run: (python -m pip .*)", build):
+        assert "--require-hashes" in command and "--no-deps" in command
+    assert "build --no-isolation" in build and "id-token: write" not in build
+    assert "needs: build" in upload and "id-token: write" in upload
+
+
+def test_the_license_is_said_once_for_all_files() -> None:
+    (said,) = tomllib.loads((ROOT / "REUSE.toml").read_text())["annotations"]
+    assert said["path"] == "**"
+    license_name = said["SPDX-License-Identifier"]
+    package = configparser.ConfigParser()
+    package.read(ROOT / "setup.cfg")
+    assert package["metadata"]["license"] == license_name
+    assert f"license: {license_name}\n" in (ROOT / "CITATION.cff").read_text()
+    text = ROOT / "LICENSES" / f"{license_name}.txt"
+    assert text.resolve() == ROOT / "LICENSE"
