@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import ClientScores, EngineParts, ExampleScores
 from f3ast_tff.engines.tff.client_work import ClientBatches, ClientStart, client_dataset
-from f3ast_tff.engines.tff.learning_process import build_process, maps_in_tf
+from f3ast_tff.engines.tff.learning_process import build_process
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import ClientInit
@@ -116,8 +116,8 @@ def process_of(
     """Returns the learning process of an engine for clients with examples like `examples`.
 
     A process takes seconds to build. An unchanged composition of values reuses the last process,
-    for example of a run with another seed, or of a method that differs on the host alone.
-    `aggregation` replaces the aggregation of `parts`, and the data of `parts` are not used.
+    for example of a run with another seed. `aggregation` replaces the aggregation of `parts`, and
+    the data of `parts` are not used.
     """
     # The process does not depend on the order of examples.
     model, work = parts.model, replace(parts.work, seed=0)
@@ -126,40 +126,7 @@ def process_of(
     composition = (model, parts.preprocessing, work, client, server, aggregation, buffers)
     build: Callable[..., Any] = latest_process if all(map(is_value, composition)) else _build
     stored = stored_spec(examples)
-    built = _Built.of(model, aggregation)
-    return build(
-        model,
-        parts.preprocessing,
-        work,
-        client,
-        server,
-        built,
-        buffers,
-        features=stored["x"],
-        labels=stored["y"],
-    )
-
-
-@dataclass(frozen=True)
-class _Built:
-    """An aggregation; two are equal if `build_process` builds the same process of them."""
-
-    aggregation: Aggregation = field(compare=False)
-    start: ClientStart
-    rules: tuple[Any, ...]
-    mapped: Aggregation | None
-
-    @classmethod
-    def of(cls, model: Model, aggregation: Aggregation) -> _Built:
-        memory = aggregation.memory
-        # With a memory the state says in each round whether Delta is a mean.
-        rules = (
-            (aggregation.normalise,)
-            if memory is None
-            else (memory.by_client, memory.last_step, memory.echo_clip)
-        )
-        mapped = aggregation if maps_in_tf(aggregation) else None
-        return cls(aggregation, start_of(model, aggregation), rules, mapped)
+    return build(*composition, features=stored["x"], labels=stored["y"])
 
 
 def _build(
@@ -168,7 +135,7 @@ def _build(
     work: LocalTraining,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
-    built: _Built,
+    aggregation: Aggregation,
     buffers: tuple[int, ...],
     features: tf.TensorSpec,
     labels: tf.TensorSpec,
@@ -183,9 +150,9 @@ def _build(
             metrics=[],
         )
 
-    batches = ClientBatches(stored, work, preprocessing, built.start)
+    batches = ClientBatches(stored, work, preprocessing, start_of(model, aggregation))
     return build_process(
-        model_fn, batches, client_optimizer, server_optimizer, built.aggregation, buffers
+        model_fn, batches, client_optimizer, server_optimizer, aggregation, buffers
     )
 
 

@@ -12,12 +12,10 @@ from f3ast_tff.engines.engine import EngineParts, ExampleScores
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of
 from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
-from f3ast_tff.engines.tff.learning_process import maps_in_tf
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
 from f3ast_tff.methods.parts.memory import ClientLosses, Memory
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.sum_and_mean import WeightedSum
 
 
 class _NoRules(Memory):
@@ -38,11 +36,6 @@ class Reporting(Aggregation):
     @property
     def memory(self) -> Memory:
         return _NoRules()
-
-
-def reporting(aggregation: Aggregation) -> Reporting:
-    """Returns what TFF executes of an aggregation whose sum the engine computes."""
-    return Reporting(aggregation if maps_in_tf(aggregation) else WeightedSum())
 
 
 class HostSumTffEngine(TffEngine):
@@ -73,7 +66,7 @@ class HostSumTffEngine(TffEngine):
         memory = parts.aggregation.memory
         if memory is not None and memory.by_client:
             return parts.aggregation
-        return reporting(parts.aggregation)
+        return Reporting(parts.aggregation)
 
     def _train(self, state: Any, cohort: Cohort, now: HostRound) -> tuple[Any, EnteringUpdates]:
         _, entering = super()._train(state, cohort, now)

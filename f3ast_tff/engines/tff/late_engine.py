@@ -13,7 +13,7 @@ from f3ast_tff.engines.host.late import LateUpdates
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of, trained_of
-from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, reporting
+from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -34,7 +34,7 @@ class LateTffEngine(HostSumTffEngine):
 
     @staticmethod
     def _aggregation(parts: EngineParts) -> Aggregation:
-        return reporting(parts.aggregation)
+        return Reporting(parts.aggregation)
 
     def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         assert isinstance(cohort, LateCohort)

@@ -301,12 +301,9 @@ def aggregation_factory(aggregation: Aggregation) -> tff.aggregators.WeightedAgg
         factory = CorrectedFactory(aggregation.memory.echo_clip)
     elif aggregation.normalise:
         factory = tff.aggregators.MeanFactory()
-    return MappedFactory(factory, aggregation) if maps_in_tf(aggregation) else factory
-
-
-def maps_in_tf(aggregation: Aggregation) -> bool:
-    """Whether an aggregation has a direction of its own, see `Aggregation.in_jax`."""
-    return type(aggregation).in_tf is not Aggregation.in_tf
+    if type(aggregation).in_tf is Aggregation.in_tf:
+        return factory
+    return MappedFactory(factory, aggregation)
 
 
 def _update_norm(aggregate: Any) -> Any:
