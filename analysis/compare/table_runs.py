@@ -24,6 +24,9 @@ from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns
 from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.core.client_names import listed
 
+# Ratio of two accuracies of one method that are alike.
+_NEAR = 1.1
+
 
 def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[str]) -> None:
     """Refuses methods that were run under unequal conditions.
@@ -79,7 +82,8 @@ def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
         for _, own in part.groupby(of_method):
             percent = own[own > 1]
             # A run that failed has few percent; a share is like the others once it is one.
-            alike = own[(own <= 1) & (100 * own).between(percent.min(), percent.max())]
+            near = percent.min() / _NEAR, percent.max() * _NEAR
+            alike = own[(own <= 1) & (100 * own).between(*near)]
             if len(alike):
                 row, other = alike.index[0], percent.index[0]
                 raise RunsError(
