@@ -211,7 +211,7 @@ def log_of_frame(
             Also words for states, `on=plugged,off=idle/full` (`off=null` for gaps), columns that
             decide nothing, `ignore=note/flag`, and the zone of dates without one,
             `zone=Europe/Berlin`; of masks with times the longer rounds into which they are put,
-            `round_seconds=3600`.
+            `round_seconds=3600`; of outages, between which devices are online, `rows=offline`.
         time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
         max_visit: Longest time online without a further event, and longest span, seconds; `None`
             for no limit.

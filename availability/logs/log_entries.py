@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -130,6 +130,32 @@ def entries_of(visits: Visits) -> Entries:
         online=online,
         first=visits.first,
         last=visits.last,
+    )
+
+
+def between(outages: Visits) -> Visits:
+    """Returns the times between outages, from the log's first time to its last."""
+    found, many = entries_of(outages), len(outages.names)
+    before = np.roll(found.online & found.follows, 1)
+    turns = found.online != before
+    stops, starts = (np.flatnonzero(turns & (found.online == on)) for on in (True, False))
+    place, end, begin = (
+        np.concatenate([ends, found_.astype(ends.dtype)])
+        for ends, found_ in (
+            (np.arange(many), found.place[starts]),
+            (np.full(many, outages.last), found.times[stops]),
+            (np.full(many, outages.first), found.times[starts]),
+        )
+    )
+    of_end = np.concatenate([np.arange(many), found.place[stops]])
+    order = np.lexsort((begin, place))
+    return replace(
+        outages,
+        place=place[order],
+        begin=begin[order],
+        end=end[np.lexsort((end, of_end))],
+        seen=np.full(many, outages.first),
+        said="rows are outages: online between them, from the log's first time to its last",
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
-from f3ast_tff.availability.logs.log_columns import KNOWN
+from f3ast_tff.availability.logs.log_columns import KNOWN, plain_name
 from f3ast_tff.availability.logs.log_times import looks_like_dates
 
+_LOGGER = logging.getLogger(__name__)
 _USUAL = {name for names in KNOWN.values() for name in names}
 _OF_DAY = ("time", "hour", "clock", "time_of_day")
 _DAY = re.compile(r"\d{4}-?\d\d-?\d\d(?:[ T]00:00(?::00(?:\.0+)?)?)?")
@@ -23,6 +25,7 @@ def with_joined_times(frame: Any) -> Any:
     the dates, or that of the times if it is the usual one. Other frames are returned as they are.
     """
     labels = {str(column).strip().lower(): column for column in frame.columns}
+    frame = _with_shifts(frame, labels)
     for label, column in labels.items():
         if "date" not in label:
             continue
@@ -36,6 +39,33 @@ def with_joined_times(frame: Any) -> Any:
             name, other = (column, partner) if label in _USUAL else (partner, column)
             frame = frame.assign(**{str(name): days + "T" + times}).drop(columns=[other])
     return frame
+
+
+def _with_shifts(frame: Any, labels: dict[str, Any]) -> Any:
+    """A frame whose `date` and two times of day, a start and an end, are two times.
+
+    An end that is not after its start is one of the next day.
+    """
+    import pandas as pd
+
+    named = {plain_name(label): column for label, column in labels.items()}
+    day, begin, end = (
+        next((named[each] for each in map(plain_name, KNOWN[part]) if each in named), None)
+        for part in ("time", "start", "end")
+    )
+    if day is None or begin is None or end is None or not _are_days(frame[day]):
+        return frame
+    begins, ends = (_times_of_day(frame[column]) for column in (begin, end))
+    if begins is None or ends is None:
+        return frame
+    days = pd.to_datetime(frame[day].astype(str).str.strip().str[:10])
+    later = ends <= begins
+    if later.any():
+        text = "%d spans of one date end at or before their start: read as of the next day"
+        _LOGGER.warning(text, later.sum())
+    next_day = days + later * pd.Timedelta(days=1)
+    starts, stops = (each.dt.strftime("%Y-%m-%dT") for each in (days, next_day))
+    return frame.assign(**{str(begin): starts + begins, str(end): stops + ends}).drop(columns=[day])
 
 
 def _are_days(column: Any) -> bool:
