@@ -33,6 +33,8 @@ _IMPORTS = "In pandas (import json, pandas as pd; from pathlib import Path)"
 _NO_NAMES = "its first line is not the names of its columns: begin it with #"
 # Between cells of LaTeX, and from the end of a row on.
 _OF_LATEX = re.compile(r"(?<!\\)&|\\\\(?!\w).*")
+# Below the names of Markdown's tables, and of psql's; lines of a file in which it is looked for.
+_RULE, _LOOKED_AT = re.compile(r"\s*(?=.*-)[-|:+ ]{3,}\s*"), 50
 # A cell of Markdown or LaTeX in bold, in italics or the like.
 _MARKED = re.compile(r"(\*\*|__|`|\*|\$)(?P<inner>.*)\1|\\\w+\{(?P<of_latex>.*)\}")
 _SPACED = r"[-+\u2212]?(?:\d{1,3}(?:\s?\d{3})*)?(?:[.,]\d+)?(?:\s*%)?"
@@ -72,9 +74,8 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
     text = csv_text(content)
     content, separator, skipped = text.content, text.separator, text.first - 1
-    if content.startswith(b"|") or separator.encode() not in content.partition(b"\n")[0]:
-        content, separator, more = _of_rows(content, separator)
-        skipped += more
+    content, separator, more = _of_rows(content, separator)
+    skipped += more
     if (said := _other_form(content, separator, file)) is not None:
         raise ValueError(said)
     # Blank lines stay, so that rows are counted as lines.
@@ -95,15 +96,20 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
 
 def _of_rows(content: bytes, separator: str) -> tuple[bytes, str, int]:
     """The rows of a Markdown or LaTeX table between tabs, and the lines before; else as it is."""
-    lines = content.decode().splitlines()
-    if lines[:1] and lines[0].startswith("|"):
-        rows = [line.strip().strip("|").split("|") for line in lines]
-        rows = [[] if set("".join(row)) <= {*"-: "} else row for row in rows]
-    elif lines[:1] and (lines[0].startswith(("\\", "%")) or "&" in lines[0]):
-        rows = [_OF_LATEX.split(line) if _OF_LATEX.search(line) else [] for line in lines]
-    else:
+    head = content[: 2**16].decode(errors="replace").split("\n", _LOOKED_AT)[:_LOOKED_AT]
+    ruled = any("|" in line and _RULE.fullmatch(rule) for line, rule in zip(head, head[1:]))
+    marks = [line.count("&") for line in head[:2]]
+    of_latex = head[0].startswith(("\\", "%")) or (marks[0] > 0 and marks[-1] == marks[0])
+    if not ruled and not of_latex and not ("&" in head[0] and "\\\\" in head[0]):
         return content, separator, 0
-    first = next((place for place, row in enumerate(rows) if row), 0)
+    lines = content.decode().splitlines()
+    if ruled:
+        rows = [[] if _RULE.fullmatch(line) else line.strip().strip("|").split("|")
+                for line in lines]  # fmt: skip
+        first = next(place for place, row in enumerate(rows) if not row) - 1
+    else:
+        rows = [_OF_LATEX.split(line) if _OF_LATEX.search(line) else [] for line in lines]
+        first = next((place for place, row in enumerate(rows) if row), 0)
     cells = ("\t".join(cell.replace("\t", " ").strip() for cell in row) for row in rows[first:])
     return "\n".join(cells).encode(), "\t", first
 

@@ -173,6 +173,11 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
         cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
     if others.max() == 1:
         cure = "; they are alike, in pandas table.drop_duplicates() keeps one"
+        below = table.replace("", None).ffill().loc[list(same)].astype(str).nunique()
+        if merged := [str(name) for name, number in below.items() if number > 1]:
+            filled = f"table[{merged[0]!r}].replace('', None).ffill()"
+            cure = f"; if {merged[0]} is that of the row before, in pandas: "
+            cure += f"table[{merged[0]!r}] = {filled}"
     if apart and KEPT_BY.fullmatch(apart[0].lower()):
         keys = [n for n in (columns.method, *columns.conditions, columns.draw, columns.unit) if n]
         keys += [columns.step] if columns.step else []

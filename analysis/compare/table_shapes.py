@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, as_text, is_measured, is_text
 from f3ast_tff.analysis.compare.table_directions import (
+    higher_is_better,
     is_bare_measure,
     is_measure,
     likeliest_scores,
@@ -76,6 +77,10 @@ def no_score(table: pd.DataFrame, known: set[str]) -> str:
     lists = [name for name in others if _holds_lists(table[name])]
     if lists:
         return _explode(table, likeliest_scores(lists, lambda _: True)[:1] or lists[:1])
+    texts = [name for name in others if is_text(table[name]) and higher_is_better(name) is not None]
+    if texts:
+        text = next(str(v) for v in table[texts[0]] if is_measured(v) and as_number(v) is None)
+        return f"; {texts[0]} holds text, such as {text[:40]!r}: give numbers, inf if never reached"
     return _melt(table, known, None)
 
 

@@ -72,6 +72,9 @@ def with_decimal_commas(text: str) -> str:
             "mine", "x").replace("fedavg", "mine").replace("x", "fedavg").encode(), LEAD),
         ("a.md", MARKDOWN.encode(), LEAD),
         ("a.md", MARKDOWN.replace(".83", "**.83**").replace("mine", "`mine`").encode(), LEAD),
+        ("a.md", ("# Scores\n\nOf May.\n\n" + MARKDOWN).encode(), LEAD),
+        ("a.txt", re.sub(r"(?m)^\| | \|$", "", MARKDOWN).replace("|---|:--|--:|", "---+-:-+--")
+            .encode(), LEAD),
         ("a.tex", ROWS.replace(",", " & ").encode(), LEAD),
         ("a.tex", LATEX.encode(), LEAD),
     ],
@@ -174,6 +177,9 @@ def test_other_forms_are_read_by_the_call(text: str, said: str, cwd: Path) -> No
     ("text", "said"),
     [
         ("Results of May,,\n" + ROWS, "its first line is not the names of its columns: begin it"),
+        ("R&D of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
+        (re.sub(r",(\.\d+)", r",tensor(\1)", ROWS),
+         r"accuracy holds text, such as 'tensor\(\.81\)': give numbers, inf if never reached"),
         ("Results of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
         # As decimals, mine had 1.01 rounds and fedavg 987.
         ("method;seed;loss\n" + "".join(f"mine;{s};1,01{s}\nfedavg;{s};98{s}\n" for s in range(4)),

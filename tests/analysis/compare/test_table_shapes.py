@@ -220,6 +220,16 @@ def test_a_bare_measure_comes_first(tmp_path: Path) -> None:
     assert judge_table(read_table(tmp_path / "a.csv")).results[0].sentence == LEAD
 
 
+def test_cells_that_are_merged_are_filled(tmp_path: Path) -> None:
+    """Copies would go, and with them the second data set."""
+    runs = [(m, s, v) for m, s, v in RUNS]
+    both = [("mnist" if not n else "", *run) for n, run in enumerate(runs)]
+    both += [("" if n else "cifar", *run) for n, run in enumerate(runs)]
+    (tmp_path / "a.csv").write_text(rows("dataset,method,seed,accuracy", both))
+    with pytest.raises(RunsError, match=r"if dataset is that of the row before, in pandas: tab"):
+        judge_table(read_table(tmp_path / "a.csv"))
+
+
 def test_scores_as_likely_are_named(tmp_path: Path) -> None:
     text = rows("method,seed,best_acc,final_acc", [(m, s, v, v / 2) for m, s, v in RUNS])
     (tmp_path / "a.csv").write_text(text)
