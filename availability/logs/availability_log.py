@@ -242,8 +242,7 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     if (twice := first_twice(table.frame.columns)) is not None:
         raise DataError(f"{table.name}: two columns have the name {str(twice)[:80]!r}")
     frame = _with_index(table.frame, given)
-    if not given.columns:
-        frame = with_joined_times(frame)
+    frame = with_joined_times(frame, given.columns.values())
     table = with_form(with_ready(replace(table, frame=frame, _coded={}), given))
     table = with_trackers(with_nodes(table, given))
     found = reading_of(table, given)

@@ -212,7 +212,7 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     dates = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
     failed = dates.isna().to_numpy()
     if failed.any():
-        plain = [_NAMED_UTC.sub("Z", _DOTTED.sub(_year_first, text)) for text in texts[failed]]
+        plain = [_NAMED_UTC.sub("Z", year_first(text)) for text in texts[failed]]
         texts[failed] = [_TWELVE.sub(_of_a_day, text) for text in plain]
         again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
         dates[failed] = again
@@ -230,9 +230,9 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
 
 
-def _year_first(found: re.Match[str]) -> str:
-    day, month, year = map(int, found.groups())
-    return f"{year}-{month:02d}-{day:02d}"
+def year_first(text: str) -> str:
+    """Returns a date such as 3.6.2024, with what follows it, as 2024-06-03; others as they are."""
+    return _DOTTED.sub(lambda found: f"{found[3]}-{int(found[2]):02d}-{int(found[1]):02d}", text)
 
 
 def _of_a_day(found: re.Match[str]) -> str:

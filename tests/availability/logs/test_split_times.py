@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -48,11 +50,28 @@ def test_other_columns_stay(columns: dict[str, list]) -> None:
     assert with_joined_times(frame) is frame
 
 
+def test_a_column_that_is_named_leaves_the_others_joined() -> None:
+    """The flag that was offered read days alone."""
+    frame = pd.DataFrame({"who": ["a", "b"] * 3, "online": [1, 0, 0, 1, 0, 0]})
+    for date, hour in (("date", "hour"), ("Datum", "Stunde")):
+        times = {date: ["2024-06-01"] * 6, hour: [0, 0, 1, 1, 2, 2]}
+        with pytest.raises(DataError, match="2 devices, 50.0% online") as refused:
+            log_of_frame(frame.assign(**times))
+        flag = re.search(r"--columns=(\S+) \(", str(refused.value))
+        assert flag is not None
+        log = log_of_frame(frame.assign(**times), columns=flag[1].strip("'"))
+        assert log.masks.table().astype(int).tolist() == [[1, 0], [0, 1]]
+    named = frame.assign(date=["2024-06-01", "2024-06-02"] * 3, hour=[0, 0, 1, 1, 2, 2])
+    given = log_of_frame(named, columns="device=who,time=hour", time_unit="h")
+    assert given.masks.table().astype(int).tolist() == [[1, 0], [0, 1]]
+
+
 def test_shifts_may_pass_midnight(caplog: pytest.LogCaptureFixture) -> None:
     """From 22 to 6 h, and from 6 to 14 h, on two days: 32 hours, of each a half."""
     frame = pd.DataFrame({"device": ["a", "b"] * 2, "date": sorted(DAYS[1:] * 2)})
     shifts = frame.assign(start=["22:00", "6:00"] * 2, end=["06:00", "14:00"] * 2)
-    for each in (shifts, shifts.rename(columns={"start": "from", "end": "to"})):
+    german = shifts["date"].map({"2024-06-01": "1.6.2024", "2024-06-02": "02.06.2024"})
+    for each in (shifts.rename(columns={"start": "from", "end": "to"}), shifts.assign(date=german)):
         log = log_of_frame(each)
         assert "2 spans of one date end at or before their start: read as of the" in caplog.text
         assert log.masks.shape == (48, 2) and log.masks.mean().tolist() == [16 / 48] * 2
