@@ -137,23 +137,19 @@ def between(outages: Visits) -> Visits:
     """Returns the times between outages, from the log's first time to its last."""
     found, many = entries_of(outages), len(outages.names)
     before = np.roll(found.online & found.follows, 1)
-    turns = found.online != before
-    stops, starts = (np.flatnonzero(turns & (found.online == on)) for on in (True, False))
-    place, end, begin = (
-        np.concatenate([ends, found_.astype(ends.dtype)])
-        for ends, found_ in (
-            (np.arange(many), found.place[starts]),
-            (np.full(many, outages.last), found.times[stops]),
-            (np.full(many, outages.first), found.times[starts]),
-        )
-    )
+    stops = np.flatnonzero(found.online & ~before)
+    starts = np.flatnonzero(~found.online & before)
+    place = np.concatenate([np.arange(many), found.place[starts]])
+    begin = np.concatenate([np.full(many, outages.first), found.times[starts]])
     of_end = np.concatenate([np.arange(many), found.place[stops]])
-    order = np.lexsort((begin, place))
+    end = np.concatenate([np.full(many, outages.last), found.times[stops]])
+    # In the order of devices and times each begin has its end.
+    by_begin, by_end = np.lexsort((begin, place)), np.lexsort((end, of_end))
     return replace(
         outages,
-        place=place[order],
-        begin=begin[order],
-        end=end[np.lexsort((end, of_end))],
+        place=place[by_begin],
+        begin=begin[by_begin],
+        end=end[by_end],
         seen=np.full(many, outages.first),
         said="rows are outages: online between them, from the log's first time to its last",
     )

@@ -101,7 +101,7 @@ def visits_of_spans(
             f"{name}: {odd:.1%} of the time online is offline by other spans of the same device: "
             f"is {reading.device!r} the device, and {reading.state!r} its state?"
         )
-    found = Visits(
+    visits = Visits(
         names,
         place=place[online],
         begin=began[online],
@@ -114,7 +114,7 @@ def visits_of_spans(
         said=said,
         odd=odd + _overlaps(place[online], began[online], ended[online]),
     )
-    return between(found) if reading.of_outages else found
+    return between(visits) if reading.of_outages else visits
 
 
 def _until_next(place: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, str]:
