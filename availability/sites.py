@@ -139,7 +139,7 @@ def read_sites(path: str) -> SiteTable:
 
 @lru_cache(maxsize=2)
 def _read(path: str, *_: int) -> SiteTable:
-    text = read_bytes(Path(path), MAX_TEXT_BYTES).decode("utf-8-sig")
+    text = read_bytes(Path(path), MAX_TEXT_BYTES)
     columns, rows = csv_rows(text) if text.strip() else ([], [])
     other = [name for name in columns if name not in COLUMNS]
     if "site" not in columns or other:

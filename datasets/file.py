@@ -30,7 +30,9 @@ _PARQUET = (".parquet", ".pq")
 _REASON = 300
 # What pandas calls a column without a name, as of the index that it writes itself.
 _UNNAMED = re.compile(r"Unnamed: \d+")
-_SPLIT = {"train", "test"}
+_SPLIT = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
+_ANSWERS = {"0", "1", "0.0", "1.0", "true", "false"}
+_SPLIT_NAME = re.compile(r"(is|in)?[-_ ]?(train|test|val|validation)(ing|ion)?([-_ ]?set)?")
 
 
 @register(
@@ -174,11 +176,23 @@ class FileTask(TaskConfig):
 
 def _warn_of_a_split(others: Any) -> None:
     """A column that says train and test is not what chooses the test examples."""
-    for name, column in others.select_dtypes(exclude="number").items():
+    for name, column in others.items():
+        is_named = _SPLIT_NAME.fullmatch(str(name).lower())
+        if not is_named and getattr(column.dtype, "kind", "O") in "biuf":
+            continue
         # Arrays, of which pandas can tell no kinds, end at their first rows.
-        if {*column.head().map(str)} <= _SPLIT and {*column.unique()} == _SPLIT:
+        if not {*column.head().map(lambda value: str(value).lower())} <= _SPLIT | _ANSWERS:
+            continue
+        values = {*column.unique()}
+        words = {str(value).lower() for value in values}
+        if len(words) > 1 and words <= _SPLIT:
             decides = f"it decides with --data_split={name}"
+            if values != {"train", "test"}:
+                decides += ", once its values are train and test"
             _LOG.warning("column %s says train or test, and is not read: %s", name, decides)
+        elif len(words) > 1 and words <= _ANSWERS and is_named:
+            decides = "a column of train and test decides, with --data_split"
+            _LOG.warning("column %s is read as a feature: by its name %s", name, decides)
 
 
 def _warn_of_empty_classes(data: FederatedData) -> None:

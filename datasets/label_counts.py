@@ -70,7 +70,7 @@ def read_counts(path: str) -> SiteCounts:
 @lru_cache(maxsize=2)
 def _read(path: str, *_: int) -> SiteCounts:
     """The table in a file, read once for the check, the number of clients and the data."""
-    text = read_bytes(Path(path), MAX_TEXT_BYTES).decode("utf-8-sig")
+    text = read_bytes(Path(path), MAX_TEXT_BYTES)
     (site, *classes), rows = csv_rows(text) if text.strip() else ([""], [])
     if site.lower() not in SITE_COLUMNS or not classes:
         names = ", ".join(SITE_COLUMNS)

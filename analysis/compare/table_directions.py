@@ -164,15 +164,17 @@ def is_loss_beside(name: str, score: str) -> bool:
 def likeliest_scores(names: Sequence[str], may_be: Callable[[str], bool]) -> list[str]:
     """Returns the likeliest scores of some columns: accuracies first, of tests, as measured.
 
-    They are equally likely by their names, in the order of the columns.
+    They are equally likely by their names, in the order of the columns. Bare measures come before
+    `acc_ci_low` or `best_acc`.
     """
-    found: dict[tuple[bool, bool, int, int], list[str]] = {}
+    found: dict[tuple[bool, bool, int, int, bool], list[str]] = {}
     for name in names:
         if _SETTINGS & set(words_of(name)):
             continue
         words = [word for word in words_of(name) if word in _ORDER]
         if words and may_be(name):
             rank = _ORDER.index(words[-1])
-            key = (is_derived(name), rank > 1, split_of(name), rank)
+            bare = is_bare_measure(name)
+            key = (is_derived(name), rank > 1, split_of(name), rank, not bare)
             found.setdefault(key, []).append(name)
     return found[min(found)] if found else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured, is_text, labelled
+from f3ast_tff.analysis.compare.table_directions import is_bare_measure
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
 from f3ast_tff.availability.logs.json_tables import frame_of_objects
@@ -20,12 +22,23 @@ from f3ast_tff.files.packed_files import form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
-_SHEETS = (".xlsx", ".xls", ".ods")
+_BINARY = (
+    *(".xlsx", ".xls", ".ods", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata"),
+    *(".feather", ".arrow", ".pkl", ".h5"),
+)
 # Digits of the largest float.
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
 _IMPORTS = "In pandas (import json, pandas as pd; from pathlib import Path)"
 _NO_NAMES = "its first line is not the names of its columns: begin it with #"
+# Between cells of LaTeX, and from the end of a row on.
+_OF_LATEX = re.compile(r"(?<!\\)&|\\\\(?!\w).*")
+# Below the names of Markdown's tables, and of psql's; lines of a file in which it is looked for.
+_RULE, _LOOKED_AT = re.compile(r"\s*(?=.*-)[-|:+ ]{3,}\s*"), 50
+# A cell of Markdown or LaTeX in bold, in italics or the like.
+_MARKED = re.compile(r"(\*\*|__|`|\*|\$)(?P<inner>.*)\1|\\\w+\{(?P<of_latex>.*)\}")
+_SPACED = r"[-+\u2212]?(?:\d{1,3}(?:\s?\d{3})*)?(?:[.,]\d+)?(?:\s*%)?"
+_NO_ASCII = r"[\u2212\s]"
 _DECIMAL_COMMA = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*%?"
 
 
@@ -44,7 +57,7 @@ def read_table(path: Path) -> pd.DataFrame:
         other = "f3ast-tff compare reads folders of runs, docs/judge.md says how to read others"
         raise RunsError(f"{path} is a folder, not a table; {other}")
     try:
-        if kind in _SHEETS:
+        if kind in _BINARY:
             raise ValueError("save it as CSV")
         if kind == ".parquet":
             return _numbered(labelled(read_parquet(path)), 1)
@@ -61,6 +74,8 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
     """The cells as texts."""
     text = csv_text(content)
     content, separator, skipped = text.content, text.separator, text.first - 1
+    content, separator, more = _of_rows(content, separator)
+    skipped += more
     if (said := _other_form(content, separator, file)) is not None:
         raise ValueError(said)
     # Blank lines stay, so that rows are counted as lines.
@@ -73,10 +88,30 @@ def _of_csv(content: bytes, file: str) -> pd.DataFrame:
         skip_blank_lines=False,
     )
     # The first line holds the names.
-    table = _numbered(table.rename(columns=str.strip), 2 + skipped)
-    table = table.fillna("").apply(lambda column: column.str.strip())
+    table = _numbered(table.rename(columns=_unmarked), 2 + skipped)
+    table = table.fillna("").apply(lambda column: column.map(_unmarked))
     table = _with_labels(table[(table != "").any(axis=1)])
-    return table.apply(_plain_numbers, decimal_comma=separator != ",")
+    return table.apply(_plain_numbers, between_commas=separator == ",")
+
+
+def _of_rows(content: bytes, separator: str) -> tuple[bytes, str, int]:
+    """The rows of a Markdown or LaTeX table between tabs, and the lines before; else as it is."""
+    head = content[: 2**16].decode(errors="replace").split("\n", _LOOKED_AT)[:_LOOKED_AT]
+    ruled = any("|" in line and _RULE.fullmatch(rule) for line, rule in zip(head, head[1:]))
+    marks = [line.count("&") for line in head[:2]]
+    of_latex = head[0].startswith(("\\", "%")) or (marks[0] > 0 and marks[-1] == marks[0])
+    if not ruled and not of_latex and not ("&" in head[0] and "\\\\" in head[0]):
+        return content, separator, 0
+    lines = content.decode().splitlines()
+    if ruled:
+        rows = [[] if _RULE.fullmatch(line) else line.strip().strip("|").split("|")
+                for line in lines]  # fmt: skip
+        first = next(place for place, row in enumerate(rows) if not row) - 1
+    else:
+        rows = [_OF_LATEX.split(line) if _OF_LATEX.search(line) else [] for line in lines]
+        first = next((place for place, row in enumerate(rows) if row), 0)
+    cells = ("\t".join(cell.replace("\t", " ").strip() for cell in row) for row in rows[first:])
+    return "\n".join(cells).encode(), "\t", first
 
 
 def _other_form(content: bytes, separator: str, file: str) -> str | None:
@@ -86,13 +121,8 @@ def _other_form(content: bytes, separator: str, file: str) -> str | None:
     if separator not in head:
         # A single column says nothing of methods.
         to_csv = ".to_csv('scores.csv', index=False)"
-        if head.startswith("|") or "&" in head:
-            mark, kind = (r"\|", "Markdown") if head.startswith("|") else (r"(?:&|\\\\.*)", "LaTeX")
-            read = rf"pd.read_csv({file!r}, sep=r'\s*{mark}\s*', engine='python')"
-            cut = ".iloc[1:, 1:-1]" if kind == "Markdown" else ".dropna(axis=1, how='all').dropna()"
-            bold = r".replace(r'\\\w+\{(.*?)\}|\$|\*\*', r'\1', regex=True)"
-            return f"it is {kind}, in pandas: {read}{cut}{bold}{to_csv}"
-        if len(head.split()) > 1 and len(head.split()) == len(second.split()):
+        if len(head.split()) > 1 and len(second.split()) - len(head.split()) in (0, 1):
+            # R writes row names without a name.
             return f"blanks separate it, in pandas: pd.read_csv({file!r}, sep=r'\\s+'){to_csv}"
         if any(separator in line for line in lines[1:] for separator in ",;\t"):
             return _NO_NAMES
@@ -109,11 +139,23 @@ def _other_form(content: bytes, separator: str, file: str) -> str | None:
         return None
     if {"mean", "std"} & {cell.lower() for cell in below}:
         return f"its columns have two lines of names; {NO_MEANS}"
+    if any(is_bare_measure(cell) for cell in below):
+        read = f"pd.read_csv({file!r}, header=[0, 1], index_col=0).stack(0, future_stack=True)"
+        rows = f"{read}.rename_axis(['seed', 'method']).reset_index()"
+        return f"its columns have two lines of names; if by seed and method, in pandas: {rows}"
     name = next(name for name in names if names.count(name) > 1)
     read = f"pd.read_csv({file!r}, header=[0, 1], index_col=0)[{name!r}]"
     melt = f".melt('seed', var_name='method', value_name={name!r})"
     rows = f"{read}.rename_axis(index='seed').reset_index(){melt}"
     return f"its columns have two lines of names; if by method and seed, in pandas: {rows}"
+
+
+def _unmarked(text: str) -> str:
+    """A cell without blanks around it, and not in bold."""
+    text = text.strip()
+    if text[-1:] in ("*", "_", "`", "$", "}") and (found := _MARKED.fullmatch(text)):
+        return _unmarked(found["inner"] or found["of_latex"] or "")
+    return text
 
 
 def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
@@ -129,18 +171,23 @@ def _with_labels(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={unnamed: INDEX})
 
 
-def _plain_numbers(column: pd.Series[str], decimal_comma: bool) -> pd.Series[str]:
+def _plain_numbers(column: pd.Series[str], between_commas: bool) -> pd.Series[str]:
     """Percentages and decimal commas as Python's numbers, if a whole column has them."""
     there = column[column.map(is_measured)]
+    if len(there) and there.str.fullmatch(_SPACED).all() and there.str.contains(_NO_ASCII).any():
+        # A minus of typesetters, and blanks between thousands or before %.
+        column = column.str.replace("\u2212", "-").str.replace(r"\s", "", regex=True)
+        there = column[there.index]
     with_comma = there.str.fullmatch(_DECIMAL_COMMA)
-    # Beside whole numbers, 1,012 may be a thousand and twelve.
-    thousands = there[with_comma].str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}").all()
-    thousands &= there[~with_comma].str.fullmatch(r"[-+]?\d+").any()
+    # Beside whole numbers, and between commas, 1,012 may be a thousand and twelve.
+    like_thousands = there[with_comma].str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}")
+    thousands = like_thousands.all() and there[~with_comma].str.fullmatch(r"[-+]?\d+").any()
+    thousands |= between_commas and like_thousands.any()
     others = there[~with_comma].str.contains(",").any()
-    if decimal_comma and with_comma.any() and not others and not thousands:
+    if with_comma.any() and not others and not thousands:
         column = column.str.replace(",", ".")
     if len(there) and there.str.fullmatch(r"[-+\d.,eE]+\s*%").all():
-        column = column.str.rstrip("% ")
+        column = column.str.replace(r"\s*%$", "", regex=True)
     return column
 
 

@@ -26,6 +26,11 @@ _WORDS = {
     "validation": "validierung validacion validacao validazione 验证",
     "mean": "mittel mittelwert durchschnitt moyenne media promedio gemiddelde 平均",
     "std": "standardabweichung",
+    "test_accuracy": "testgenauigkeit",
+    "train_accuracy": "trainingsgenauigkeit",
+    "validation_accuracy": "validierungsgenauigkeit",
+    "test_loss": "testverlust",
+    "train_loss": "trainingsverlust",
 }
 
 

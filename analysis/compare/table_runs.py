@@ -24,6 +24,9 @@ from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns
 from f3ast_tff.analysis.compare.times import Course
 from f3ast_tff.core.client_names import listed
 
+# Ratio of two accuracies of one method that are alike.
+_NEAR = 1.1
+
 
 def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[str]) -> None:
     """Refuses methods that were run under unequal conditions.
@@ -79,7 +82,8 @@ def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
         for _, own in part.groupby(of_method):
             percent = own[own > 1]
             # A run that failed has few percent; a share is like the others once it is one.
-            alike = own[(own <= 1) & (100 * own).between(percent.min(), percent.max())]
+            near = percent.min() / _NEAR, percent.max() * _NEAR
+            alike = own[(own <= 1) & (100 * own).between(*near)]
             if len(alike):
                 row, other = alike.index[0], percent.index[0]
                 raise RunsError(
@@ -169,6 +173,11 @@ def _refuse_twice(table: pd.DataFrame, frame: pd.DataFrame, columns: Columns) ->
         cure = f"; they differ in {apart[0]}: --step={apart[0]} if it is the round"
     if others.max() == 1:
         cure = "; they are alike, in pandas table.drop_duplicates() keeps one"
+        below = table.replace("", None).ffill().loc[list(same)].astype(str).nunique()
+        if merged := [str(name) for name, number in below.items() if number > 1]:
+            filled = f"table[{merged[0]!r}].replace('', None).ffill()"
+            cure = f"; if {merged[0]} is that of the row before, in pandas: "
+            cure += f"table[{merged[0]!r}] = {filled}"
     if apart and KEPT_BY.fullmatch(apart[0].lower()):
         keys = [n for n in (columns.method, *columns.conditions, columns.draw, columns.unit) if n]
         keys += [columns.step] if columns.step else []

@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import INDEX, as_text, is_text
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, as_text, is_measured, is_text
 from f3ast_tff.analysis.compare.table_directions import (
+    higher_is_better,
     is_bare_measure,
     is_measure,
     likeliest_scores,
@@ -36,8 +37,8 @@ _NUMBER = r"(?<![\w.])[-+]?(?:[.\d][\w.+-]*|nan|inf)"
 _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
 )
-# Names with numbers that are measures or data sets: top-5, F1, acc@5, CIFAR-10.
-_NUMBERED = re.compile(r"(top|@|(?<![a-z])[fr])[-_]?\d+|cifar[-_]?100?")
+# Names with numbers that are measures or data sets: top-5, F1, CIFAR-10; and acc@5, of no acc@50.
+_NUMBERED = re.compile(r"(top|(?<![a-z])[fr])[-_]?\d+|cifar[-_]?100?")
 _ROUNDS = frozenset({"round", "rounds", "rnd", "r", "epoch", "ep", "step", "iter", "iteration"})
 _SEEDS = frozenset({"seed", "run", "trial", "rep", "repeat", "replicate", "s", "fold"})
 
@@ -76,6 +77,10 @@ def no_score(table: pd.DataFrame, known: set[str]) -> str:
     lists = [name for name in others if _holds_lists(table[name])]
     if lists:
         return _explode(table, likeliest_scores(lists, lambda _: True)[:1] or lists[:1])
+    texts = [name for name in others if is_text(table[name]) and higher_is_better(name) is not None]
+    if texts:
+        text = next(str(v) for v in table[texts[0]] if is_measured(v) and as_number(v) is None)
+        return f"; {texts[0]} holds text, such as {text[:40]!r}: give numbers, inf if never reached"
     return _melt(table, known, None)
 
 
@@ -158,8 +163,8 @@ def split_names(values: pd.Series[Any]) -> str:
     names = as_text(values).drop_duplicates()
     # With the word seed; without it, the same numbers of each method, three at least.
     for pattern, fewest in (
-        (r"(.+?)[-_ /.,(]*seed[-_ =]*(\d+)\)?", 2),
-        (r"(.+?)[-_ /(]+(?:s|run|trial|rep)?(\d+)\)?", 3),
+        (r"(.+?)[-_ /.,(]*seed[-_ =]*(\d+)\)?(?:/\D*|\.[a-z]\w*)?", 2),
+        (r"(.+?)[-_ /(]+(?:s|run|trial|rep)?(\d+)\)?(?:/\D*|\.[a-z]\w*)?", 3),
     ):
         parts = names.str.extract(rf"(?i)^{pattern}(?: - .*)?$")
         if parts.isna().any(axis=None):
@@ -176,6 +181,8 @@ def split_names(values: pd.Series[Any]) -> str:
 def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     """How to make rows of columns; `role` is what they are, `None` to tell by their names."""
     numbers = [str(n) for n in table if str(n) not in known and not is_text(table[n])]
+    if {"count", "mean", "std", "50%"} <= {*numbers}:  # Of describe.
+        return f"; {NO_MEANS}"
     ranges = [name for name in numbers if name.endswith(RANGES)]
     means = [n for n in numbers if set(words_of(n)) & (_MEANS | _SPREADS)]
     means_words = {word for name in means for word in words_of(name)}
@@ -231,7 +238,8 @@ def _numbered(names: Sequence[str]) -> list[list[str]]:
         rest = _NUMBERED.sub("", name.lower()) if not _is_round_name(name) else name.lower()
         if len(re.findall(r"\d+", rest)) == 1:
             found.setdefault(re.sub(r"\d+", "#", name.lower()), []).append(name)
-    return [each for each in found.values() if len(each) > 1]
+    ranked = re.compile(r".*@(\d|10)")
+    return [g for g in found.values() if len(g) > 1 and not all(map(ranked.fullmatch, g))]
 
 
 def _is_round_name(name: str) -> bool:

@@ -9,6 +9,7 @@ The first such step is asked of every method, further steps are not.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
@@ -129,8 +130,9 @@ def _unexplained(name: str, means: Mapping[Pair, float], start: Collection[Pair]
 
 
 def rates_said(pair: Pair) -> str:
-    """Returns a pair in words."""
-    return f"client_lr {pair[0]:g}, server_lr {pair[1]:g}"
+    """Returns a pair in words, without a rate that is not known (infinite)."""
+    rates = zip(("client_lr", "server_lr"), pair)
+    return ", ".join(f"{name} {rate:g}" for name, rate in rates if rate != math.inf)
 
 
 def _steps(rate: float, tried: Collection[float]) -> tuple[float, float, float]:

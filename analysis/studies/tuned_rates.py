@@ -129,9 +129,12 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         RunsError: If a rate's column is missing, a rate is no number, or a method lacks a run.
     """
     runs = study.runs.copy()
+    lacking = [rate for rate in RATES if rate not in runs]
+    if len(lacking) == len(RATES):
+        raise RunsError(f"the file has no column {' or '.join(RATES)}: no rate varies")
+    # A rate that is one in all runs is not among their columns, and is not known.
+    runs[lacking] = math.inf
     for rate in RATES:
-        if rate not in runs:
-            raise RunsError(f"the file has no column {rate}: it holds one rate only")
         numbers = pd.to_numeric(runs[rate], errors="coerce")
         for _, run in runs[numbers.isna()].iterrows():
             name = method_name(run["task"], {each: str(run[each]) for each in study.method})
@@ -153,7 +156,7 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         _require_all(table, num_held_out, named)
         name = named if runs[SHARE].nunique() > 1 else name
         found.append({NAME: name, TASK: task, **labels, **_choice(table, sign)})
-    return pd.DataFrame(found)
+    return pd.DataFrame(found).assign(**dict.fromkeys(lacking, ""))
 
 
 def _require_all(table: pd.DataFrame, num_held_out: int, name: str) -> None:
@@ -212,7 +215,7 @@ def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
 
 def _remark(row: Mapping[Any, Any]) -> str:
     """Whether a method is tuned to its pair, or on which plateau the pair lies."""
-    rates = rates_said((row[RATES[0]], row[RATES[1]]))
+    rates = rates_said(_pair([math.inf if row[rate] == "" else row[rate] for rate in RATES]))
     pairs = f"{row['plateau']} of {row['rate_pairs']} pairs"
     if row["rate_pairs"] == 1:
         said = f"ran {rates} alone"

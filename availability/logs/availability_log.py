@@ -211,7 +211,7 @@ def log_of_frame(
             Also words for states, `on=plugged,off=idle/full` (`off=null` for gaps), columns that
             decide nothing, `ignore=note/flag`, and the zone of dates without one,
             `zone=Europe/Berlin`; of masks with times the longer rounds into which they are put,
-            `round_seconds=3600`.
+            `round_seconds=3600`; of outages, between which devices are online, `rows=offline`.
         time_unit: Unit of times as numbers, one of `time_units.UNITS`; empty to decide by them.
         max_visit: Longest time online without a further event, and longest span, seconds; `None`
             for no limit.
@@ -242,8 +242,7 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     if (twice := first_twice(table.frame.columns)) is not None:
         raise DataError(f"{table.name}: two columns have the name {str(twice)[:80]!r}")
     frame = _with_index(table.frame, given)
-    if not given.columns:
-        frame = with_joined_times(frame)
+    frame = with_joined_times(frame, given.columns.values())
     table = with_form(with_ready(replace(table, frame=frame, _coded={}), given))
     table = with_trackers(with_nodes(table, given))
     found = reading_of(table, given)

@@ -128,6 +128,8 @@ def csv_frame(log: LogCsv, *, header: bool = True) -> Any:
         _refuse_open_quotes(frame, first)
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{log.name}: {' '.join(str(error).split())[:_REASON]}") from error
+    if text.decimal == ",":
+        frame = frame.replace({r"^\s*([-+]?\d+),(\d+)\s*$": r"\1.\2"}, regex=True)
     frame.index = pd.RangeIndex(first, len(frame) + first, name="line")
     empty = np.ones(len(frame), bool)
     for _, column in frame.items():

@@ -200,7 +200,7 @@ def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> 
 def _lacks_state(table: LogTable, reading: Reading) -> bool:
     """Whether spans have no state, or events only one."""
     if reading.state is None:
-        return True
+        return not reading.of_outages
     known = {*known_states(table.coded(reading.state), reading.words)}
     return reading.of_events and len(known - {None}) < 2
 

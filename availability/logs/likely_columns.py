@@ -25,6 +25,7 @@ from f3ast_tff.availability.logs.log_columns import (
     devices_of,
     plain_name,
 )
+from f3ast_tff.availability.logs.log_masks import refuse_a_row_per_client
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
     Options,
@@ -73,6 +74,8 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
         options: What the log is read with.
     """
     frame, name = table.frame, table.name
+    if found.device is not None and frame[found.device].is_unique:
+        refuse_a_row_per_client(frame[found.device], frame.columns.drop(found.device), name)
     if all(map(is_number, frame.columns)):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
     likely, failed = _likeliest(table, found, options)

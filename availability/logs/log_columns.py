@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.logs.log_states import STATES, is_of_offline, turned, words_of
+from f3ast_tff.availability.logs.log_states import (
+    STATES,
+    is_of_offline,
+    is_of_online,
+    name_words,
+    turned,
+    words_of,
+)
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.client_names import are_numbers, client_names, listed
@@ -44,8 +51,8 @@ KNOWN = {
     "seen": (),
 }
 # Given beside the columns: words of states, columns that decide nothing, the zone of the times, the
-# length of the rounds into which masks are put.
-_WORDS, IGNORE, ZONE, ROUNDS = ("on", "off"), "ignore", "zone", "round_seconds"
+# length of the rounds into which masks are put, that rows are outages.
+_WORDS, IGNORE, ZONE, ROUNDS, ROWS = ("on", "off"), "ignore", "zone", "round_seconds", "rows"
 _SAME = {"client": "device", "online": "state"}
 _UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
 _UNIT = re.compile(r"[_\s(\[-]+[A-Za-z]+[)\]]?$")
@@ -70,6 +77,7 @@ class Reading:
         own: Words whose meaning is given.
         zone: Time zone of dates without one; empty for UTC.
         of_problems: Whether the names of all devices say that yes is offline.
+        of_outages: Whether rows are times offline, and devices are online between them.
     """
 
     device: Any = None
@@ -85,6 +93,7 @@ class Reading:
     own: frozenset[str] = frozenset()
     zone: str = ""
     of_problems: bool = False
+    of_outages: bool = False
 
     @property
     def begins(self) -> Any:
@@ -149,6 +158,7 @@ class Given:
         own: Words whose meaning is given.
         zone: Time zone of dates without one.
         round_seconds: Length of the rounds into which masks are put; `None` for their own.
+        of_outages: Whether rows are times offline, and devices are online between them.
     """
 
     text: str
@@ -158,6 +168,7 @@ class Given:
     own: frozenset[str]
     zone: str
     round_seconds: int | None = None
+    of_outages: bool = False
 
     @classmethod
     def of(cls, text: str) -> Given:
@@ -171,6 +182,8 @@ class Given:
         if length is not None and not re.fullmatch("[1-9][0-9]{0,8}", length):
             allowed = f"{ROUNDS} must be a whole number of seconds, at least 1"
             raise ParameterError("table_columns", text, allowed)
+        if pairs.get(ROWS, "offline") != "offline":
+            raise ParameterError("table_columns", text, f"{ROWS} must be offline, if given")
         own = {part: pairs.get(part, "").lower().split("/") for part in _WORDS}
         words = {word.strip(): part == "on" for part, many in own.items() for word in many}
         return cls(
@@ -181,12 +194,13 @@ class Given:
             own=frozenset(filter(None, words)),
             zone=pairs.get(ZONE, ""),
             round_seconds=None if length is None else int(length),
+            of_outages=ROWS in pairs,
         )
 
     @property
     def names_log(self) -> bool:
-        """Whether columns are given that masks do not have."""
-        return bool(self.columns.keys() - {"time"})
+        """Whether columns are given that masks do not have, or rows that are outages."""
+        return self.of_outages or bool(self.columns.keys() - {"time"})
 
     @property
     def names_columns(self) -> bool:
@@ -301,11 +315,22 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     return Reading(
         **found,
         ignored=tuple(ignored),
-        words=given.words,
+        words=_words_known(table, given),
         own=given.own,
         zone=given.zone,
         of_problems=bool(names_of) and all(map(is_of_offline, names_of)),
+        of_outages=given.of_outages,
     )
+
+
+def _words_known(table: LogTable, given: Given) -> Mapping[str, bool]:
+    """What words mean: of the state of a host or service 0 is up in Nagios, and 1 elsewhere."""
+    columns = list(table.frame.columns)
+    words = frozenset().union(*map(name_words, columns))
+    of_monitor = {"host", "service", "hostname"} & words and {"state", "status"} & words
+    if not of_monitor or table.roles or given.own or any(map(is_of_online, columns)):
+        return given.words
+    return {word: is_on for word, is_on in given.words.items() if word not in ("0", "1")}
 
 
 def _words(table: LogTable, column: Any) -> Sequence[str]:
@@ -321,7 +346,7 @@ def _pairs(given: str) -> dict[str, str]:
     for pair in filter(None, (each.strip() for each in given.split(","))):
         part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)
-        known = (*KNOWN, *_WORDS, IGNORE, ZONE, ROUNDS)
+        known = (*KNOWN, *_WORDS, IGNORE, ZONE, ROUNDS, ROWS)
         if not equals or part not in known or not value or part in found:
             allowed = "must be such as device=imei,time=ts,state=event,on=charging, of "
             raise ParameterError("table_columns", given, allowed + ", ".join(known))

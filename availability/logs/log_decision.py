@@ -54,6 +54,8 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
         reading = replace(reading, time=None)
     if reading.device is None or not (reading.of_spans or reading.of_events):
         refuse_columns(table, reading, given, options)
+    if given.of_outages and not reading.of_spans:
+        raise DataError(f"{table.name}: rows=offline is for spans, as in device,start,end")
     if reading.of_spans:
         reading = _with_state_of_spans(table, reading, given)
     if reading.state is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -130,6 +130,28 @@ def entries_of(visits: Visits) -> Entries:
         online=online,
         first=visits.first,
         last=visits.last,
+    )
+
+
+def between(outages: Visits) -> Visits:
+    """Returns the times between outages, from the log's first time to its last."""
+    found, many = entries_of(outages), len(outages.names)
+    before = np.roll(found.online & found.follows, 1)
+    stops = np.flatnonzero(found.online & ~before)
+    starts = np.flatnonzero(~found.online & before)
+    place = np.concatenate([np.arange(many), found.place[starts]])
+    begin = np.concatenate([np.full(many, outages.first), found.times[starts]])
+    of_end = np.concatenate([np.arange(many), found.place[stops]])
+    end = np.concatenate([np.full(many, outages.last), found.times[stops]])
+    # In the order of devices and times each begin has its end.
+    by_begin, by_end = np.lexsort((begin, place)), np.lexsort((end, of_end))
+    return replace(
+        outages,
+        place=place[by_begin],
+        begin=begin[by_begin],
+        end=end[by_end],
+        seen=np.full(many, outages.first),
+        said="rows are outages: online between them, from the log's first time to its last",
     )
 
 

@@ -34,6 +34,7 @@ _LOGGER = logging.getLogger(__name__)
 CLOCKS = ("round", "hour", "index", "step", *KNOWN["time"], "")
 _UNNAMED = re.compile(r"unnamed: \d+")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
+_ROUND = re.compile(r"(?:r|t|h|d|round|step|hour|day|epoch|iteration)?[-_ ]?\d+")
 # Rounds in which equal columns are no chance.
 _MANY_ROUNDS = 48
 
@@ -71,8 +72,10 @@ def masks_of_frame(
     clock = _clock_of_index(frame, name, unit)
     column = _clock_column(frame, given)
     if column is not None:
-        clock = clock_of(_in_zone(frame.iloc[:, column], table, given.zone), name, unit)
+        labels = frame.iloc[:, column]
         frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k != column]]
+        refuse_a_row_per_client(labels, frame.columns, name)
+        clock = clock_of(_in_zone(labels, table, given.zone), name, unit)
     clients = client_names([str(each) for each in frame.columns])
     if len(set(clients)) < len(clients):
         counts = np.unique(clients, return_counts=True)
@@ -94,6 +97,18 @@ def masks_of_frame(
         )
     packed = PackedMasks(np.packbits(states, axis=1), (states.shape[0], states.shape[1]))
     return packed, tuple(clients), clock
+
+
+def refuse_a_row_per_client(labels: Any, columns: Any, name: str) -> None:
+    """Raises `DataError` if rows have names, and columns the numbers of rounds."""
+    rows = [str(label).strip() for label in labels]
+    if looks_like_dates(labels) or any(is_number(each) for each in rows) or not len(rows):
+        return
+    of_rounds = [_ROUND.fullmatch(str(each).strip().lower()) for each in columns]
+    if all(of_rounds) and not all(_ROUND.fullmatch(each.lower()) for each in rows):
+        said = f"a row per client, such as {rows[0]!r}, and a column per round"
+        turn = "table.set_index(table.columns[0]).T.to_csv('masks.csv', index_label='round')"
+        raise DataError(f"{name}: {said}: must be turned, in pandas: {turn}")
 
 
 def yes_is_offline(columns: Sequence[Any], given: Given) -> bool:

@@ -45,6 +45,7 @@ _OFF_NAMES = frozenset(
     - {"unknown", "logout", "stop", "not_home"}
     | {"outages", "downtime", "downtimes", "lost", "disconnection", "failed", "failure"}
     | {"problem", "alarm", "fault", "error", "missing", "timeout", "unhealthy", "disabled"}
+    | {"loss", "exit", "errors", "exitcode"}
     | {"away", "asleep", "busy", "airplane", "absent", "absence", "interruption", "maintenance"}
     | {"ausfall", "panne"}
 )
@@ -57,7 +58,7 @@ _SHOWN = 4
 def name_words(name: Any) -> frozenset[str]:
     """Returns the words of a name in lower case, such as `is` and `down` of `isDown`."""
     spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower()
-    return frozenset(re.findall("[a-z]+", spaced))
+    return frozenset(re.findall(r"[^\W\d_]+", spaced))
 
 
 def is_of_offline(name: Any) -> bool:
@@ -67,6 +68,11 @@ def is_of_offline(name: Any) -> bool:
     """
     words = name_words(name)
     return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
+
+
+def is_of_online(name: Any) -> bool:
+    """Returns whether a name says that yes is online: `up`, `is_connected`."""
+    return not _ON_NAMES.isdisjoint(name_words(name)) and not is_of_offline(name)
 
 
 def likely_state(text: str) -> bool | None:

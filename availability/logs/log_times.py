@@ -40,7 +40,10 @@ _TIME = re.compile(r"[0-9][\x20-\x7e]{0,63}")
 _MAX_SENTINELS = 2
 # Seconds from 1970 to the last date that 64 bits hold in nanoseconds, in the year 2262.
 _FARTHEST = 2**63 / 1e9
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d{8}T\d")
+# With dots the day is first, everywhere; with slashes it may be either.
+_DOTTED = re.compile(r"^(\d\d?)\.(\d\d?)\.(\d{4})\b")
+_SLASHED = re.compile(r"\d\d?[/-]\d\d?[/-]\d{2,4}\b")
+_DATE = re.compile(rf"\d{{4}}-\d\d?-\d\d?|\d{{8}}T\d|{_DOTTED.pattern}")
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     dates = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
     failed = dates.isna().to_numpy()
     if failed.any():
-        plain = [_NAMED_UTC.sub("Z", text) for text in texts[failed]]
+        plain = [_NAMED_UTC.sub("Z", year_first(text)) for text in texts[failed]]
         texts[failed] = [_TWELVE.sub(_of_a_day, text) for text in plain]
         again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
         dates[failed] = again
@@ -218,11 +221,18 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     # Years that pandas 2 does not read, and pandas 3 does.
     values[np.abs(values) > _FARTHEST] = np.nan
     allowed = "must be a time: a number, or a date as 2024-06-01T18:00:00Z"
+    if any(map(_SLASHED.match, found.texts)):
+        allowed += "; whether the month or the day is first, pd.to_datetime takes as dayfirst"
     _refuse(column, np.isnan(values) & ~is_open, allowed, name)
     zoned = found.of_rows([bool(_ZONE.search(text)) for text in texts], False) & ~is_open
     if zoned.any():
         _refuse(column, ~zoned & ~is_open, "must have a zone, as other rows do", name)
     return _Column(column, ends, values, is_open, "dates", bool(zoned.any()))
+
+
+def year_first(text: str) -> str:
+    """Returns a date such as 3.6.2024, with what follows it, as 2024-06-03; others as they are."""
+    return _DOTTED.sub(lambda found: f"{found[3]}-{int(found[2]):02d}-{int(found[1]):02d}", text)
 
 
 def _of_a_day(found: re.Match[str]) -> str:
@@ -330,4 +340,6 @@ def _scale(each: _Column, unit: str, name: str, flags: str) -> None:
 
 def _form_of_dates(dates: list[_Column]) -> str:
     kind = "times" if dates[0].column.dtype.kind == "M" else "ISO times"
+    if _DOTTED.match(str(dates[0].column.iloc[0]).strip()):
+        kind = "times as day.month.year"
     return f"{kind} in UTC" if any(each.zoned for each in dates) else f"{kind} without a zone"

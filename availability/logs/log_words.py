@@ -19,7 +19,10 @@ from f3ast_tff.availability.logs.log_table import LogTable
 
 # With more unknown words no meaning is proposed; of more than three, one at a time is online.
 _MOST, _FREE = 4, 3
-GIVE_ONLINE = "a list of outages does not say when a device is online: give the spans online too"
+GIVE_ONLINE = (
+    "a list of outages does not say when a device is online: give the spans online too, or say by "
+    "--columns=rows=offline (of a run --table_columns) that it is between them"
+)
 
 
 def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[str, Any]]:

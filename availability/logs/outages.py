@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from f3ast_tff.availability.logs.log_words import GIVE_ONLINE
 from f3ast_tff.core.errors import DataError
 
 # Names of what a whole row is, also of its end; names of an end only an outage has.
-_OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes"})
+_OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes", "absences", "ausfälle"})
 _BACK = frozenset(
     {"reconnected", "restored", "recovered", "repaired", "returned"}
     | {"resolved", "recovery", "acknowledged", "rejoined", "again"}
@@ -33,7 +34,11 @@ _BEGINS = frozenset(
     {"left", "gone", "gap", "incident", "dropped", "sleep", "vacation", "unresponsive"}
 )
 # Lengths named so, such as `time_to_failure`, are those of the time online before.
-_OTHER_LENGTHS = frozenset({"to", "until", "till", "before", "between", "failed", "failure"})
+_OTHER_LENGTHS = frozenset(
+    {"to", "until", "till", "before", "between", "failed", "failure"}
+    | {"loss", "exit", "errors", "exitcode"}
+)
+_LOOK_SO = f"rows look like outages, times offline, and {GIVE_ONLINE}"
 # Units, seconds; share of the rows whose length a column has, and of all lengths together.
 _UNITS, _AGREES, _WHOLE = (1e-3, 1.0, 60.0, 3600.0), 0.95, 0.1
 
@@ -52,7 +57,7 @@ def refuse_outages(table: LogTable, found: Tried, given: Given) -> Tried:
     if said := outages_said(table, found, given):
         raise DataError(said)
     column = _named(found.reading) if _may_be_outages(table, found.reading) else None
-    if column is None:
+    if column is None or given.of_outages:
         return found
     note = (
         f"column {column!r} says by its name that the rows are outages, times offline; they are "
@@ -70,7 +75,7 @@ def outages_said(table: LogTable, found: Tried, given: Given) -> str:
         given: What the user says: columns that are given for a part are of times online.
     """
     reading = found.reading
-    if not _may_be_outages(table, reading):
+    if given.of_outages or not _may_be_outages(table, reading):
         return ""
     column = _named(reading)
     if column is not None:
@@ -83,6 +88,8 @@ def outages_said(table: LogTable, found: Tried, given: Given) -> str:
             return f"{table.name}: {all_off_said(word, column)}{way}"
         if _names_outages(table, column, found):
             return named_so(table, column) + way
+    if "start" not in given.columns and name_words(Path(table.name).stem) & _OUTAGES:
+        return f"{table.name}: by the name of the file its {_LOOK_SO}"
     return ""
 
 
@@ -94,8 +101,7 @@ def all_off_said(word: str, column: Any) -> str:
 
 def named_so(table: LogTable, column: Any) -> str:
     """Returns, in words, that the name of a column says that rows are times offline."""
-    said = f"by the name of column {column!r} its rows look like outages, times offline"
-    return f"{table.name}: {said}, and {GIVE_ONLINE}"
+    return f"{table.name}: by the name of column {column!r} its {_LOOK_SO}"
 
 
 def length_of_outages(table: LogTable, reading: Reading) -> Any:

@@ -8,7 +8,7 @@ from f3ast_tff.availability.logs.durations import are_of_ends, read_duration
 from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
-from f3ast_tff.availability.logs.log_entries import Visits, closing, first_seen
+from f3ast_tff.availability.logs.log_entries import Visits, between, closing, first_seen
 from f3ast_tff.availability.logs.log_states import name_words, states_of
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_times import looks_like_dates, read_times
@@ -41,6 +41,8 @@ def visits_of_spans(
         ParameterError: If the reading's zone is unknown.
     """
     start, end, name = reading.begins, reading.end, table.name
+    if reading.of_outages and max_visit is not None:
+        raise DataError(f"{name}: --max_visit closes visits: must not be given with rows=offline")
     if reading.seen is not None:
         end = None
     columns = [each for each in (start, end) if each is not None]
@@ -76,7 +78,7 @@ def visits_of_spans(
     _refuse_early(began, ended, table, reading, local=read.local)
     online = np.ones(len(began), bool)
     if reading.state is not None:
-        online = states_of(table, reading.state, reading.meant)
+        online = states_of(table, reading.state, reading.meant) != reading.of_outages
     endless = np.isinf(ended)
     last = float(np.where(endless, began, ended).max())
     if max_visit is not None:
@@ -99,7 +101,7 @@ def visits_of_spans(
             f"{name}: {odd:.1%} of the time online is offline by other spans of the same device: "
             f"is {reading.device!r} the device, and {reading.state!r} its state?"
         )
-    return Visits(
+    visits = Visits(
         names,
         place=place[online],
         begin=began[online],
@@ -112,6 +114,7 @@ def visits_of_spans(
         said=said,
         odd=odd + _overlaps(place[online], began[online], ended[online]),
     )
+    return between(visits) if reading.of_outages else visits
 
 
 def _until_next(place: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, str]:

@@ -128,7 +128,8 @@ def help_page(command: str, topic: str | None, registry: Registry) -> str:
     pages = pages or [_component_lines(each, registry) for each in of_words]
     if not pages:
         known = [*KINDS, *settings, *(name for kind in KINDS for name in registry.names(kind))]
-        near = difflib.get_close_matches(topic, known)
+        near = [each for each in known if each.endswith(f"_{topic}")]
+        near = near or difflib.get_close_matches(topic, known)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         allowed = "must be all, or the name of a kind, a component or a setting, or words of one's"
         raise ParameterError("help", given, f"{allowed} description{hint}")

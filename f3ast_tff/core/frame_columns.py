@@ -167,7 +167,9 @@ def _with_odd_text(series: Any) -> str:
         if not is_number(value):
             many = 2 * sum(map(is_number, values)) >= len(values)
             return f"{series.name} (row {row} has {value!r})" if many else str(series.name)
-    return str(series.name)
+    # Numbers as texts, or as databases have them.
+    kind = type(values[0]).__name__
+    return f"{series.name} (its numbers are of type {kind}: astype(float) makes them features)"
 
 
 def is_number(value: Any) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+_LOG = logging.getLogger(__name__)
 
 # Endings of such files.
 CSV_FORMS = (".csv", ".tsv", ".tab")
@@ -48,8 +51,9 @@ class CsvText:
 def csv_text(content: bytes) -> CsvText:
     r"""Returns the table in the content of a CSV file, in UTF-8, or in UTF-16 with its mark.
 
-    Before the line of names there may be Excel's `sep=;`, empty lines, and notes that begin with
-    `#`; the `#` of a line of names goes.
+    Other content is read as Windows-1252, which is ANSI and latin-1 of western languages, with a
+    warning: numbers are the same in all. Before the line of names there may be Excel's `sep=;`,
+    empty lines, and notes that begin with `#`; the `#` of a line of names goes.
 
     Raises:
         UnicodeDecodeError: If UTF-16 is damaged.
@@ -63,7 +67,7 @@ def csv_text(content: bytes) -> CsvText:
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         content = content.decode("utf-16").encode()  # As Excel writes "Unicode text".
-    content = content.removeprefix(codecs.BOM_UTF8)
+    content = _in_utf8(content.removeprefix(codecs.BOM_UTF8))
     place, notes = after_lines(content, lambda begin: _is_note(content, begin))
     given = _OF_EXCEL.search(content, 0, place)
     content = content[place:]
@@ -71,6 +75,17 @@ def csv_text(content: bytes) -> CsvText:
         content = content[1:].lstrip(b" \t")
     separator = separator_of(content) if given is None else given[1].decode()
     return CsvText(content, separator, 1 + notes)
+
+
+def _in_utf8(content: bytes) -> bytes:
+    try:
+        content.decode()
+        return content
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        text = content.decode("cp1252", "replace")
+        _LOG.warning("not in UTF-8 (line %d): read as Windows-1252 (latin-1)", line)
+        return text.encode()
 
 
 def separator_of(content: bytes) -> str:

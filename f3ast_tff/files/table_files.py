@@ -65,9 +65,21 @@ def csv_table(content: bytes, **options: Any) -> Any:
     except MemoryError as error:
         raise ValueError("it does not fit into memory") from error
     if len(frame) and not isinstance(frame.index, pd.RangeIndex):
-        # pandas takes the first values as row labels then: every name would move by a column.
-        raise ValueError("its rows have more values than its first line has names")
+        # pandas takes the first values as row labels then: every name moves by a column.
+        last = frame.iloc[:, -1]
+        if (last.isna() | (last == "")).all() or not _are_row_numbers(frame.index):
+            raise ValueError(
+                "its rows have more values than its first line has names: delete separators at "
+                "the ends of lines; in R write.csv(row.names = FALSE) leaves out row names"
+            )
+        frame = frame.reset_index(drop=True)
     return frame
+
+
+def _are_row_numbers(labels: Any) -> bool:
+    """Whether labels are those that R writes before rows, without a name: 1 to n."""
+    filled = [str(label) for label in labels if str(label) not in ("", "nan")]
+    return labels.nlevels == 1 and filled == [str(n + 1) for n in range(len(filled))]
 
 
 def _refuse_names_twice(content: bytes, separator: str) -> None:

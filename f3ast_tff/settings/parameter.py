@@ -358,20 +358,36 @@ def one_of(name: str, value: str, allowed: Sequence[str], beside: str = "") -> s
     raise ParameterError(name, value, f"{hint}must be one of {', '.join(allowed)}{beside}")
 
 
+# Names of other programs, which are alike to none, or to another one.
+_OF_OTHERS = {
+    **dict.fromkeys(("dataset", "data"), "task"),
+    **dict.fromkeys(("strategy", "method", "aggregator"), "algorithm"),
+    **dict.fromkeys(("num_users", "n_clients", "num_parties"), "num_clients"),
+    **dict.fromkeys(("k", "clients", "frac", "participation"), "clients_per_round"),
+    **{"bs": "batch_size", "e": "local_epochs", "gpu": "engine", "alpha": "dirichlet_s"},
+}
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Returns the known name that was meant, if any is near.
 
-    A misspelling comes first, then the longest name whose words are all in the given one, also as
-    initials (`lr` in `client_learning_rate`), then a name of its initials, then any that is alike.
+    The word of other programs comes first, then a misspelling, then the longest name whose words
+    are all in the given one, also as initials (`lr` in `client_learning_rate`), then a name that
+    ends in it (`client_lr` for `lr`) or its initials, then any that is alike.
     """
     names, words = sorted(known), name.split("_")
     ends = range(len(words) + 1)
     initials = {"".join(w[:1] for w in words[i:j]) for i in ends for j in ends[i + 2 :]}
     within = [each for each in names if {*each.split("_")} <= {*words, *initials}]
     found = (
-        difflib.get_close_matches(name, names, 1, cutoff=0.9)
+        [each for each in names if each == _OF_OTHERS.get(name.lower())]
+        or difflib.get_close_matches(name, names, 1, cutoff=0.9)
         or sorted(within, key=lambda each: (-each.count("_"), -len(each)))
-        or [each for each in names if each.rpartition("_")[2] in initials]
+        or [
+            each
+            for each in names
+            if each.rpartition("_")[2] in {name, *initials} - {*"abcdefghijklmnopqrstuvwxyz"}
+        ]
         or difflib.get_close_matches(name, names, 1)
     )
     return found[0] if found else None

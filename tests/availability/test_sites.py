@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability.sites import Sites, SitesConfig, windows_of
+from f3ast_tff.availability.sites import Sites, SitesConfig, read_sites, windows_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings.resolve import resolve
 
@@ -108,6 +108,7 @@ def test_a_window_that_is_none(text: str) -> None:
         ("site,kbps\nA,x\n", "line 2: site A: kbps x must be above 0"),
         ("site,kbps\nA,1\nB,\n", "site B has no kbps"),
         ("site\nA\nA\n", "line 3: site A is in line 2 too"),
+        ("site;joins\nA;1\nSumme:;\n", "line 3 is called Summe:: leave out sums of other rows"),
         ("site,joins\n,1\n", "line 2: the site has no name"),
         ("site,down\nA,Sun\n", "line 2: site A: 'Sun' must be days and hours"),
     ],
@@ -132,3 +133,10 @@ def test_a_setting_is_refused(tmp_path: Path, name: str, value: Any, message: st
     path = config(tmp_path, "site\nA\nB\n").site_file
     with pytest.raises(ParameterError, match=message):
         resolve({"availability": "sites", "site_file": path, name: value})
+
+
+def test_decimal_commas_and_latin_1(tmp_path: Path) -> None:
+    path = tmp_path / "sites.csv"
+    path.write_text("site;presence\nKöln;0,5\nB;1\n", encoding="latin-1")
+    found = read_sites(str(path))
+    assert found.names == ("Köln", "B") and found.numbers["presence"].tolist() == [0.5, 1]

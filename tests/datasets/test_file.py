@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,26 @@ def test_a_split_that_is_not_asked_for_is_said(
     caplog.clear()
     config(path, data_split="part").build()
     assert "says train or test" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("is_test", "01", "column is_test is read as a feature: by its name a column of train and"),
+        ("Train", ("True", "False"), "column Train is read as a feature: by its name a column of"),
+        ("part", ("Train", "val"), "with --data_split=part, once its values are train and test"),
+        ("tested", "01", ""),
+        ("part", ("a", "test"), "not read as features: part"),
+    ],
+)
+def test_other_columns_of_a_split_are_said(
+    name: str, words: Sequence[str], said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a feature it tells the rows apart."""
+    rows = "".join(f"{k % 2},{k % 2},{k},{words[k % 3 == 0]}\n" for k in range(12))
+    (tmp_path / "x.csv").write_text(f"client,label,x,{name}\n{rows}")
+    FileTask(data_file=str(tmp_path / "x.csv")).build()
+    assert said in caplog.text and bool(said) == bool(caplog.text)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,8 @@ def test_classes_of_another_federation_stand_for_the_tasks(
         ("site,0,1\nA,3,4\n,1,1\n", "line 3: the site has no name"),
         ("site,0,1\nA,3,4\nA,1,1\n", "line 3: site A is in line 2 too"),
         ("site,0,1\nA,3,4\nB,0,0\n", "line 3: site B has no example"),
+        # It was a site as large as the others together.
+        ("site,0,1\nA,3,4\nTotal,3,4\n", "line 3 is called Total: leave out sums of other rows"),
         ("site,0,1\nA,3\n", "line 2 has 2 values, line 1 3 names"),
         ("site,0,0\nA,3,4\n", "line 1 names a column twice"),
     ],

@@ -57,6 +57,7 @@ def test_a_score_goes_before_what_is_made_from_one(beside: str) -> None:
 @pytest.mark.parametrize(
     "head",
     ["Methode,Startwert,Genauigkeit", "Verfahren,Lauf,Test-Genauigkeit",
+     "Verfahren,Lauf,Testgenauigkeit",
      "méthode,graine,exactitude", "algorithme,essai,précision", "método,semilla,exactitud",
      "metodo,seme,accuratezza",
      "método,semente,acurácia", "methode,seed,nauwkeurigheid", "方法,种子,准确率",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import time
 from pathlib import Path
 
@@ -23,6 +25,18 @@ POINTS = "mine is better than fedavg by 10.000 [8.701, 11.299] over 4 seeds."
 # Cells of what was not measured, which are left out.
 GAPS = "".join(
     f"{m},{n},{gap}\n" for m in ("mine", "fedavg") for n, gap in enumerate(("-", "n/a"), 4)
+)
+
+
+COUNT = itertools.count(1)
+MARKDOWN = ("| " + ROWS.replace(",", " | ").replace("\n", " |\n| ").removesuffix("| ")).replace(
+    "\n", "\n|---|:--|--:|\n", 1
+)
+LATEX = r"""% Seeds
+\begin{tabular}{llr}
+\toprule
+""" + ROWS.replace(",", " & ").replace("\n", " \\\\\n").replace(".83", r"\textbf{$.83$}").replace(
+    "mine & 0", "\\midrule\nmine & 0"
 )
 
 
@@ -47,6 +61,22 @@ def with_decimal_commas(text: str) -> str:
         ("a.csv", ("# of May\n" + ROWS + "\n\n").encode(), LEAD),
         ("a.csv", ROWS.replace(",.7", ",7").replace(",.8", ",8").replace("\n", "%\n")
             .replace("accuracy%", "accuracy").encode(), POINTS),
+        ("a.csv", ROWS.replace("method", "Méthode").encode("latin-1"), LEAD),
+        # R's row names: a heading fewer than cells.
+        ("a.csv", re.sub(r"(?m)^(?=mine|fedavg)", lambda _: f"{next(COUNT)},", ROWS).encode(),
+            LEAD),
+        ("a.csv", re.sub(r"\.(\d+)", r'"0,\1"', ROWS).encode(), LEAD),
+        ("a.csv", ROWS.replace(",.81", ",**.81**").encode(), LEAD),
+        ("a.csv", re.sub(r"\.(\d\d)", "\\1\u202f%", ROWS).encode(), POINTS),
+        ("a.csv", ROWS.replace("accuracy", "reward").replace(",.", ",\u2212.").replace(
+            "mine", "x").replace("fedavg", "mine").replace("x", "fedavg").encode(), LEAD),
+        ("a.md", MARKDOWN.encode(), LEAD),
+        ("a.md", MARKDOWN.replace(".83", "**.83**").replace("mine", "`mine`").encode(), LEAD),
+        ("a.md", ("# Scores\n\nOf May.\n\n" + MARKDOWN).encode(), LEAD),
+        ("a.txt", re.sub(r"(?m)^\| | \|$", "", MARKDOWN).replace("|---|:--|--:|", "---+-:-+--")
+            .encode(), LEAD),
+        ("a.tex", ROWS.replace(",", " & ").encode(), LEAD),
+        ("a.tex", LATEX.encode(), LEAD),
     ],
 )  # fmt: skip
 def test_forms(name: str, content: bytes, said: str, tmp_path: Path) -> None:
@@ -73,12 +103,14 @@ def test_rows_are_named_by_their_line(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("a.xlsx", b"PK\3\4", "save it as CSV"),
-        ("a.csv", "m\xf6\n1\n".encode("latin-1"), "codec can't decode"),
+        ("a.dta", b"<stata_dta>", "save it as CSV"),
         ("a.json", b'{"a": [1]', "is no table"),
         ("a.json", b"[1, 2]", "an object per row"),
         ("a.json", b'{\n"rows": [{"a": 1}]\n}', "line 1: .* an object per row"),
         ("a.csv", b"a,b\n", "it has no rows"),
         ("a.csv", b"a,b\n1,2,3\n1,2,3\n", "its rows have more values"),
+        # Ends of lines, not row names.
+        ("a.csv", b"a,b\n1,2,\n2,3,\n", "delete separators at the ends of lines"),
         ("a.csv", b"# x\n\nacc;seed; acc\n1;2;3\n", "two columns have the name 'acc'"),
         ("a.jsonl", b'{"a": 1, "a": 2}', "line 1: it names 'a' twice"),
         ("a.json", b'[{"a": 1, "a": 2}]', "names 'a' twice"),
@@ -121,21 +153,18 @@ def test_a_million_lines_before_the_names_are_passed_over_at_once(
     ("text", "said"),
     [
         (ROWS.replace(",", " "), "blanks separate it"),
-        ("| " + ROWS.replace(",", " | ").replace("\n", " |\n| ").removesuffix("| "),
-         "it is Markdown"),
-        (ROWS.replace(",", " & "), "it is LaTeX"),
-        (ROWS.replace(",", " & ").replace("\n", " \\\\\n").replace(".83", r"\textbf{.83}").replace(
-            "mine & 0", "\\midrule\nmine & 0"), "it is LaTeX"),
+        # R's.
+        ('"method" "seed" "accuracy"\n' + "".join(f'"{n}" {row}\n' for n, row in enumerate(
+            (MINE + THEIRS).replace(",", " ").splitlines(), 1)), "blanks separate it"),
         (",accuracy,accuracy\nmethod,fedavg,mine\nseed,,\n0,.71,.81\n1,.74,.83\n2,.70,.80\n"
          "3,.71,.82\n", "two lines of names; if by method and seed"),
         ("seed,accuracy,accuracy\n,fedavg,mine\n0,.71,.81\n1,.74,.83\n2,.70,.80\n3,.71,.82\n",
          "two lines of names; if by method and seed"),
+        ("seed,fedavg,fedavg,mine,mine\n,accuracy,f1,accuracy,f1\n0,.71,1,.81,1\n1,.74,1,.83,1\n"
+         "2,.70,1,.80,1\n3,.71,1,.82,1\n", "two lines of names; if by seed and method"),
     ],
 )  # fmt: skip
 def test_other_forms_are_read_by_the_call(text: str, said: str, cwd: Path) -> None:
-    if said == "it is Markdown":
-        first, rest = text.split("\n", 1)
-        text = f"{first}\n|---|---|---|\n{rest}"
     Path("a.csv").write_text(text)
     with pytest.raises(RunsError, match=said) as refused:
         read_table(Path("a.csv"))
@@ -148,6 +177,9 @@ def test_other_forms_are_read_by_the_call(text: str, said: str, cwd: Path) -> No
     ("text", "said"),
     [
         ("Results of May,,\n" + ROWS, "its first line is not the names of its columns: begin it"),
+        ("R&D of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
+        (re.sub(r",(\.\d+)", r",tensor(\1)", ROWS),
+         r"accuracy holds text, such as 'tensor\(\.81\)': give numbers, inf if never reached"),
         ("Results of May\n" + ROWS, "its first line is not the names of its columns: begin it"),
         # As decimals, mine had 1.01 rounds and fedavg 987.
         ("method;seed;loss\n" + "".join(f"mine;{s};1,01{s}\nfedavg;{s};98{s}\n" for s in range(4)),

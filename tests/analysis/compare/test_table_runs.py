@@ -32,6 +32,10 @@ def test_nor_are_runs_of_one_method_in_both() -> None:
     table.loc[7, "accuracy"] = 0.655
     with pytest.raises(RunsError, match=r"0\.655 \(row 7\) and 64 \(row 4\) of b: shares of 1 and"):
         judge_table(table)
+    # A seed of both, of which the mean was taken.
+    table["accuracy"] = [0.61, 0.60, 0.62, 61.0, 0.54, 0.55, 0.56, 54.0]
+    with pytest.raises(RunsError, match="shares of 1 and percentages are not compared"):
+        judge_table(table)
 
 
 def test_shares_of_one_condition_and_percentages_of_another_are() -> None:

@@ -73,6 +73,7 @@ def of_lists(write: Callable[[Sequence[float]], object]) -> str:
         # The first was judged: fedavg was called better by .05.
         (per_round("acc_1,acc_2,acc_10"), "acc_1, acc_2, acc_10 differ in a number: --score=", 0.1),
         (per_round("acc_r10,acc_r50,acc_r100"), "differ in a number: --score= names one", 0.1),
+        (per_round("acc@10,acc@50,acc@100"), "acc@10, acc@50, acc@100 differ in a", 0.1),
         # Decimal commas, a note, and row labels, as R and Excel write them.
         ("# of May\n;seed;mine;fedavg\n" + "".join(
             f"{s};{s};{a};{b}\n".replace(".", ",") for s, a, b in PAIRS), "one per method", 0.1),
@@ -153,6 +154,9 @@ MEANS = "means of runs are not judged, a row per run is needed"
         "method,accuracy\nmine,81.5 (1.3)\nfedavg,71.5 (1.7)\n",
         "method,mnist,cifar\nmine,81.5 ± 1.3,61 ± 2\nfedavg,71.5 ± 1.7,50 ± 2\n",
         ",acc,acc\n,mean,std\nmethod,,\nmine,.8,.1\nfedavg,.7,.1\n",
+        # Of describe: quartiles were offered as seeds.
+        "method,count,mean,std,min,25%,50%,75%,max\na,3,.8,.1,.7,.7,.8,.9,.9\n"
+        "b,3,.7,.1,.6,.6,.7,.8,.8\n",
     ],
 )  # fmt: skip
 def test_means_are_refused(text: str, tmp_path: Path) -> None:
@@ -207,6 +211,23 @@ def test_seeds_within_names_are_split(name: str, form: str, tmp_path: Path) -> N
 def test_first_column_without_a_name_may_hold_the_methods(tmp_path: Path) -> None:
     text = per_seed("0,1,2,3").replace("method", "", 1)
     assert "--method=index if the first column" in refused(text, tmp_path)
+
+
+def test_a_bare_measure_comes_first(tmp_path: Path) -> None:
+    """The lower ends of intervals were judged."""
+    text = rows("method,seed,acc_low,acc", [(m, s, 1 - v, v) for m, s, v in RUNS])
+    (tmp_path / "a.csv").write_text(text)
+    assert judge_table(read_table(tmp_path / "a.csv")).results[0].sentence == LEAD
+
+
+def test_cells_that_are_merged_are_filled(tmp_path: Path) -> None:
+    """Copies would go, and with them the second data set."""
+    runs = [(m, s, v) for m, s, v in RUNS]
+    both = [("mnist" if not n else "", *run) for n, run in enumerate(runs)]
+    both += [("" if n else "cifar", *run) for n, run in enumerate(runs)]
+    (tmp_path / "a.csv").write_text(rows("dataset,method,seed,accuracy", both))
+    with pytest.raises(RunsError, match=r"if dataset is that of the row before, in pandas: tab"):
+        judge_table(read_table(tmp_path / "a.csv"))
 
 
 def test_scores_as_likely_are_named(tmp_path: Path) -> None:

@@ -210,10 +210,23 @@ def test_a_choice_with_its_neighbours_run_is_on_no_edge(
     assert edges.read_text() == ""
 
 
-@pytest.mark.parametrize("name", ["client_share", "server_lr"])
+def test_one_rate_may_vary_alone(scores: Path, cli: Cli) -> None:
+    """FedAvg's means at server_lr 0.5 are .5 and .6; the other rate is not known."""
+    table = pd.read_csv(scores, dtype=str)
+    table[table["server_lr"] == "0.5"].drop(columns="server_lr").to_csv(scores, index=False)
+    found = chosen(scores).set_index("algorithm")
+    assert found["client_lr"].to_dict() == {"fedavg": 0.1, "mifa": 0.01}
+    assert set(found["server_lr"]) == set(found["score_at_default"]) == {""}
+    printed = cli.printed().out
+    assert "is tuned to client_lr 0.1: 0.1 better" in printed and "server_lr" not in printed
+
+
+@pytest.mark.parametrize("name", ["client_share", "client_lr"])
 def test_a_missing_column_is_named(scores: Path, name: str, cli: Cli) -> None:
     table = pd.read_csv(scores, dtype=str)
-    table[table["server_lr"] == "0.5"].drop(columns=name).to_csv(scores, index=False)
+    table = table[(table["server_lr"] == "0.5") & (table["client_lr"] == "0.01")]
+    table = table.drop(columns=[name, "server_lr"])
+    table.to_csv(scores, index=False)
     printed = cli.said(main(["x", f"--scores={scores}", f"--out={scores}.out"]), 2).err
     assert f"has no column {name}" in printed
 

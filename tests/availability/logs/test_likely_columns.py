@@ -108,7 +108,7 @@ def test_the_refusal_names_the_columns_and_what_to_type(
         ("device=who,start=in,end=out", "must be a time: a number, or a date as 2024-06"),
     ],
 )
-@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"])
+@pytest.mark.parametrize("form", ["%d/%m/%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"])
 def test_days_in_other_forms_are_times_all_the_same(form: str, columns: str, says: str) -> None:
     begin, end = (texts([v[place] for v in VISITS], form) for place in (1, 2))
     frame = pd.DataFrame({"who": [v[0] for v in VISITS], "in": begin, "out": end})

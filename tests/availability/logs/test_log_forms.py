@@ -376,6 +376,36 @@ def test_a_first_line_that_is_no_csv_is_refused(text: str, tmp_path: Path) -> No
         read_speeds(speeds)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Decimal commas; R's row names.
+        "device;start;end\nann;1717372800,0;1717376400,0\nbob;1717374600,5;1717380000,0\n",
+        '"device","start","end"\n"1","ann",1717372800,1717376400\n'
+        '"2","bob",1717374600.5,1717380000\n',
+        "device;start;end\nann;3.6.2024 0:00;3.6.2024 1:00\n"
+        "bob;03.06.2024 00:30:00.5;03.06.2024 02:00\n",
+    ],
+)
+def test_tables_of_other_programs_and_countries(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    log = read_log(tmp_path / "x.csv", 1800)
+    assert log.masks.table().T.astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+
+
+def test_masks_with_a_row_per_client_are_refused(tmp_path: Path) -> None:
+    """Their rounds were taken as clients."""
+    masks = pd.DataFrame(MASKS, columns=["ann", "bob"])
+    for turned in (masks.T, masks.T.rename(columns="r{}".format), masks.T.rename_axis("device")):
+        turned.to_csv(tmp_path / "x.csv")
+        with pytest.raises(DataError, match="a row per client, such as 'ann', and a column per"):
+            read_log(tmp_path / "x.csv")
+    masks.rename(index="round {}".format).rename(columns={"ann": "1", "bob": "2"}).to_csv(
+        tmp_path / "x.csv"
+    )
+    assert table(read_log(tmp_path / "x.csv")) == MASKS
+
+
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
 def test_a_table_that_excel_wrote_as_unicode_text(tmp_path: Path, coding: str) -> None:
     text = "device\ttime\tonline\nann\t0\t1\nann\t7200\t0\nbob\t3600\t1\nbob\t14400\t0\n"

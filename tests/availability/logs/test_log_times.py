@@ -38,6 +38,7 @@ READINGS: dict[str, tuple[Any, str]] = {
     "postgres": (["2024-06-03 02:00:00+02", "2024-06-04 02:00:00.0+02"], "ISO times in UTC"),
     "utc": (["2024-06-03 00:00:00 UTC", "2024-06-04 00:00:00 UTC"], "ISO times in UTC"),
     "bare": (["2024-06-03", "2024-06-04"], "ISO times without a zone"),
+    "german": (["03.06.2024", "4.6.2024 0:00"], "times as day.month.year without a zone"),
     "datetime": (pd.to_datetime(["2024-06-03", "2024-06-04"]), "times without a zone"),
     "zoned": (pd.to_datetime(["2024-06-03", "2024-06-04"], utc=True), "times in UTC"),
     "period": (pd.period_range("2024-06-03", periods=2, freq="D"), "times without a zone"),

@@ -50,6 +50,27 @@ def lengths(column: str, scale: float) -> pd.DataFrame:
     )
 
 
+def test_0_of_a_host_may_be_up() -> None:
+    """Nagios writes 0 for up and ok, 1 for down; what others write is read as it is."""
+    hosts = events().rename(columns={"device": "host", "online": "state"})
+    nagios = hosts.assign(state=1 - hosts["state"])
+    with pytest.raises(DataError, match="device=host,on=0,off=1 .* or --columns=device=host,on=1"):
+        log_of_frame(nagios)
+    for frame, given in ((nagios, "on=0,off=1"), (hosts, "on=1,off=0")):
+        log = log_of_frame(frame, columns=f"device=host,{given}")
+        assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    exits = nagios.rename(columns={"host": "device", "state": "exit_code"})
+    shares = log_of_frame(exits, columns="state=exit_code").masks.mean()
+    assert shares.tolist() == pytest.approx(SHARES)
+
+
+def test_words_with_accents_are_words() -> None:
+    """Of déconnecté the end was read, as connect."""
+    words = events()["online"].map({1: "connecté", 0: "déconnecté"})
+    with pytest.raises(DataError, match="on=connecté,off=déconnecté.*on=déconnecté,off=connecté"):
+        log_of_frame(events(online=words))
+
+
 @pytest.mark.parametrize(
     ("frame", "said"),
     [

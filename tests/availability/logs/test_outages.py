@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from f3ast_tff.availability.logs.availability_log import log_of_frame
-from f3ast_tff.core.errors import DataError
+from f3ast_tff.availability.logs.availability_log import log_of_frame, read_log
+from f3ast_tff.core.errors import DataError, ParameterError
 
 HOUR = 3600
 # Device a from 0 to 2 h, b from 1 to 4 h, on each of four days; the log ends at 76 h.
@@ -50,6 +51,7 @@ def spans(start: str = "start", end: str = "end", **more: Any) -> pd.DataFrame:
         (spans("left", "returned"), "name of column 'left'"),
         (spans("disconnected_at", "connected_at"), "from 'disconnected_at' to 'connected_at'"),
         (spans("logout", "login"), "from 'logout' to 'login'"),
+        (spans(reason="power loss"), "all spans are 'power loss' in column 'reason'"),
         (spans("start", "", downtime_s=[n * HOUR for n in LENGTHS]), "column 'downtime_s'"),
         (spans("time", "", outage_minutes=[n * 60 for n in LENGTHS]), "column 'outage_minutes'"),
         (spans(Downtime=[f"0{n}:00:00" for n in LENGTHS]), "name of column 'Downtime'"),
@@ -74,6 +76,42 @@ def test_a_list_of_outages_is_refused(frame: pd.DataFrame, said: str) -> None:
     assert said in text and "\n" not in text
     assert "look like outages, times offline, and a list of outages does not say when a " in text
     assert "give the spans online too" in text and "% online" not in text
+
+
+@pytest.mark.parametrize("name", ["outages.csv", "2024_downtimes.csv"])
+def test_nor_is_a_file_of_outages_read(name: str, tmp_path: Path) -> None:
+    spans().to_csv(tmp_path / name, index=False)
+    with pytest.raises(DataError, match="by the name of the file its rows look like outages"):
+        read_log(tmp_path / name)
+    assert read_log(tmp_path / name, columns="start=start").masks.mean().tolist() == SHARES
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns"),
+    [
+        (spans(), ""),
+        (spans("down_at", "up_at"), ",start=down_at,end=up_at"),
+        (spans(state="down"), ""),
+        (spans(reason=["reboot", "power loss"] * 4), ""),
+        (spans("start", "", outage_minutes=[n * 60 for n in LENGTHS]), ",duration=outage_minutes"),
+        # An outage in another, and one of no length.
+        (pd.concat([spans(), spans().assign(start=lambda t: t["end"])]), ""),
+    ],
+)
+def test_outages_are_turned_if_the_user_says_so(frame: pd.DataFrame, columns: str) -> None:
+    log = log_of_frame(frame.reset_index(drop=True), columns=f"rows=offline{columns}")
+    assert log.masks.mean().tolist() == pytest.approx([1 - share for share in SHARES])
+    assert "rows are outages: online between them" in log.read_as
+
+
+def test_what_outages_cannot_be() -> None:
+    events = spans().rename(columns={"start": "time"})[["device", "time"]].assign(online=[1, 0] * 4)
+    with pytest.raises(DataError, match="rows=offline is for spans"):
+        log_of_frame(events, columns="rows=offline")
+    with pytest.raises(DataError, match="--max_visit closes visits: must not be given"):
+        log_of_frame(spans(), columns="rows=offline", max_visit=HOUR)
+    with pytest.raises(ParameterError, match="rows must be offline, if given"):
+        log_of_frame(spans(), columns="rows=down")
 
 
 @pytest.mark.parametrize(

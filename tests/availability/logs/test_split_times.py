@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
 from f3ast_tff.availability.logs.availability_log import log_of_frame
 from f3ast_tff.availability.logs.split_times import with_joined_times
+from f3ast_tff.core.errors import DataError
 
 DAYS = ["2024-06-01", "2024-06-01", "2024-06-02"]
 
@@ -45,6 +48,37 @@ def test_they_become_one_column(columns: dict[str, list], joined: dict[str, list
 def test_other_columns_stay(columns: dict[str, list]) -> None:
     frame = pd.DataFrame(columns)
     assert with_joined_times(frame) is frame
+
+
+def test_a_column_that_is_named_leaves_the_others_joined() -> None:
+    """The flag that was offered read days alone."""
+    frame = pd.DataFrame({"who": ["a", "b"] * 3, "online": [1, 0, 0, 1, 0, 0]})
+    for date, hour in (("date", "hour"), ("Datum", "Stunde")):
+        times = {date: ["2024-06-01"] * 6, hour: [0, 0, 1, 1, 2, 2]}
+        with pytest.raises(DataError, match="2 devices, 50.0% online") as refused:
+            log_of_frame(frame.assign(**times))
+        flag = re.search(r"--columns=(\S+) \(", str(refused.value))
+        assert flag is not None
+        log = log_of_frame(frame.assign(**times), columns=flag[1].strip("'"))
+        assert log.masks.table().astype(int).tolist() == [[1, 0], [0, 1]]
+    named = frame.assign(date=["2024-06-01", "2024-06-02"] * 3, hour=[0, 0, 1, 1, 2, 2])
+    given = log_of_frame(named, columns="device=who,time=hour", time_unit="h")
+    assert given.masks.table().astype(int).tolist() == [[1, 0], [0, 1]]
+
+
+def test_shifts_may_pass_midnight(caplog: pytest.LogCaptureFixture) -> None:
+    """From 22 to 6 h, and from 6 to 14 h, on two days: 32 hours, of each a half."""
+    frame = pd.DataFrame({"device": ["a", "b"] * 2, "date": sorted(DAYS[1:] * 2)})
+    shifts = frame.assign(start=["22:00", "6:00"] * 2, end=["06:00", "14:00"] * 2)
+    german = shifts["date"].map({"2024-06-01": "1.6.2024", "2024-06-02": "02.06.2024"})
+    for each in (shifts.rename(columns={"start": "from", "end": "to"}), shifts.assign(date=german)):
+        log = log_of_frame(each)
+        assert "2 spans of one date end at or before their start: read as of the" in caplog.text
+        assert log.masks.shape == (48, 2) and log.masks.mean().tolist() == [16 / 48] * 2
+    # A date of the end says the day.
+    given = frame.assign(start_time="22:00", end_date=frame["date"], end_time="06:00")
+    with pytest.raises(DataError, match="is before its start_time"):
+        log_of_frame(given.rename(columns={"date": "start_date"}))
 
 
 def test_events_spans_and_masks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -296,6 +297,10 @@ def test_a_column_of_numbers_with_a_text_is_named_with_it(caplog: pytest.LogCapt
     frame = FRAME.assign(pressure=pd.Series([80, 75.5, "high", "91"], dtype=object))
     FederatedData.from_frame(frame, split="split")
     assert caplog.messages == ["not read as features: note, pressure (row 2 has 'high')"]
+    caplog.clear()
+    frame = FRAME.assign(pressure=list(map(Decimal, ("80", "75.5", "1", "91"))))
+    FederatedData.from_frame(frame, split="split")
+    assert "pressure (its numbers are of type Decimal: astype(float) makes them" in caplog.text
 
 
 def test_names_of_columns_and_classes_are_kept() -> None:

@@ -32,6 +32,7 @@ from f3ast_tff.files.csv_text import csv_text
         (b"#a,b\n1,2\n", ",", 1, "."),
         ("a;b\n1;2\n".encode("utf-16"), ";", 1, "."),
         (b"\xef\xbb\xbfa;b\n1;2\n", ";", 1, "."),
+        ("a;é\n1;2\n".encode("latin-1"), ";", 1, "."),
         (b"", ",", 1, "."),
     ],
 )

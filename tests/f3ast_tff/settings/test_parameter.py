@@ -131,11 +131,17 @@ def test_a_name_far_from_all_gets_no_suggestion() -> None:
         ("num_clients_per_round", "clients_per_round"),
         ("number_of_rounds", "rounds"),
         ("seeds", "seed"),
+        # It was --lora; other programs' words.
+        ("lr", "client_lr"),
+        ("num_users", "num_clients"),
+        ("K", "clients_per_round"),
         ("x", None),
     ],
 )
 def test_the_nearest_name_has_the_words_or_their_initials(name: str, meant: str | None) -> None:
-    known = "client_lr client_lr_decay clients_per_round in_time_rounds num_clients rounds seed"
+    known = (
+        "client_lr client_lr_decay clients_per_round in_time_rounds num_clients rounds seed lora"
+    )
     assert nearest(name, known.split()) == meant
 
 
