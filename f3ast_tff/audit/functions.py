@@ -28,16 +28,8 @@ _UPDATES = (*_MODELS, "updates", "deltas", "changes", "replies", "results", "cli
 # Examples of the clients.
 _SIZES = ("weights", "sizes", "counts", "examples", "num_examples", "num_samples", "n", "ns")
 # Names of the share of the clients that train, without "_" in front and in any case.
-_FRACTIONS = (
-    "fraction",
-    "frac",
-    "client_fraction",
-    "fraction_train",
-    "fraction_fit",
-    "sample_fraction",
-    "join_ratio",
-    "participation",
-)
+_FRACTIONS: tuple[str, ...] = ("fraction", "frac", "client_fraction", "fraction_train")
+_FRACTIONS += ("fraction_fit", "sample_fraction", "join_ratio", "participation")
 
 
 class FunctionServer:
@@ -48,12 +40,7 @@ class FunctionServer:
     """
 
     def __init__(self, held: Any, form: Form = ONE_ARRAY) -> None:
-        """Takes a function, or an object with `aggregate` and perhaps `select`.
-
-        Args:
-            held: The function or object.
-            form: How its model is made of arrays.
-        """
+        """Takes a function, or an object with `aggregate` and perhaps `select`."""
         self.held, self._form, self.writes = held, form, False
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
@@ -144,13 +131,7 @@ def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
 def function_target(
     name: str, maker: Callable[[], Any], example: Any, form: Form | None = None
 ) -> Target:
-    """Returns the target of a function, or of an object with `aggregate`.
-
-    Args:
-        name: Its name in the report.
-        maker: Function that returns a new one.
-        example: Function or object that it returned.
-        form: How its model is made of arrays; by default as it says.
+    """Returns the target of a function, or of an object with `aggregate`, that `maker` returns.
 
     Raises:
         ParameterError: If it is neither.
@@ -168,7 +149,9 @@ def function_target(
     if unknown := sorted(more - {*_MORE}):
         allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
         raise ParameterError("target", name, allowed + "clients, round, steps and losses")
-    forms = _forms(aggregate) if form is None else [form]
+    names = list(inspect.signature(aggregate).parameters)
+    updates = names[1 + _has_weights_first(names)]
+    forms = forms_of(aggregate, names[0], updates) if form is None else [form]
     if forms[0].tensors and importlib.util.find_spec("torch") is None:
         allowed = "takes tensors: pip install torch, or convert arrays within it, --model=array"
         raise ParameterError("target", name, allowed)
@@ -184,11 +167,6 @@ def function_target(
         versions=dict(getattr(example, "versions", {})),
     )
     return form_that_works(found, lambda form: FunctionServer(maker(), form), forms)
-
-
-def _forms(aggregate: Callable[..., Any]) -> list[Form]:
-    names = list(inspect.signature(aggregate).parameters)
-    return forms_of(aggregate, names[0], names[1 + _has_weights_first(names)])
 
 
 def _is_function(held: Any) -> bool:

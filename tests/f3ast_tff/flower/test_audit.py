@@ -28,7 +28,7 @@ from f3ast_tff.audit.weights import (
     rule_of,
     weights_in,
 )
-from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule, everybody, start_model
+from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule
 from f3ast_tff.core.errors import ParameterError
 
 ROUNDS = 100
@@ -336,8 +336,7 @@ def test_a_strategys_own_first_arrays_are_its_model() -> None:
     updates = np.random.default_rng(0).random((8, 32))
     mean = EXAMPLES @ updates / EXAMPLES.sum()
     for start in (0.0, 8.0):
-        model = start_model(32, start)
-        trace = played(target, everybody(4, 8), Fixed(updates, EXAMPLES), 2, model)
+        trace = played(target, Fixed(updates, EXAMPLES), 2, start=start)
         np.testing.assert_allclose(trace.flat()[1], start + 2.9 * mean, rtol=1e-4)
     own = target_of(OwnFirst)
     assert [*own.parts] == ["model[0]", "model[2]"]
