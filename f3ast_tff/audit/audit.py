@@ -22,6 +22,7 @@ from f3ast_tff.audit.check_server import (
 )
 from f3ast_tff.audit.check_weights import (
     check_axes,
+    check_clusters,
     check_left_out,
     check_local,
     check_presence,
@@ -126,7 +127,7 @@ def _audited(found: Target, log: np.ndarray | None, rounds: int) -> Audit:
             findings += check_determinism(found, every[1], examples, rule)
         if found.gathers:
             calls = found.calls[1]
-            about = f"the model moves in one round of {calls}: the audit takes {calls} as one"
+            about = f"replies of {calls} rounds are used together: the audit takes {calls} as one"
             findings.insert(0, Finding("scale", NOTE, about, value=calls))
         if rule.kind == ROBUST and not replaced:
             influence, why = influences_of(found, examples)
@@ -189,9 +190,10 @@ def _of_steps(
         yield from check_weights(target, rule, weights, course.by_age)
         yield from check_presence(weights)
         yield from check_left_out(weights)
+    yield from check_clusters(weights)
     yield from check_local(target, rule, examples, rounds)
     yield from check_axes(target, independent, rule, examples, rounds)
-    yield from check_course(target, rule, course, speeds)
+    yield from check_course(target, rule, examples, course, speeds)
     yield from check_empty(target, rule, examples)
     yield from check_broken(target, rule, examples)
 

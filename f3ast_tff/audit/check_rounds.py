@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
-from f3ast_tff.audit.plays import played
+from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import BY_LOSS, CLIPS, LINEAR, Rule, apart
 from f3ast_tff.audit.world import DENSE, Reply, Schedule, Trace, fixed, shares_of
+from f3ast_tff.core.randomness import generator
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
@@ -30,11 +31,7 @@ _NO_WEIGHT = 0.01
 _WINDOW, _AT_REST = 11, 1e-3
 _ERRORS = 4.0
 # Objectives whose weights vary by round, with the reason.
-_OWN = {
-    "all": "weights p / r",
-    "latest": "weights of all clients",
-    "drawn": "draws with replacement",
-}
+_OWN = {"all": "weights p / r", "drawn": "draws with replacement"}
 _REPEATS = 5
 # Part of a whole round's move below which a server skips the round.
 _STAYS = 1e-3
@@ -116,18 +113,20 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
 
 
 def check_course(
-    target: Target, rule: Rule, course: Course, speeds: np.ndarray
+    target: Target, rule: Rule, examples: np.ndarray, course: Course, speeds: np.ndarray
 ) -> Iterator[Finding]:
     """Judges the scale of rounds, the returning client, and lost and repeated replies.
 
     `speeds` is what `weights.speeds_of` returns, at least so many rounds.
     """
-    last = course.trace.ended or next(iter(course.trace.errors.values()), "")
-    if last or not np.isfinite(course.steps).all():
-        why = last or "the model is not finite"
+    why = course.trace.failure
+    if not why and not np.isfinite(course.steps).all():
+        why = "the model is not finite"
+    if why:
         yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
         return
     if rule.kind not in (LINEAR, BY_LOSS, CLIPS):
+        yield from _of_same(target, rule, examples)
         yield _lengths(course)
         return
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
@@ -189,9 +188,7 @@ def check_course(
         why = "the returning client has no weight, or was not chosen in six rounds"
         yield Finding("returning", OPEN, why)
     else:
-        # The latest reply takes the place of the kept one.
-        why = "" if target.objective == "latest" else own_weights
-        yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), why)
+        yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), own_weights)
     yield _repeated(target, course, weights[:, _REPEATS])
     if rule.kind == BY_LOSS:
         yield _alike(weights[usual].mean(axis=0) / whole, shares[usual])
@@ -227,6 +224,21 @@ def _mean_of(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
     if not len(values):
         return np.full(2, math.nan)
     return np.array([values.mean(), math.sqrt((noise**2).sum()) / len(values)])
+
+
+def _of_same(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
+    """The step of one update that all reply: whatever the rule, how many reply changes nothing."""
+    n = len(examples)
+    few = min(max(n // 2, target.least or 0), n)
+    one = generator(0, "audit same updates").standard_normal(DENSE * n)
+    same = np.tile(rule.length * one / np.linalg.norm(one), (n, 1))
+    try:
+        whole, some = (step(target, same, examples, np.arange(n) >= k) for k in (0, n - few))
+    except NoStepError:
+        return
+    if whole.any() and not rule.noise:
+        value = float(some @ whole / (whole @ whole))
+        yield _ratio(value, f"a round with {few} of {n} clients", 0, _OWN.get(target.objective, ""))
 
 
 def _lengths(course: Course) -> Finding:

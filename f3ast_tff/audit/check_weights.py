@@ -37,6 +37,8 @@ _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
 _NEARER = 0.8
 # Part of its weight below which a client counts as left out.
 _LEFT_OUT = 0.5
+# Rounds of two clients, and share of them with one model that is neither seldom nor nearly always.
+_TOGETHER, _TURNS = 10, 0.2
 # Correlation that says whose weight is too large.
 _EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
@@ -85,6 +87,10 @@ def check_weights(
         return
     advice = "Weigh each reply that arrives by its examples over their sum. If another objective "
     advice += f"is meant, name it: --objective={'|'.join(OBJECTIVES)}."
+    if any(len({*row.values()}) > 1 for w in named for row in w.trace.sent):
+        about = f"clients get several models; in the one that the server returns {number}"
+        yield Finding(_CHECK, OPEN, about, value=value, error=error)
+        return
     schedules = ", ".join(w.schedule for w in far)
     steady = any(w.schedule == "always" and w not in far for w in named)
     if rule.kind == BY_LOSS or by_age and steady:
@@ -123,6 +129,23 @@ def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
             about = "left out most of the time though all are there, weight for share of the "
             about += f"examples: client {named}{more}; together {each.p[out].sum():.0%} of the data"
             yield Finding(_CHECK, NOTE, about, value=float(each.p[out].sum()))
+
+
+def check_clusters(found: Sequence[Weights]) -> Iterator[Finding]:
+    """Judges a server that gives its clients several models: each one must stay with its own."""
+    for each in (each for each in found if each.schedule == "independent"):
+        sent = each.trace.sent[len(each.trace.sent) // 2 :]
+        got = np.array([[row.get(k, 0) for k in range(len(each.p))] for row in sent])
+        asked = got != 0
+        both = (asked[:, :, None] & asked[:, None]).sum(axis=0)
+        same = ((got[:, :, None] == got[:, None]) & asked[:, :, None]).sum(axis=0)
+        share = same / np.maximum(both, 1)
+        turns = np.argwhere((both >= _TOGETHER) & (share > _TURNS) & (share < 1 - _TURNS))
+        if len(turns):
+            i, j = turns[0]
+            about = f"clients get several models by turns: {i} and {j} get the same one in "
+            about += f"{share[i, j]:.0%} of the rounds in which both train"
+            yield Finding(_CHECK, WRONG, about, "Keep the cluster of each client.", share[i, j])
 
 
 def check_axes(

@@ -56,7 +56,8 @@ def flower_target(
         ParameterError: If it is none.
     """
     inner, words = getattr(example, "strategy", example), words_of(example)
-    losses = sorted({_LOSS, "loss", *(word for word in words if "loss" in word.lower())})
+    # Losses and accuracies have the names that it may read.
+    told = {_LOSS, "loss", "accuracy", *(w for w in words if re.search("loss|acc", w.lower()))}
     own: list[np.ndarray] = []
     server: Any
     if isinstance(example, Strategy):
@@ -81,7 +82,7 @@ def flower_target(
     )
 
     def make(form: Form) -> Any:
-        return server(maker(), form, losses)
+        return server(maker(), form, sorted(told))
 
     if own:
         return of_own_arrays(found, make, own, form)
@@ -149,9 +150,9 @@ class _Link:
         first: The first model, of all arrays.
     """
 
-    def __init__(self, world: World, form: Form, model: Model, losses: Sequence[str]) -> None:
+    def __init__(self, world: World, form: Form, model: Model, told: Sequence[str]) -> None:
         self.world, self._form, self._vector = world, form, model[WEIGHTS]
-        self._losses = losses
+        self._told = told
         self.first = {**form.whole(self._vector), **_without(model, WEIGHTS, *form.keys)}
 
     def ask(self, client: int, sent: Model) -> list[tuple[Reply, Model]]:
@@ -161,8 +162,9 @@ class _Link:
         return [(e, {**part, **_without(e.model, WEIGHTS)}) for e, part in zip(replies, parts)]
 
     def told(self, loss: float, *names: str) -> dict[str, float]:
-        """Returns a loss under its names."""
-        return dict.fromkeys((*self._losses, *names), loss)
+        """Returns a loss under its names, and an accuracy that falls with it under its own."""
+        found = (*self._told, *names)
+        return {name: loss if "loss" in name.lower() else 1 / (1 + loss) for name in found}
 
     def loss(self, client: int, sent: Model) -> float:
         """Returns the loss of a client."""
@@ -190,13 +192,13 @@ def _without(arrays: Model, *keys: str) -> Model:
 class MessageServer:
     """`Strategy.start` on a grid whose nodes are the world's clients."""
 
-    def __init__(self, strategy: Any, form: Form, losses: Sequence[str]) -> None:
-        """Takes the strategy, its model's form, and names under which clients tell their loss."""
-        self.held, self._form, self._losses = strategy, form, losses
+    def __init__(self, strategy: Any, form: Form, told: Sequence[str]) -> None:
+        """Takes the strategy, its model's form, and names of the clients' losses and accuracies."""
+        self.held, self._form, self._told = strategy, form, told
 
     def play(self, world: World, rounds: int, model: Model) -> None:
         """Plays `Strategy.start`."""
-        link = _Link(world, self._form, model, self._losses)
+        link = _Link(world, self._form, model, self._told)
 
         def closed(server_round: int, arrays: ArrayRecord) -> MetricRecord | None:
             if server_round:
@@ -263,18 +265,18 @@ def _record(model: Model) -> ArrayRecord:
 
 
 class OlderServer:
-    """The training rounds of `flwr.server.Server`, without its thread pool."""
+    """The rounds of `flwr.server.Server`, without its thread pool."""
 
-    def __init__(self, strategy: Any, form: Form, losses: Sequence[str]) -> None:
+    def __init__(self, strategy: Any, form: Form, told: Sequence[str]) -> None:
         """Takes the strategy; arguments as of `MessageServer`."""
-        self.held, self._form, self._losses = strategy, form, losses
+        self.held, self._form, self._told = strategy, form, told
         self._begun = False
 
     def play(self, world: World, rounds: int, model: Model) -> None:
-        """Plays the training rounds of `Server.fit`."""
+        """Plays the rounds of `Server.fit`."""
         if not self._begun and (own := _initial(self.held)):
             self._form = replace(self._form, base=tuple(own))
-        link = _Link(world, self._form, model, self._losses)
+        link = _Link(world, self._form, model, self._told)
         names, now = list(link.first), link.first
         if not self._begun and self._form.base:
             _move(self.held, self._form.base, list(now.values()))
@@ -290,6 +292,10 @@ class OlderServer:
                 found, _ = self.held.aggregate_fit(t, world.reordered(results), failures)
                 if found is not None:
                     now = dict(zip(names, parameters_to_ndarrays(found)))
+            parameters = ndarrays_to_parameters(list(now.values()))
+            if asked := self.held.configure_evaluate(t, parameters, manager):
+                told = [(proxy, proxy.evaluate(ins, None, None)) for proxy, ins in asked]
+                self.held.aggregate_evaluate(t, told, [])
             link.close(now)
 
 

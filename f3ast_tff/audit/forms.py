@@ -109,7 +109,7 @@ def moves_of(target: Target, make: Make, form: Form) -> dict[str, np.ndarray]:
     seen = [*form.parts(len(start)).values()] or [form]
     one = replace(target, make=partial(make, seen[0]))
     moved, still = (probe(one, examples, length) for length in (_LONG, _TINY))
-    if moved.errors or moved.ended:
+    if moved.failure:
         return {}
     for key in (each.key for each in seen):
         whole, own = (

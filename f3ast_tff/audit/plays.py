@@ -41,7 +41,7 @@ _MOST_SECONDS = 15.0
 # Real time that a server may wait, over the time that it may work.
 _WAITS = 4.0
 # Rounds in which a server is seen to move its model in each second, third or fourth.
-_PERIODS = 12
+_PERIODS, _SAME = 12, 1e-4
 
 
 def played(
@@ -94,15 +94,24 @@ def probe(target: Target, examples: np.ndarray, length: float = 1.0) -> Trace:
 def calls_of(target: Target, examples: np.ndarray) -> tuple[int, int]:
     """Returns how many rounds a server takes to move its model at first, and later each time.
 
-    With all clients there. Both are 1 if the model moves irregularly, once, or never.
+    With all clients there. A server with a buffer moves in each round, but not by all of its
+    replies: equally far in each two or more rounds. Both are 1 if the model moves irregularly,
+    once, or never.
     """
     trace = probe(target, examples)
-    models = trace.flat()
-    if trace.errors or len(models) < _PERIODS:
+    if trace.errors or len(trace.models) < _PERIODS:
         return 1, 1
-    moves = np.flatnonzero(np.diff(models, axis=0, prepend=0.0).any(axis=1))
+    steps = np.diff(trace.flat(), axis=0, prepend=0.0)
+    moves = np.flatnonzero(steps.any(axis=1))
     gaps = set(np.diff(moves).tolist())
-    return (int(moves[0]) + 1, int(gaps.pop())) if len(gaps) == 1 else (1, 1)
+    if len(gaps) == 1 and gaps != {1}:
+        return int(moves[0]) + 1, int(gaps.pop())
+    asks_all = all(len({*each}) == len(examples) for each in trace.asked)
+    for period in range(1, _PERIODS // 2 + 1) if asks_all and len(moves) else ():
+        part = steps[: _PERIODS // period * period].reshape(-1, period, steps.shape[1]).sum(axis=1)
+        if np.allclose(part, part[0], rtol=0, atol=_SAME * np.abs(part).max()):
+            return period, period
+    return 1, 1
 
 
 def step(
@@ -136,7 +145,7 @@ def step(
     answer = Fixed(updates, examples, same_loss=same_loss)
     trace = played(target, answer, 1, schedule, start=start, seed=seed, order=order)
     if not trace.models or trace.errors:
-        raise NoStepError(trace.ended or next(iter(trace.errors.values()), "no round"))
+        raise NoStepError(trace.failure or "no round")
     return np.array(trace.models[0][WEIGHTS], float) - start
 
 

@@ -86,6 +86,8 @@ class Trace:
         asked: Clients asked in each round; of a repeated client each time.
         delivered: Clients whose reply arrived, with their examples, in each round.
         there: Clients that were there when the round began to train, in each round.
+        sent: Hash of the model that each asked client got, in each round; empty if the world's
+            rounds are several of the server.
         waited: Virtual seconds that the server waited in each round, `0` for none.
         ended: Why it ended before its last round; `""` if it did not.
         waited_s: Virtual seconds that it waited in the round in which it ended.
@@ -96,10 +98,16 @@ class Trace:
     asked: list[list[int]] = field(default_factory=list)
     delivered: list[dict[int, float]] = field(default_factory=list)
     there: list[list[int]] = field(default_factory=list)
+    sent: list[dict[int, int]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
     ended: str = ""
     waited_s: float = 0.0
     errors: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def failure(self) -> str:
+        """Why it ended, or the first error; `""` if neither."""
+        return self.ended or next(iter(self.errors.values()), "")
 
     def flat(self) -> np.ndarray:
         """Returns the weights after each round, `float64 [R, d]`."""
@@ -137,6 +145,7 @@ class World:
         self._asked: list[int] = []
         self._delivered: dict[int, float] = {}
         self._there: list[int] = []
+        self._sent: dict[int, int] = {}
 
     @property
     def round(self) -> int:
@@ -180,6 +189,7 @@ class World:
         replies = []
         for k in clients:
             self._asked.append(k)
+            self._sent[k] = hash(model[WEIGHTS].tobytes())
             chance = generator(self._seed, "audit replies", t, k).random(3)
             if chance[0] < schedule.lost:
                 continue
@@ -224,6 +234,7 @@ class World:
         self.trace.asked.append(self._asked)
         self.trace.delivered.append(self._delivered)
         self.trace.there.append(self._there)
+        self.trace.sent.append(self._sent if self._calls == 1 else {})
         self.trace.waited.append(self._waited)
         self.trace.waited_s = 0.0
         self._begin()

@@ -261,7 +261,9 @@ def test_rounds_until_a_model_moves() -> None:
 def test_a_server_that_gathers_replies_is_judged_by_what_it_makes_of_them(name: str) -> None:
     found = audit_of(name)
     assert not found.wrong(), said(found)
-    assert "scale: the model moves in one round of 2: the audit takes 2 as one" in said(found, NOTE)
+    assert "scale: replies of 2 rounds are used together: the audit takes 2 as one" in said(
+        found, NOTE
+    )
     assert found.weights[0].distance < 1e-3
 
 
