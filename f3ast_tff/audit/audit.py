@@ -145,7 +145,8 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         if waits:
             advice = f"The audit has {n} clients: give least numbers of clients below that."
         elif target.messages:
-            advice = "The audit's clients reply one record of arrays, num-examples and train_loss."
+            advice = "The audit's clients reply one record of arrays, num-examples, losses and "
+            advice += "accuracies."
         elif not target.parts:
             advice = "Of a list or dict of arrays, annotate the model, or give --model=layers|dict."
         # A strategy may need what other clients reply.

@@ -257,7 +257,7 @@ class _WorldGrid(LocalGrid):
 
     def _metrics(self, examples: int, loss: float, *names: str) -> MetricRecord:
         counts = dict.fromkeys((_EXAMPLES, self._weighted_by), examples)
-        return MetricRecord({**counts, **self._link.told(loss, *names)})
+        return MetricRecord({**self._link.told(loss, *names), **counts})
 
 
 def _record(model: Model) -> ArrayRecord:
