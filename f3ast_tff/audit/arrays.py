@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,11 +73,7 @@ class Form:
         return self.keys[self.seen]
 
     def parts(self, size: int = 4) -> dict[str, Form]:
-        """Returns the forms in which each array is seen in turn, by its name in the report.
-
-        Args:
-            size: Size of the model's vector: arrays of fewer numbers are not seen.
-        """
+        """Returns the forms in which each array of `size` numbers or more is seen, by its name."""
         if self.kind == ARRAY:
             return {}
         return {
@@ -87,8 +83,9 @@ class Form:
         }
 
     @property
-    def _said(self) -> list[str]:
-        return [f"model[{key}]" for key in self.keys] if self.kind != DICT else list(self.names)
+    def _said(self) -> Sequence[str]:
+        """Names in the report."""
+        return self.names if self.kind == DICT else [f"model[{key}]" for key in self.keys]
 
     def _shape(self, n: int, size: int) -> tuple[int, ...]:
         if self.base:
@@ -116,10 +113,7 @@ class Form:
     def split(self, vector: np.ndarray, size: int) -> Any:
         """Returns the arrays of a vector as a function takes them.
 
-        Args:
-            vector: The array that is seen; in a broken reply of another size, or of size 0 for an
-                array less.
-            size: Size of the model's vector.
+        Of a broken reply the vector has another size than the model, or 0 for an array less.
         """
         arrays: dict[str, Any] = self.whole(np.resize(vector, size))
         self._spoil(arrays, vector, size)
@@ -132,12 +126,9 @@ class Form:
         return arrays if self.kind == DICT else list(arrays.values())
 
     def replied(self, sent: Arrays, start: np.ndarray, end: np.ndarray) -> Arrays:
-        """Returns the arrays that a client replies: each moves as the one that is seen.
+        """Returns a client's reply to arrays with the vector `start`: each moves as the one seen.
 
-        Args:
-            sent: Arrays that the client got, by their keys.
-            start: Their vector.
-            end: The vector that it replies; of another size as for `split`.
+        Its vector `end` may be of another size, as for `split`.
         """
         moved = end - start if end.shape == start.shape else np.zeros_like(start)
         found = {
@@ -155,11 +146,7 @@ class Form:
             del arrays[self.key]
 
     def vectors(self, arrays: Mapping[str, Any], size: int) -> Arrays:
-        """Returns the vector of each array, by its key.
-
-        Args:
-            arrays: Arrays by their keys; others are left out.
-            size: Size of the model's vector.
+        """Returns the vector of each array by its key; other keys are left out.
 
         Raises:
             ValueError: If an array has another shape.
@@ -185,12 +172,14 @@ class Form:
         """
         if returned is None:
             raise TypeError("returns None: must return the model")
-        arrays = [returned] if self.kind == ARRAY else self._in_order(returned)
+        arrays = self._in_order(returned)
         # Tensors may have a gradient.
         plain = [each.detach() if hasattr(each, "detach") else each for each in arrays]
         return self.vectors({k: np.asarray(v, float) for k, v in zip(self.keys, plain)}, size)
 
     def _in_order(self, returned: Any) -> list[Any]:
+        if self.kind == ARRAY:
+            return [returned]
         allowed: Any = Mapping if self.kind == DICT else (list, tuple, np.ndarray)
         if not isinstance(returned, allowed):
             raise TypeError(f"returns {type(returned).__name__}: must return {self.words}")
@@ -228,10 +217,7 @@ def forms_of(aggregate: Callable[..., Any], model: str, updates: str) -> list[Fo
     The annotation of the model says it, else that of the updates, else how the code uses them; of
     code that says nothing of these any form.
 
-    Args:
-        aggregate: The aggregation.
-        model: Name of its parameter for the model.
-        updates: Name of its parameter for the updates or models.
+    `model` and `updates` are names of its parameters.
 
     Raises:
         ParameterError: If the model is a module of PyTorch.
@@ -255,12 +241,9 @@ def forms_of(aggregate: Callable[..., Any], model: str, updates: str) -> list[Fo
     kinds = kinds[:1] or [used, *(kind for kind in FORMS if kind != used)]
     if "tensor" in of_model + of_updates:
         return [Form(kind, tensors=True) for kind in kinds]
-    tensors = (False, True) if "torch" in source + " ".join(_globals(aggregate)) else (False,)
+    its_globals: Iterable[str] = getattr(inspect.unwrap(aggregate), "__globals__", {})
+    tensors = (False, True) if "torch" in source + " ".join(its_globals) else (False,)
     return [Form(kind, tensors=each) for each in tensors for kind in kinds]
-
-
-def _globals(function: Callable[..., Any]) -> Iterable[str]:
-    return getattr(inspect.unwrap(function), "__globals__", {})
 
 
 def is_by_client(annotation: Any) -> bool:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.audit.check_influence import check_influence, influences_of
-from f3ast_tff.audit.check_local import check_local
 from f3ast_tff.audit.check_replies import check_broken, check_empty
 from f3ast_tff.audit.check_rounds import COURSE, check_course, course_of
 from f3ast_tff.audit.check_server import (
@@ -22,13 +20,18 @@ from f3ast_tff.audit.check_server import (
     check_memory,
     check_restart,
 )
-from f3ast_tff.audit.check_weights import check_axes, check_left_out, check_presence, check_weights
-from f3ast_tff.audit.findings import CHECKS, NOTE, OPEN, RIGHT, WRONG, Audit, Finding
+from f3ast_tff.audit.check_weights import (
+    check_axes,
+    check_clusters,
+    check_left_out,
+    check_local,
+    check_presence,
+    check_weights,
+)
+from f3ast_tff.audit.findings import CHECKS, NOTE, OPEN, RIGHT, WRONG, Audit, Finding, merged
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.influence import Influence
-from f3ast_tff.audit.merged import merged
+from f3ast_tff.audit.influence import Influence, check_influence, influences_of
 from f3ast_tff.audit.plays import NoStepError, calls_of, played, step
-from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import (
     RANDOM,
@@ -40,9 +43,12 @@ from f3ast_tff.audit.weights import (
     speeds_of,
     weights_in,
 )
-from f3ast_tff.audit.world import EXAMPLES, Fixed, everybody, examples_for, start_model
+from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule, everybody, examples_for, presence_of
+from f3ast_tff.availability.renewal import Renewal
+from f3ast_tff.availability.spell_laws import Weibull
+from f3ast_tff.core.randomness import generator
 
-ROUNDS, _FEWEST = 300, 100
+ROUNDS, _FEWEST, _DAY = 300, 100, 24
 # Error of an array that the audit's dict does not have; ids of clients are numbers.
 _NO_NAME = "KeyError: '"
 # Second step over the first.
@@ -96,47 +102,39 @@ def _audited(found: Target, log: np.ndarray | None, rounds: int) -> Audit:
         rounds = max(rounds * len(EXAMPLES) // len(examples), min(rounds, _FEWEST))
         found = replace(found, calls=calls_of(found, examples))
         rule = rule_of(found, examples)
+        every = schedules(rounds, len(examples), log=log)
         weights: list[Weights] = []
         influence: list[Influence] = []
         findings = [] if rule.kind == RANDOM else [*_kind(found, rule, examples)]
+        # The steps of a model that is replaced in each round say nothing, nor do its weights.
         replaced = any(each.verdict == WRONG for each in findings)
-        if rule.kind in (UNKNOWN, RANDOM):
-            findings += check_fraction(found, examples)
-            if rule.kind == RANDOM:
-                independent = schedules(rounds, len(examples))[1]
-                findings += check_determinism(found, independent, examples, rule)
-        else:
+        if rule.kind not in (UNKNOWN, RANDOM):
             speeds = speeds_of(found, rule, examples, max(rounds, COURSE))
-            weights = _weights(found, rule, examples, rounds, log, speeds)
-            findings += _findings(found, rule, examples, weights, rounds, replaced, speeds)
+            for schedule in every:
+                n = schedule.masks.shape[1]
+                sizes = examples if n == len(examples) else np.full(n, 20.0)
+                weights.append(
+                    weights_in(found, schedule, sizes, rounds, scale=rule.length, speeds=speeds)
+                )
+            if not replaced:
+                findings += _of_steps(found, rule, examples, weights, every[1], rounds, speeds)
+            findings += check_liveness(found, weights, examples)
+            findings += check_memory(found, examples)
+            findings += check_forgets(found, examples)
+            findings += check_restart(found, examples)
+        findings += check_fraction(found, examples)
+        if rule.kind != UNKNOWN:
+            findings += check_determinism(found, every[1], examples, rule)
         if found.gathers:
             calls = found.calls[1]
-            about = f"the model moves in one round of {calls}: the audit takes {calls} as one"
+            about = f"replies of {calls} rounds are used together: the audit takes {calls} as one"
             findings.insert(0, Finding("scale", NOTE, about, value=calls))
-        # A model that is replaced in each round has no weights.
         if rule.kind == ROBUST and not replaced:
             influence, why = influences_of(found, examples)
             findings += check_influence(influence, why)
-    order = list(CHECKS)
-    findings.sort(key=lambda each: order.index(each.check))
+    findings.sort(key=lambda each: list(CHECKS).index(each.check))
     named = [] if rule.kind == ROBUST or replaced else weights
     return Audit(found, rule, named, influence, findings, time.perf_counter() - begun)
-
-
-def _weights(
-    target: Target,
-    rule: Rule,
-    examples: np.ndarray,
-    rounds: int,
-    log: np.ndarray | None,
-    speeds: np.ndarray,
-) -> list[Weights]:
-    found = []
-    for schedule in schedules(rounds, len(examples), log=log):
-        n = schedule.masks.shape[1]
-        sizes = examples if n == len(examples) else np.full(n, 20.0)
-        found.append(weights_in(target, schedule, sizes, rounds, scale=rule.length, speeds=speeds))
-    return found
 
 
 def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
@@ -147,7 +145,8 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         if waits:
             advice = f"The audit has {n} clients: give least numbers of clients below that."
         elif target.messages:
-            advice = "The audit's clients reply one record of arrays, num-examples and train_loss."
+            advice = "The audit's clients reply one record of arrays, num-examples, losses and "
+            advice += "accuracies."
         elif not target.parts:
             advice = "Of a list or dict of arrays, annotate the model, or give --model=layers|dict."
         # A strategy may need what other clients reply.
@@ -164,7 +163,7 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         yield Finding("scale", OPEN, f"a step is not seen: {error}")
         return
     value = float(np.linalg.norm(high - low) / max(float(np.linalg.norm(low)), 1e-30))
-    trace = played(target, everybody(9, n), Fixed(updates, examples), 2, start_model(4 * n))
+    trace = played(target, Fixed(updates, examples), 2)
     first, *more = np.abs(np.diff(trace.flat(), axis=0, prepend=0.0)).sum(axis=1)
     if value > 0.05:
         about = f"the same updates move a model of 8 otherwise than one of 0, by {value:.1f} steps"
@@ -178,31 +177,78 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         yield Finding("scale", RIGHT, "a step is the same from any model", value=value)
 
 
-def _findings(
+def _of_steps(
     target: Target,
     rule: Rule,
     examples: np.ndarray,
     weights: list[Weights],
+    independent: Schedule,
     rounds: int,
-    replaced: bool,
     speeds: np.ndarray,
 ) -> Iterator[Finding]:
-    independent = schedules(rounds, len(examples))[1]
-    # The steps of a model that is replaced in each round say nothing.
-    if not replaced:
-        course = course_of(target, rule, examples)
-        if rule.kind != ROBUST:
-            yield from check_weights(target, rule, weights, course.by_age)
-            yield from check_presence(weights)
-            yield from check_left_out(weights)
-        yield from check_local(target, rule, examples, rounds)
-        yield from check_axes(target, independent, rule, examples, rounds)
-        yield from check_course(target, rule, course, speeds)
-        yield from check_empty(target, rule, examples)
-        yield from check_broken(target, rule, examples)
-    yield from check_liveness(target, weights, examples)
-    yield from check_fraction(target, examples)
-    yield from check_memory(target, examples)
-    yield from check_forgets(target, examples)
-    yield from check_restart(target, examples)
-    yield from check_determinism(target, independent, examples, rule)
+    course = course_of(target, rule, examples)
+    if rule.kind != ROBUST:
+        yield from check_weights(target, rule, weights, course.by_age)
+        yield from check_presence(weights)
+        yield from check_left_out(weights)
+    yield from check_clusters(weights)
+    yield from check_local(target, rule, examples, rounds)
+    yield from check_axes(target, independent, rule, examples, rounds)
+    yield from check_course(target, rule, examples, course, speeds)
+    yield from check_empty(target, rule, examples)
+    yield from check_broken(target, rule, examples)
+
+
+def schedules(
+    rounds: int, num_clients: int, seed: int = 0, log: np.ndarray | None = None
+) -> list[Schedule]:
+    """Returns all schedules, with some rounds to spare for servers that wait.
+
+    Args:
+        rounds: Rounds of the server.
+        num_clients: Number of clients, even.
+        seed: Seed of the draws.
+        log: Masks of the user, `bool [T, N]`, which repeat; `None` for none.
+    """
+    length, n, presence = 2 * rounds, num_clients, presence_of(num_clients)
+    draw = generator(seed, "audit schedules").random((length, n))
+    hours = np.arange(length)[:, None]
+    phase = np.arange(n) * 5 % _DAY
+    wave = np.clip(presence * (1 + np.sin(2 * np.pi * (hours - phase) / _DAY)), 0, 1)
+    own = draw < presence
+    away = np.ones((length, n), bool)
+    away[rounds // 4 : 3 * rounds // 4, 0] = False
+    nobody = own | (np.arange(n) == n - 1)
+    nobody[np.arange(length) % 25 >= 20] = False
+    found = [
+        everybody(length, n),
+        # Each client with its own probability, from .1 to 1.
+        Schedule("independent", own),
+        # Rounds of an hour; each client in its own half of the day, the rare ones less.
+        Schedule("daily wave", draw < wave),
+        # Spells of Weibull laws of shape .5, so that some absences are very long.
+        Schedule("heavy tails", _spells(length, presence, seed)),
+        # Two halves that come and go together, one a third as often.
+        Schedule("groups", np.repeat(draw[:, :2] < [0.3, 0.9], n // 2, axis=1)),
+        # The first client gone for half of the rounds, then back.
+        Schedule("long absence", away),
+        # Every 25 rounds nobody for 5 rounds.
+        Schedule("nobody", nobody),
+        Schedule("lost replies", own, lost=0.5),
+        # One to three rounds late.
+        Schedule("late replies", own, late=0.5),
+    ]
+    if log is not None:
+        found.append(Schedule("log", np.resize(log, (length, log.shape[1]))))
+    return found
+
+
+def _spells(length: int, presence: np.ndarray, seed: int) -> np.ndarray:
+    """Client k is up for 4 rounds on average, and down so long that this is its share."""
+    found = []
+    for k, share in enumerate(presence):
+        # The mean of a Weibull law of shape .5 is twice its scale.
+        down = Weibull(0.5, max(2.0 * (1 / share - 1), 1e-3))
+        process = Renewal(1, up=Weibull(0.5, 2.0), down=down, seed=seed * len(presence) + k)
+        found.append([bool(process.mask(t)[0]) for t in range(1, length + 1)])
+    return np.array(found).T

@@ -14,14 +14,16 @@ from functools import cached_property
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
-from f3ast_tff.audit.plays import played
+from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import BY_LOSS, CLIPS, DENSE, LINEAR, Rule, apart
-from f3ast_tff.audit.world import Fixed, Reply, Schedule, Trace, optima, shares_of, start_model
+from f3ast_tff.audit.weights import BY_LOSS, CLIPS, LINEAR, Rule, apart
+from f3ast_tff.audit.world import DENSE, Reply, Schedule, Trace, fixed, shares_of
+from f3ast_tff.core.randomness import generator
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
-COURSE = _ALL + _AWAY + _BACK + _FEW + _REST + _LOST + _AFTER + _TWICE
+_LOSES = _ALL + _AWAY + _BACK + _FEW + _REST
+COURSE = _LOSES + _LOST + _AFTER + _TWICE
 _WEIGHT, _TWICE_AS_FAR, _DROPPED = 0.05, 1.3, 1e-6
 # Weight over share below which a rule does not use a client.
 _NO_WEIGHT = 0.01
@@ -29,11 +31,7 @@ _NO_WEIGHT = 0.01
 _WINDOW, _AT_REST = 11, 1e-3
 _ERRORS = 4.0
 # Objectives whose weights vary by round, with the reason.
-_OWN = {
-    "all": "weights p / r",
-    "latest": "weights of all clients",
-    "drawn": "draws with replacement",
-}
+_OWN = {"all": "weights p / r", "drawn": "draws with replacement"}
 _REPEATS = 5
 # Part of a whole round's move below which a server skips the round.
 _STAYS = 1e-3
@@ -70,11 +68,8 @@ class Course:
     @cached_property
     def shares(self) -> np.ndarray:
         """Shares of the delivered clients by examples, `float64 [R, N]`."""
-        found = np.zeros((len(self.steps), len(self.updates)))
-        for t, delivered in enumerate(self.trace.delivered):
-            for k, share in shares_of(delivered).items():
-                found[t, k] = share
-        return found
+        rows, clients = map(shares_of, self.trace.delivered), range(len(self.updates))
+        return np.array([[row.get(k, 0.0) for k in clients] for row in rows])
 
     @property
     def by_age(self) -> bool:
@@ -101,41 +96,37 @@ def course_of(target: Target, rule: Rule, examples: np.ndarray) -> Course:
     parts = [(_ALL, range(n)), (_AWAY, range(1, n)), (_BACK, range(n)), (_FEW, range(n - few, n))]
     parts.append((_REST + _LOST + _AFTER + _TWICE + 100, range(n)))
     masks = np.concatenate([np.tile(np.isin(range(n), there), (m, 1)) for m, there in parts])
-    begin = _ALL + _AWAY + _BACK + _FEW + _REST
-    twice = begin + _LOST + _AFTER
 
     def spoilt(t: int, reply: Reply) -> list[Reply]:
-        if begin < t <= begin + _LOST and reply.client < n // 2:
+        if _LOSES < t <= _LOSES + _LOST and reply.client < n // 2:
             return []
-        return [reply, reply] if t > twice and reply.client == _REPEATS else [reply]
+        twice = t > COURSE - _TWICE and reply.client == _REPEATS
+        return [reply, reply] if twice else [reply]
 
-    updates = optima(n, DENSE * n, 0, rule.length)
-    answer = Fixed(updates, examples, spoilt)
+    answer = fixed(examples, spoilt, rule.length)
     # Kept replies of a node that returns under another id count beside its new ones.
     new_ids = target.messages and target.objective == "latest"
     schedule = Schedule("the course", masks, new_ids=new_ids)
-    trace = played(target, schedule, answer, COURSE, start_model(DENSE * n))
-    models = np.vstack([np.zeros(DENSE * n), *(m for m in trace.flat())])
-    return Course(np.diff(models, axis=0), updates, trace, few)
+    trace = played(target, answer, COURSE, schedule)
+    models = np.vstack([np.zeros(DENSE * n), *trace.flat()])
+    return Course(np.diff(models, axis=0), answer.updates, trace, few)
 
 
 def check_course(
-    target: Target, rule: Rule, course: Course, speeds: np.ndarray
+    target: Target, rule: Rule, examples: np.ndarray, course: Course, speeds: np.ndarray
 ) -> Iterator[Finding]:
     """Judges the scale of rounds, the returning client, and lost and repeated replies.
 
-    Args:
-        target: Audited server.
-        rule: Kind of its rule.
-        course: Its course.
-        speeds: What `weights.speeds_of` returns, at least so many rounds.
+    `speeds` is what `weights.speeds_of` returns, at least so many rounds.
     """
-    last = course.trace.ended or next(iter(course.trace.errors.values()), "")
-    if last or not np.isfinite(course.steps).all():
-        why = last or "the model is not finite"
+    why = course.trace.failure
+    if not why and not np.isfinite(course.steps).all():
+        why = "the model is not finite"
+    if why:
         yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
         return
     if rule.kind not in (LINEAR, BY_LOSS, CLIPS):
+        yield from _of_same(target, rule, examples)
         yield _lengths(course)
         return
     away, usual = _ALL + _AWAY, course.part(0, _ALL)
@@ -147,18 +138,13 @@ def check_course(
     own_weights = _OWN.get(target.objective, "")
     # How many replies a server gathers decides how often it moves.
     gathers = "servers that gather replies" if target.gathers else own_weights
-    few = course.part(away + _BACK, _FEW)
-    lost = course.part(away + _BACK + _FEW + _REST, _LOST)
+    few, lost = course.part(away + _BACK, _FEW), course.part(_LOSES, _LOST)
     error = float(sums[usual].std() / max(abs(whole), 1e-12))
-    yield _ratio(
-        float(sums[few].mean() / whole),
-        f"a round with {course.few} of {len(course.updates)} clients",
-        error,
-        gathers,
-    )
-    yield _ratio(
-        float(sums[lost].mean() / whole), "a round that loses half of its replies", error, gathers
-    )
+    for who, places in (
+        (f"a round with {course.few} of {len(course.updates)} clients", few),
+        ("a round that loses half of its replies", lost),
+    ):
+        yield _ratio(float(sums[places].mean() / whole), who, error, gathers)
     about = f"weights of a round with all clients sum to {whole:.2f}"
     changes = float(np.nanmax(pace[5:]) - np.nanmin(pace[5:])) > 2 * _WEIGHT
     if changes:
@@ -170,30 +156,39 @@ def check_course(
         own = weights[:, 0] / shares[:, 0]
     before = np.flatnonzero(shares[:_ALL, 0] > 0)[5:]
     # A rule that leaves out replies at random uses this client's in some rounds: their mean counts.
-    usual_own = float(own[before].mean()) if len(before) else math.nan
-    if abs(usual_own) < _NO_WEIGHT:
+    usual_own, most, mean_share = math.nan, math.nan, math.nan
+    if len(before):
+        usual_own, mean_share = float(own[before].mean()), float(shares[before, 0].mean())
         # Ratios to the rounding of a client that the rule never uses say nothing.
-        usual_own = math.nan
-    most = float(np.abs(own[before]).max() / abs(usual_own)) if len(before) else math.nan
+        usual_own = usual_own if abs(usual_own) >= _NO_WEIGHT else math.nan
+        most = float(np.abs(own[before]).max() / abs(usual_own))
     # A server that wants all waits for the client.
     left = [t for t in course.part(_ALL, _AWAY) if 0 not in course.trace.there[t]]
-    mean_share = float(shares[before, 0].mean()) if len(before) else math.nan
-    due = usual_own * mean_share
-    stale, stale_error = _mean_of(weights[left, 0], noise[left]) / np.array([due, abs(due)])
     gone = [k for k in range(len(course.updates) // 2) if (shares[usual, k] > 0).any()]
-    due = weights[usual][:, gone].sum(axis=1).mean()
-    of_gone = _mean_of(weights[lost][:, gone].sum(axis=1), noise[lost] * math.sqrt(len(gone)))
-    cached, cached_error = of_gone / np.array([due, abs(due)])
-    yield _stale("returning", stale, stale_error, "after 50 rounds away a client has", target)
-    yield _stale("replies", cached, cached_error, "clients whose replies are lost have", target)
+    for check, who, values, by, due in (
+        (
+            "returning",
+            "after 50 rounds away a client has",
+            weights[left, 0],
+            noise[left],
+            usual_own * mean_share,
+        ),
+        (
+            "replies",
+            "clients whose replies are lost have",
+            weights[lost][:, gone].sum(axis=1),
+            noise[lost] * math.sqrt(len(gone)),
+            weights[usual][:, gone].sum(axis=1).mean(),
+        ),
+    ):
+        value, error = _mean_of(values, by) / np.array([due, abs(due)])
+        yield _stale(check, value, error, who, target)
     back = [t for t in range(away, away + _BACK) if shares[t, 0] > 0]
     if not back or not math.isfinite(usual_own * own[back[0]]):
         why = "the returning client has no weight, or was not chosen in six rounds"
         yield Finding("returning", OPEN, why)
     else:
-        # The latest reply takes the place of the kept one.
-        why = "" if target.objective == "latest" else own_weights
-        yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), why)
+        yield _return(float(own[back[0]] / usual_own), max(_TWICE_AS_FAR, most), own_weights)
     yield _repeated(target, course, weights[:, _REPEATS])
     if rule.kind == BY_LOSS:
         yield _alike(weights[usual].mean(axis=0) / whole, shares[usual])
@@ -203,13 +198,12 @@ def _alike(weights: np.ndarray, shares: np.ndarray) -> Finding:
     """Of a rule that goes by losses: in the course all losses are the same."""
     equal = (shares > 0) / (shares > 0).sum(axis=1, keepdims=True)
     means = {"by their examples": shares, "each alike": equal}
-    away = {how: apart(weights, each.mean(axis=0)) for how, each in means.items()}
-    how = min(away, key=lambda each: away[each])
-    if away[how] <= _WEIGHT:
+    away, how = min((apart(weights, each.mean(axis=0)), how) for how, each in means.items())
+    if away <= _WEIGHT:
         found = f"goes by losses; replies of the same loss count {how}"
-        return Finding("weights", RIGHT, found, value=away[how])
-    found = f"replies of the same loss count neither by their examples nor alike: {away[how]:.2f} "
-    return Finding("weights", WRONG, f"{found}of the weight is elsewhere", "", away[how])
+        return Finding("weights", RIGHT, found, value=away)
+    found = f"replies of the same loss count neither by their examples nor alike: {away:.2f} "
+    return Finding("weights", WRONG, f"{found}of the weight is elsewhere", "", away)
 
 
 def _pace(speeds: np.ndarray, usual: np.ndarray) -> np.ndarray:
@@ -230,6 +224,21 @@ def _mean_of(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
     if not len(values):
         return np.full(2, math.nan)
     return np.array([values.mean(), math.sqrt((noise**2).sum()) / len(values)])
+
+
+def _of_same(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]:
+    """The step of one update that all reply: whatever the rule, how many reply changes nothing."""
+    n = len(examples)
+    few = min(max(n // 2, target.least or 0), n)
+    one = generator(0, "audit same updates").standard_normal(DENSE * n)
+    same = np.tile(rule.length * one / np.linalg.norm(one), (n, 1))
+    try:
+        whole, some = (step(target, same, examples, np.arange(n) >= k) for k in (0, n - few))
+    except NoStepError:
+        return
+    if whole.any() and not rule.noise:
+        value = float(some @ whole / (whole @ whole))
+        yield _ratio(value, f"a round with {few} of {n} clients", 0, _OWN.get(target.objective, ""))
 
 
 def _lengths(course: Course) -> Finding:
@@ -280,9 +289,8 @@ def _return(value: float, most: float, why: str) -> Finding:
         advice = "Count a returning client once: its new reply in place of its kept one."
         return Finding("returning", WRONG, found, advice, value)
     if value < 1 / _TWICE_AS_FAR:
-        return Finding(
-            "returning", NOTE, f"{found}, as with momentum or weights by age", value=value
-        )
+        found += ", as with momentum or weights by age"
+        return Finding("returning", NOTE, found, value=value)
     return Finding("returning", RIGHT, found, value=value)
 
 

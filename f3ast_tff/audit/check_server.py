@@ -13,8 +13,8 @@ import numpy as np
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import DENSE, Rule, Weights
-from f3ast_tff.audit.world import Clients, Fixed, Schedule, everybody, optima, start_model
+from f3ast_tff.audit.weights import Rule, Weights
+from f3ast_tff.audit.world import DENSE, Clients, Schedule, everybody, fixed, optima
 
 # Clients of which a tenth is a number of its own.
 _MANY = 40
@@ -32,15 +32,13 @@ def check_liveness(
     if errors:
         about = f"rounds fail in {', '.join(errors)}: {next(iter(errors.values()))}"
         yield Finding("liveness", NOTE, about, "The caller must keep the model in such a round.")
-    n = len(examples)
-    masks = np.zeros((300, n), bool)
+    masks = np.zeros((300, len(examples)), bool)
     masks[:, -1] = True
-    trace = played(target, Schedule("one", masks), _updates(examples), 3, start_model(DENSE * n))
+    trace = played(target, fixed(examples), 3, Schedule("one", masks))
     if "still waits" in trace.ended:
         about = f"waits without a limit while one client is there: {trace.waited_s:g} s and on"
-        advice = (
-            "Lower its least numbers of clients, also those to evaluate, or stop it after a time."
-        )
+        advice = "Lower its least numbers of clients, also those to evaluate, or stop it after a "
+        advice += "time."
         yield Finding("liveness", WRONG, about, advice, trace.waited_s)
     elif trace.ended:
         yield Finding("liveness", WRONG, f"ends while one client is there: {trace.ended}")
@@ -55,15 +53,11 @@ def check_fraction(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     stated = target.fraction
     if stated is None or stated <= 0:
         return
-    about, advice = (
-        "",
-        "Look at the least number of clients beside the fraction, and at who selects.",
-    )
+    advice = "Look at the least number of clients beside the fraction, and at who selects."
     # A share of few clients may round to nobody.
     for n, least in ((len(examples), max(target.least or 0, 2)), (_MANY, 0)):
-        sizes = np.full(n, 10.0)
         alone = replace(target, calls=(1, 1))
-        trace = played(alone, everybody(20, n), _updates(sizes), 5, start_model(DENSE * n))
+        trace = played(alone, fixed(np.full(n, 10.0)), 5, everybody(20, n))
         if not trace.models:
             yield Finding("liveness", OPEN, f"the share that trains is not seen: {trace.ended}")
             return
@@ -81,13 +75,10 @@ def check_memory(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     masks = np.random.default_rng(0).random((200, n)) < 0.6
     masks[:, -2:] = True
     server, sizes = target.make(), []
-    model = start_model(DENSE * n)
-    for part in range(3):
-        begin = part * half
-        there, new = masks[begin:], target.messages
+    for begin in (0, half, 2 * half):
         # At most as many absences as rounds: no node id comes again in a later part.
-        schedule = Schedule("new ids", there, new_ids=new, ids_from=begin)
-        trace = played(target, schedule, _updates(examples), half, model, server=server)
+        schedule = Schedule("new ids", masks[begin:], new_ids=target.messages, ids_from=begin)
+        trace = played(target, fixed(examples), half, schedule, server=server)
         if trace.ended:
             yield Finding("memory", OPEN, f"not seen: {trace.ended}")
             return
@@ -103,11 +94,10 @@ def check_memory(target: Target, examples: np.ndarray) -> Iterator[Finding]:
 
 def check_forgets(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     """Says what is kept by client until it is away for two rounds."""
-    n, server = len(examples), target.make()
-    answer, model = Clients(optima(n, DENSE * n, 0), examples), start_model(DENSE * n)
-    kept = []
+    n, server, kept = len(examples), target.make(), []
     for there in (np.ones(n, bool), np.arange(n) > 0):
-        played(target, Schedule("some", np.tile(there, (9, 1))), answer, 2, model, server=server)
+        schedule = Schedule("some", np.tile(there, (9, 1)))
+        played(target, Clients(optima(n), examples), 2, schedule, server=server)
         fields = _fields(server.held).items()
         kept.append({name: {*each} for name, each in fields if isinstance(each, dict)})
     lost = [name for name, keys in kept[0].items() if keys - kept[1].get(name, keys)]
@@ -118,19 +108,15 @@ def check_forgets(target: Target, examples: np.ndarray) -> Iterator[Finding]:
 
 def check_restart(target: Target, examples: np.ndarray) -> Iterator[Finding]:
     """Says what a new server in the middle of a run changes."""
-    n = len(examples)
-    optimum = optima(n, DENSE * n, 0)
-    schedule = everybody(60, n)
-    answer = Clients(optimum, examples)
-    one = target.make()
+    answer, one = Clients(optima(len(examples)), examples), target.make()
     before = _state(one.held)
-    first = played(target, schedule, answer, 15, start_model(DENSE * n), server=one)
+    first = played(target, answer, 15, server=one)
     if first.ended or not first.models:
         yield Finding("restart", OPEN, f"not seen: {first.ended}")
         return
     changed = [name for name, kept in _state(one.held).items() if before.get(name) != kept]
-    goes_on = played(target, schedule, answer, 15, first.models[-1], server=one)
-    anew = played(target, schedule, answer, 15, first.models[-1])
+    goes_on = played(target, answer, 15, start=first.models[-1], server=one)
+    anew = played(target, answer, 15, start=first.models[-1])
     if not goes_on.models or not anew.models:
         yield Finding("restart", OPEN, f"not seen: {goes_on.ended or anew.ended}")
         return
@@ -149,11 +135,8 @@ def check_determinism(
     target: Target, schedule: Schedule, examples: np.ndarray, rule: Rule
 ) -> Iterator[Finding]:
     """Judges whether the same seed gives the same bits."""
-    n = len(examples)
-    answer = Clients(optima(n, DENSE * n, 0), examples)
-    one, other = (
-        played(target, schedule, answer, 20, start_model(DENSE * n), seed=1) for _ in range(2)
-    )
+    answer = Clients(optima(len(examples)), examples)
+    one, other = (played(target, answer, 20, schedule, seed=1) for _ in range(2))
     if one.asked != other.asked:
         about = "the same seed of Python's and NumPy's generators selects other clients"
         yield Finding("determinism", WRONG, about, "Give the server a seed of its own.")
@@ -165,10 +148,6 @@ def check_determinism(
         yield Finding("determinism", NOTE if rule.noise else WRONG, about, advice)
     else:
         yield Finding("determinism", RIGHT, "the same seed gives the same bits")
-
-
-def _updates(examples: np.ndarray) -> Fixed:
-    return Fixed(optima(len(examples), DENSE * len(examples), 0), examples)
 
 
 def _state(held: Any) -> dict[str, bytes]:

@@ -1,12 +1,22 @@
-"""Whom the model is of: weights in each schedule against the objective that the rule states."""
+"""Whom the model is of: weights in each schedule against the objective that the rule states.
+
+Local work: clients descend c / 2 |w - b|^2 + mu / 2 |w - w_0|^2 from the model w_0 that they got,
+by E steps of rate a; mu > 0 is FedProx's proximal term. They end at w_0 + s (b - w_0), with
+
+    s = c / (c + mu) (1 - (1 - a (c + mu))^E)
+
+Which mean of the clients' gradients is zero where the server comes to rest is said of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
+from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import OBJECTIVES, Target
 from f3ast_tff.audit.weights import (
     ADAPTIVE,
@@ -18,7 +28,7 @@ from f3ast_tff.audit.weights import (
     apart,
     weights_in,
 )
-from f3ast_tff.audit.world import Schedule
+from f3ast_tff.audit.world import Clients, Schedule, everybody, optima
 
 _CHECK = "weights"
 # Distances from the objective above which weights are wrong, in errors and as such.
@@ -27,22 +37,23 @@ _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
 _NEARER = 0.8
 # Part of its weight below which a client counts as left out.
 _LEFT_OUT = 0.5
+# Rounds of two clients, and share of them with one model that is neither seldom nor nearly always.
+_TOGETHER, _TURNS = 10, 0.2
 # Correlation that says whose weight is too large.
 _EXPLAINED = 0.8
 _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
+# Local steps and curvatures of the clients: each pair once; rate of a local step.
+_STEPS, _CURVATURES, _RATE = (1, 2, 4, 8), (0.5, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0, 2.0), 0.05
+_PROXIMAL = 1.0
+_AT_REST = 0.5
+# Coordinates of the model that the optima do not explain, of its length.
+_UNEXPLAINED = 0.05
 
 
 def check_weights(
     target: Target, rule: Rule, found: Sequence[Weights], by_age: bool = False
 ) -> Iterator[Finding]:
-    """Judges the weights in all schedules.
-
-    Args:
-        target: Audited server.
-        rule: Kind of its rule.
-        found: Its weights.
-        by_age: Whether replies of clients that were away count for less.
-    """
+    """Judges the weights in all schedules; `by_age`: replies count for less after an absence."""
     named = [each for each in found if each.named]
     unnamed = [each.schedule for each in found if not each.named]
     if unnamed:
@@ -52,10 +63,8 @@ def check_weights(
         return
     skips = max(named, key=lambda w: w.skipped)
     if skips.skipped > _EXACT and not target.gathers:
-        about = (
-            f"in {skips.schedule} {skips.skipped:.0%} of the rounds with replies leave the model "
-        )
-        about += "as it is: their clients are not taken for clients whose replies arrive"
+        about = f"in {skips.schedule} {skips.skipped:.0%} of the rounds with replies leave the "
+        about += "model as it is: their clients are not taken for clients whose replies arrive"
         yield Finding(_CHECK, NOTE, about, value=skips.skipped)
     said = OBJECTIVES[target.objective]
     if target.objective in ("all", "latest"):
@@ -76,10 +85,12 @@ def check_weights(
         about = f"the mean of {said}: at most {number}, of {len(named)} schedules"
         yield Finding(_CHECK, RIGHT, about, value=value, error=error)
         return
-    advice = (
-        f"Weigh each reply that arrives by its examples over their sum. If another objective is "
-        f"meant, name it: --objective={'|'.join(OBJECTIVES)}."
-    )
+    advice = "Weigh each reply that arrives by its examples over their sum. If another objective "
+    advice += f"is meant, name it: --objective={'|'.join(OBJECTIVES)}."
+    if any(len({*row.values()}) > 1 for w in named for row in w.trace.sent):
+        about = f"clients get several models; in the one that the server returns {number}"
+        yield Finding(_CHECK, OPEN, about, value=value, error=error)
+        return
     schedules = ", ".join(w.schedule for w in far)
     steady = any(w.schedule == "always" and w not in far for w in named)
     if rule.kind == BY_LOSS or by_age and steady:
@@ -96,17 +107,16 @@ def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
     for each in found:
         if each.schedule == "independent" and each.named:
             value = apart(each.omega, each.p)
+            shares = each.presence * each.p
+            there = apart(each.omega, shares / shares.sum())
             about = f"from the shares of the examples of all clients: {value:.2f} of the weight is"
-            about += (
-                f" elsewhere; from shares of presence {apart(each.omega, _by_presence(each)):.2f}"
-            )
+            about += f" elsewhere; from shares of presence {there:.2f}"
             yield Finding(_CHECK, NOTE, about, value=value)
 
 
 def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
     """Names clients that the rule leaves out though all are there."""
-    every = [each for each in found if each.named and each.schedule == "always"]
-    for each in every:
+    for each in (each for each in found if each.named and each.schedule == "always"):
         # Of a client that is never asked no reply counts.
         due = np.where(each.present > 0, np.minimum(each.p, each.present), each.p)
         share, bound = each.omega / due, _LEFT_OUT - _ERRORS * each.errors / due
@@ -119,6 +129,23 @@ def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
             about = "left out most of the time though all are there, weight for share of the "
             about += f"examples: client {named}{more}; together {each.p[out].sum():.0%} of the data"
             yield Finding(_CHECK, NOTE, about, value=float(each.p[out].sum()))
+
+
+def check_clusters(found: Sequence[Weights]) -> Iterator[Finding]:
+    """Judges a server that gives its clients several models: each one must stay with its own."""
+    for each in (each for each in found if each.schedule == "independent"):
+        sent = each.trace.sent[len(each.trace.sent) // 2 :]
+        got = np.array([[row.get(k, 0) for k in range(len(each.p))] for row in sent])
+        asked = got != 0
+        both = (asked[:, :, None] & asked[:, None]).sum(axis=0)
+        same = ((got[:, :, None] == got[:, None]) & asked[:, :, None]).sum(axis=0)
+        share = same / np.maximum(both, 1)
+        turns = np.argwhere((both >= _TOGETHER) & (share > _TURNS) & (share < 1 - _TURNS))
+        if len(turns):
+            i, j = turns[0]
+            about = f"clients get several models by turns: {i} and {j} get the same one in "
+            about += f"{share[i, j]:.0%} of the rounds in which both train"
+            yield Finding(_CHECK, WRONG, about, "Keep the cluster of each client.", share[i, j])
 
 
 def check_axes(
@@ -136,10 +163,8 @@ def check_axes(
         for factor in _CLIPS:
             one = weights_in(target, schedule, examples, rounds, scale=factor * rule.clip)
             about = f"optima {factor:g} clips away (a clip of {rule.clip:.2g}): "
-            about += (
-                f"{one.distance:.2f} of the weight is elsewhere than without a clip, sum "
-                f"{one.omega.sum():.2f}, R^2 {one.r2:.2f}"
-            )
+            about += f"{one.distance:.2f} of the weight is elsewhere than without a clip, sum "
+            about += f"{one.omega.sum():.2f}, R^2 {one.r2:.2f}"
             yield Finding(_CHECK, NOTE, about, value=one.distance, error=one.distance_error)
 
 
@@ -171,6 +196,75 @@ def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
     return Finding(_CHECK, RIGHT, f"nearer to {about}", value=own, error=worst.distance_error)
 
 
-def _by_presence(each: Weights) -> np.ndarray:
-    found = each.presence * each.p
-    return np.asarray(found / found.sum())
+@dataclass(frozen=True, eq=False)
+class GradientWeights:
+    """Weights by which the clients' gradients add up to 0 at the fixed point.
+
+    Attributes:
+        weights: g, of sum 1, `float64 [N]`.
+        factors: g_k over the client's share of the examples.
+        steps: Local steps E of each client.
+        curvatures: Curvature c of each client's loss.
+    """
+
+    weights: np.ndarray
+    factors: np.ndarray
+    steps: np.ndarray
+    curvatures: np.ndarray
+
+    def ratio(self, by: np.ndarray) -> float:
+        """Weight of the clients with the most steps, or curvature, over that of the fewest."""
+        return float(self.factors[by == by.max()].mean() / self.factors[by == by.min()].mean())
+
+
+def pulls(curvatures: np.ndarray, steps: np.ndarray, rate: float, mu: float = 0.0) -> np.ndarray:
+    """Returns s, the share of the way to its optimum that each client goes, `float64 [N]`."""
+    whole = curvatures + mu
+    return np.asarray(curvatures / whole * (1 - (1 - rate * whole) ** steps))
+
+
+def gradient_weights(
+    target: Target, examples: np.ndarray, rounds: int, mu: float = 0.0
+) -> GradientWeights | None:
+    """Returns the weights by which the clients' gradients add up to 0 at the fixed point.
+
+    Everybody is there. With the model sum_k omega_k b_k at rest, sum_k g_k c_k (b_k - w) = 0 for
+    g_k in proportion to omega_k / c_k. FedAvg has g_k in proportion to p_k s_k / c_k, for small
+    a E nearly p_k E_k: clients that take more steps count for more.
+
+    Returns:
+        The weights; `None` if the optima do not explain the model.
+    """
+    n = len(examples)
+    steps = np.resize(np.array(_STEPS, float), n)
+    curvatures, goals = np.resize(np.array(_CURVATURES), n), optima(n)
+    answer = Clients(goals, examples, pulls(curvatures, steps, _RATE, mu), steps)
+    trace = played(target, answer, rounds, everybody(rounds, n))
+    if len(trace.models) < rounds:
+        return None
+    mean = trace.flat()[int(_AT_REST * rounds) :].mean(axis=0)
+    omega = goals @ mean
+    if not np.linalg.norm(mean - omega @ goals) < _UNEXPLAINED * np.linalg.norm(mean):
+        return None
+    weights = omega / curvatures / (omega / curvatures).sum()
+    return GradientWeights(weights, weights * examples.sum() / examples, steps, curvatures)
+
+
+def check_local(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -> Iterator[Finding]:
+    """Says what unequal local work makes of the objective; a server alone cannot mend it."""
+    mu = _PROXIMAL if target.proximal is None else target.proximal
+    if rule.kind != LINEAR or (plain := gradient_weights(target, examples, rounds)) is None:
+        return
+    if (near := gradient_weights(target, examples, rounds, mu)) is None:
+        return
+    (steps, bent), (near_steps, near_bent) = (
+        (each.ratio(each.steps), each.ratio(each.curvatures)) for each in (plain, near)
+    )
+    about = (
+        f"where the gradients add up to 0, clients that take {max(_STEPS)} local steps have "
+        f"{steps:.1f} times the weight of those that take {min(_STEPS)}, and clients of curvature "
+        f"{max(_CURVATURES):g} have {bent:.2f} times that of {min(_CURVATURES):g}; with a proximal "
+        f"term of {mu:g}: {near_steps:.1f} and {near_bent:.2f} times"
+    )
+    advice = "Let clients take the same number of steps, or divide updates by them (FedNova)."
+    yield Finding(_CHECK, NOTE, about, advice, value=steps)

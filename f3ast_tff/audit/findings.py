@@ -1,16 +1,25 @@
-"""What an audit finds: verdicts, each with its number, and what to do."""
+"""What an audit finds: verdicts, each with its number, and what to do.
+
+Of the audits of a model's arrays equal lines stand once, others name their array.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import RANDOM, UNKNOWN, Rule, Weights
 
+if TYPE_CHECKING:
+    from f3ast_tff.audit.influence import Influence
+
+# Difference of two arrays' numbers that is rounding.
+_ROUNDING = 1e-4
 RIGHT, NOTE, WRONG, OPEN = "right", "note", "wrong", "not judged"
 # Checks in the order of the report.
 CHECKS = {
@@ -89,26 +98,71 @@ class Audit:
             if not self.influence:
                 return none
             by_presence = self.influence[-1]
-            of_rare = float(by_presence.shares[by_presence.presence < 1 / 3].mean())
-            return (
-                f"{none}: clients that are there less than a third of the time have "
-                f"{_share_text(of_rare)} of an equal influence"
-            )
+            of_rare = _share_text(float(by_presence.shares[by_presence.presence < 1 / 3].mean()))
+            none += ": clients that are there less than a third of the time have "
+            return f"{none}{of_rare} of an equal influence"
         # The schedule of the user's log is the last one; else that of unequal shares.
         shown = next((w for w in named if w.schedule == "independent"), named[-1])
         shown = named[-1] if named[-1].schedule == "log" else shown
-        limit = 1 / 3 if (shown.presence < 1 / 3).any() else float(np.median(shown.presence))
+        limit, how = 1 / 3, "a third"
+        if not (shown.presence < limit).any():
+            limit = float(np.median(shown.presence))
+            how = f"{limit:.0%}"
         rare = shown.presence <= limit
-        share = float(shown.omega[rare].sum() / shown.p[rare].sum())
-        how = (
-            f"less than {limit:.0%} of the time"
-            if limit != 1 / 3
-            else "less than a third of the time"
-        )
-        return f"Clients that are there {how} have {_share_text(share)} of their weight"
+        share = _share_text(float(shown.omega[rare].sum() / shown.p[rare].sum()))
+        return f"Clients that are there less than {how} of the time have {share} of their weight"
 
 
 def _share_text(share: float) -> str:
     words = {0.25: "a quarter", 1 / 3: "a third", 0.5: "half", 2 / 3: "two thirds", 1.0: "all"}
     near = min(words, key=lambda each: abs(each - share))
     return f"{words[near]} ({share:.2f})" if abs(near - share) < 0.05 else f"{share:.2f}"
+
+
+def merged(target: Target, audits: Mapping[str, Audit]) -> Audit:
+    """Returns the audit of a model of several arrays from that of each, by its name."""
+    known = {name: each for name, each in audits.items() if each.rule.kind != UNKNOWN}
+    shown = next(iter((known or audits).values()))
+    alike = [name for name, each in audits.items() if _is_alike(each, shown)]
+    groups: list[tuple[Finding, list[str]]] = []
+    for name, each in audits.items():
+        findings = each.findings
+        if known and name not in known:
+            findings = [Finding("weights", OPEN, f"not seen: {each.rule.error}")]
+        for finding in findings:
+            texts = _plain(finding, name)
+            same = (names for other, names in groups if texts & _plain(other, names[0]))
+            # A line that one array has twice stands twice.
+            names = next((names for names in same if name not in names), None)
+            if names is None:
+                groups.append((finding, [name]))
+            else:
+                names.append(name)
+    groups.sort(key=lambda group: list(CHECKS).index(group[0].check))
+    # A line without names is of all arrays that are seen.
+    whole = ([*audits], [*known])
+    return replace(
+        shown,
+        target=target,
+        findings=[
+            each if names in whole else replace(each, found=f"{', '.join(names)}: {each.found}")
+            for each, names in groups
+        ],
+        arrays=[] if len(alike) == len(audits) else alike,
+        seconds=sum(each.seconds for each in audits.values()),
+    )
+
+
+def _is_alike(a: Audit, b: Audit) -> bool:
+    """Whether two arrays have the same kind of rule, and the same weights in the table."""
+    if a.rule.kind != b.rule.kind or len(a.weights) != len(b.weights):
+        return False
+    pairs = zip(a.weights, b.weights)
+    return all(np.allclose(x.omega, y.omega, atol=_ROUNDING, equal_nan=True) for x, y in pairs)
+
+
+def _plain(finding: Finding, array: str) -> set[tuple[str, str, str]]:
+    """Texts of a finding without tiny numbers: with the array's name, and without."""
+    found = re.sub(r"\d\.\d(e-\d+|e\+00)", "0", finding.found)
+    texts = {found, found.replace(array, "its array")}
+    return {(finding.check, finding.verdict, text) for text in texts}

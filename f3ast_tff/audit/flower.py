@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +31,8 @@ from flwr.serverapp.strategy import Strategy
 
 from f3ast_tff.audit.arrays import DICT, LAYERS, Form
 from f3ast_tff.audit.forms import form_needed, of_own_arrays, with_form
-from f3ast_tff.audit.link import Link
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.words import words_of
-from f3ast_tff.audit.world import Model, Reply, World
+from f3ast_tff.audit.world import WEIGHTS, Model, Reply, World
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.flower.local_grid import LocalGrid
 from f3ast_tff.methods.parts.strategy import facts_of
@@ -41,25 +42,22 @@ _EXAMPLES, _LOSS, _PARTITION = "num-examples", "train_loss", "partition-id"
 _POLL_SECONDS = 1.0
 # Flower's code of an error that the client app raised.
 _FAILED = 2
+# Words that may be names of arrays or losses.
+_WORD, _LONGEST = re.compile(r"\.?[A-Za-z]\w*([.-]\w+)*\.?"), 30
 _LEAST = ("min_available_nodes", "min_train_nodes", "min_available_clients", "min_fit_clients")
 
 
 def flower_target(
     name: str, maker: Callable[[], Any], example: Any, form: Form | None = None
 ) -> Target:
-    """Returns the target of a strategy.
-
-    Args:
-        name: Its name in the report.
-        maker: Function that returns a new one.
-        example: One that it returned.
-        form: How its model is made of arrays; by default one array if it treats several alike.
+    """Returns the target of a strategy; by default of one array if it treats several alike.
 
     Raises:
         ParameterError: If it is none.
     """
     inner, words = getattr(example, "strategy", example), words_of(example)
-    losses = sorted({_LOSS, "loss", *(word for word in words if "loss" in word.lower())})
+    # Losses and accuracies have the names that it may read.
+    told = {_LOSS, "loss", "accuracy", *(w for w in words if re.search("loss|acc", w.lower()))}
     own: list[np.ndarray] = []
     server: Any
     if isinstance(example, Strategy):
@@ -84,7 +82,7 @@ def flower_target(
     )
 
     def make(form: Form) -> Any:
-        return server(maker(), form, losses)
+        return server(maker(), form, sorted(told))
 
     if own:
         return of_own_arrays(found, make, own, form)
@@ -114,22 +112,93 @@ def _first(strategy: Any, *names: str) -> Any:
     return next((getattr(strategy, name) for name in names if hasattr(strategy, name)), None)
 
 
+def words_of(strategy: Any) -> list[str]:
+    """Returns the words in a strategy's attributes and its file, those of the attributes first."""
+    found = [*_texts(vars(strategy))]
+    files = {
+        each.__code__.co_filename
+        for kind in type(strategy).__mro__
+        if not kind.__module__.startswith(("flwr.", "builtins", "abc"))
+        for each in vars(kind).values()
+        if inspect.isfunction(each)
+    }
+    for file in sorted(files):
+        try:
+            tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, ValueError):
+            continue
+        nodes = (each.value for each in ast.walk(tree) if isinstance(each, ast.Constant))
+        found += [each for each in nodes if isinstance(each, str)]
+    return [*dict.fromkeys(w for w in found if len(w) <= _LONGEST and _WORD.fullmatch(w))]
+
+
+def _texts(held: Any) -> Iterator[str]:
+    if isinstance(held, str):
+        yield held
+    elif isinstance(held, dict):
+        for each in held.values():
+            yield from _texts(each)
+    elif isinstance(held, (list, tuple, set, frozenset)):
+        for each in held:
+            yield from _texts(each)
+
+
+class _Link:
+    """Between a strategy, whose model is of named arrays, and the world, which sees one of them.
+
+    Attributes:
+        first: The first model, of all arrays.
+    """
+
+    def __init__(self, world: World, form: Form, model: Model, told: Sequence[str]) -> None:
+        self.world, self._form, self._vector = world, form, model[WEIGHTS]
+        self._told = told
+        self.first = {**form.whole(self._vector), **_without(model, WEIGHTS, *form.keys)}
+
+    def ask(self, client: int, sent: Model) -> list[tuple[Reply, Model]]:
+        """Returns a client's replies, each with all arrays that it got; late ones are dropped."""
+        replies = self.world.ask([client], self._seen(sent), drops_late=True)
+        parts = [self._form.replied(sent, e.sent[WEIGHTS], e.model[WEIGHTS]) for e in replies]
+        return [(e, {**part, **_without(e.model, WEIGHTS)}) for e, part in zip(replies, parts)]
+
+    def told(self, loss: float, *names: str) -> dict[str, float]:
+        """Returns a loss under its names, and an accuracy that falls with it under its own."""
+        found = (*self._told, *names)
+        return {name: loss if "loss" in name.lower() else 1 / (1 + loss) for name in found}
+
+    def loss(self, client: int, sent: Model) -> float:
+        """Returns the loss of a client."""
+        return self.world.loss(client, self._seen(sent))
+
+    def close(self, model: Model) -> None:
+        """Ends a round with the strategy's model; an array that is not returned stays."""
+        if not {*self._form.keys} & {*model}:
+            raise ValueError(f"returns arrays {', '.join(model)}, not {', '.join(self._form.keys)}")
+        seen = self._seen(model)
+        self._vector = seen[WEIGHTS]
+        self.world.close({**self._form.vectors(model, self._vector.size), **seen})
+
+    def _seen(self, arrays: Model) -> Model:
+        """The world's model of some arrays."""
+        form = self._form
+        vector = form.vectors(arrays, self._vector.size).get(form.key, self._vector)
+        return {WEIGHTS: vector, **_without(arrays, *form.keys)}
+
+
+def _without(arrays: Model, *keys: str) -> Model:
+    return {key: value for key, value in arrays.items() if key not in keys}
+
+
 class MessageServer:
     """`Strategy.start` on a grid whose nodes are the world's clients."""
 
-    def __init__(self, strategy: Any, form: Form, losses: Sequence[str]) -> None:
-        """Takes the strategy.
-
-        Args:
-            strategy: The strategy.
-            form: How its model is made of arrays.
-            losses: Names under which clients tell their loss.
-        """
-        self.held, self._form, self._losses = strategy, form, losses
+    def __init__(self, strategy: Any, form: Form, told: Sequence[str]) -> None:
+        """Takes the strategy, its model's form, and names of the clients' losses and accuracies."""
+        self.held, self._form, self._told = strategy, form, told
 
     def play(self, world: World, rounds: int, model: Model) -> None:
         """Plays `Strategy.start`."""
-        link = Link(world, self._form, model)
+        link = _Link(world, self._form, model, self._told)
 
         def closed(server_round: int, arrays: ArrayRecord) -> MetricRecord | None:
             if server_round:
@@ -138,9 +207,7 @@ class MessageServer:
 
         inner = getattr(self.held, "strategy", self.held)
         self.held.start(
-            grid=_WorldGrid(
-                world, link, getattr(inner, "weighted_by_key", _EXAMPLES), self._losses
-            ),
+            grid=_WorldGrid(link, getattr(inner, "weighted_by_key", _EXAMPLES)),
             initial_arrays=_record(link.first),
             num_rounds=rounds,
             evaluate_fn=closed,
@@ -150,35 +217,30 @@ class MessageServer:
 class _WorldGrid(LocalGrid):
     """The link to the world's clients; late replies are dropped, as by Flower's own link."""
 
-    def __init__(self, world: World, link: Link, weighted_by: str, losses: Sequence[str]) -> None:
+    def __init__(self, link: _Link, weighted_by: str) -> None:
         super().__init__()
-        self._world, self._link = world, link
-        self._weighted_by, self._losses = weighted_by, losses
+        self._link, self._weighted_by = link, weighted_by
 
     def get_node_ids(self) -> Iterable[int]:
-        return list(self._world.nodes())
+        return list(self._link.world.nodes())
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
         found = list(self.pull_messages(list(self.push_messages(messages))))
-        return self._world.reordered(found)
+        return self._link.world.reordered(found)
 
     def answers(self, message: Message) -> list[Message]:
-        client = self._world.nodes().get(message.metadata.dst_node_id)
-        return [] if client is None else self._answer(message, client)
-
-    def _answer(self, message: Message, client: int) -> list[Message]:
+        client = self._link.world.nodes().get(message.metadata.dst_node_id)
+        if client is None:
+            return []
         kind, records = message.metadata.message_type, message.content.array_records
         sent = [{name: a.numpy() for name, a in each.items()} for each in records.values()]
         if not kind.startswith("train"):
             loss = self._link.loss(client, sent[0]) if sent else 1.0
-            told = {
-                _PARTITION: ConfigRecord({_PARTITION: client}),
-                "metrics": self._metrics(1, loss, "eval_loss"),
-            }
-            if kind.startswith("evaluate"):
-                del told[_PARTITION]
+            told: dict[str, Any] = {"metrics": self._metrics(1, loss, "eval_loss")}
+            if not kind.startswith("evaluate"):
+                told[_PARTITION] = ConfigRecord({_PARTITION: client})
             return [Message(RecordDict(told), reply_to=message)]
         if len(sent) != 1:
             raise ValueError(f"sends {len(sent)} records of arrays: the audit's clients know one")
@@ -195,7 +257,7 @@ class _WorldGrid(LocalGrid):
 
     def _metrics(self, examples: int, loss: float, *names: str) -> MetricRecord:
         counts = dict.fromkeys((_EXAMPLES, self._weighted_by), examples)
-        return MetricRecord({**counts, **dict.fromkeys((*self._losses, *names), loss)})
+        return MetricRecord({**self._link.told(loss, *names), **counts})
 
 
 def _record(model: Model) -> ArrayRecord:
@@ -203,23 +265,23 @@ def _record(model: Model) -> ArrayRecord:
 
 
 class OlderServer:
-    """The training rounds of `flwr.server.Server`, without its thread pool."""
+    """The rounds of `flwr.server.Server`, without its thread pool."""
 
-    def __init__(self, strategy: Any, form: Form, losses: Sequence[str]) -> None:
+    def __init__(self, strategy: Any, form: Form, told: Sequence[str]) -> None:
         """Takes the strategy; arguments as of `MessageServer`."""
-        self.held, self._form, self._losses = strategy, form, losses
+        self.held, self._form, self._told = strategy, form, told
         self._begun = False
 
     def play(self, world: World, rounds: int, model: Model) -> None:
-        """Plays the training rounds of `Server.fit`."""
+        """Plays the rounds of `Server.fit`."""
         if not self._begun and (own := _initial(self.held)):
             self._form = replace(self._form, base=tuple(own))
-        link = Link(world, self._form, model)
+        link = _Link(world, self._form, model, self._told)
         names, now = list(link.first), link.first
         if not self._begun and self._form.base:
             _move(self.held, self._form.base, list(now.values()))
         self._begun = True
-        manager = _WorldManager(world, link, names, self._losses)
+        manager = _WorldManager(link)
         for t in range(1, rounds + 1):
             parameters = ndarrays_to_parameters(list(now.values()))
             asked = self.held.configure_fit(t, parameters, manager)
@@ -230,6 +292,10 @@ class OlderServer:
                 found, _ = self.held.aggregate_fit(t, world.reordered(results), failures)
                 if found is not None:
                     now = dict(zip(names, parameters_to_ndarrays(found)))
+            parameters = ndarrays_to_parameters(list(now.values()))
+            if asked := self.held.configure_evaluate(t, parameters, manager):
+                told = [(proxy, proxy.evaluate(ins, None, None)) for proxy, ins in asked]
+                self.held.aggregate_evaluate(t, told, [])
             link.close(now)
 
 
@@ -253,60 +319,52 @@ def _move(strategy: Any, before: Sequence[np.ndarray], now: Sequence[np.ndarray]
 class _WorldManager(SimpleClientManager):
     """Flower's client manager, whose waiting takes virtual time."""
 
-    def __init__(
-        self, world: World, link: Link, names: Sequence[str], losses: Sequence[str]
-    ) -> None:
+    def __init__(self, link: _Link) -> None:
         super().__init__()
-        self._world = world
-        self._proxy = partial(_Proxy, link=link, names=names, losses=losses)
-
-    def _renew(self) -> None:
-        self.clients = {str(k): self._proxy(str(k)) for k in sorted(self._world.nodes().values())}
+        self._link = link
 
     def num_available(self) -> int:
-        self._renew()
-        return len(self.clients)
+        return len(self.all())
 
     def all(self) -> dict[str, ClientProxy]:
-        self._renew()
+        there = map(str, sorted(self._link.world.nodes().values()))
+        self.clients = {k: _Proxy(k, self._link) for k in there}
         return self.clients
 
     def wait_for(self, num_clients: int, timeout: int = 86400) -> bool:
-        begun = self._world.seconds
+        world = self._link.world
+        begun = world.seconds
         while self.num_available() < num_clients:
-            if self._world.seconds - begun >= timeout:
+            if world.seconds - begun >= timeout:
                 return False
-            self._world.sleep(_POLL_SECONDS)
+            world.sleep(_POLL_SECONDS)
         return True
 
 
 class _Proxy(ClientProxy):
     """A client by its id."""
 
-    def __init__(self, cid: str, link: Link, names: Sequence[str], losses: Sequence[str]) -> None:
+    def __init__(self, cid: str, link: _Link) -> None:
         super().__init__(cid)
-        self._link, self._names, self._losses = link, names, losses
+        self._link = link
+
+    def _sent(self, ins: FitIns | EvaluateIns) -> Model:
+        return dict(zip(self._link.first, parameters_to_ndarrays(ins.parameters)))
 
     def fitted(self, ins: FitIns) -> list[FitRes]:
         """Replies of the client."""
-        sent = dict(zip(self._names, parameters_to_ndarrays(ins.parameters)))
-        return [
-            FitRes(
-                Status(Code.OK, ""),
-                ndarrays_to_parameters(list(arrays.values())),
-                int(reply.examples),
-                dict.fromkeys(self._losses, reply.loss),
-            )
-            for reply, arrays in self._link.ask(int(self.cid), sent)
-            if not reply.failed
-        ]
+        found = []
+        for reply, arrays in self._link.ask(int(self.cid), self._sent(ins)):
+            sent, told = ndarrays_to_parameters([*arrays.values()]), self._link.told(reply.loss)
+            if not reply.failed:
+                found.append(FitRes(Status(Code.OK, ""), sent, int(reply.examples), told))
+        return found
 
     def evaluate(
         self, ins: EvaluateIns, timeout: float | None, group_id: int | None
     ) -> EvaluateRes:
-        sent = dict(zip(self._names, parameters_to_ndarrays(ins.parameters)))
-        loss = self._link.loss(int(self.cid), sent)
-        return EvaluateRes(Status(Code.OK, ""), loss, 1, dict.fromkeys(self._losses, loss))
+        loss = self._link.loss(int(self.cid), self._sent(ins))
+        return EvaluateRes(Status(Code.OK, ""), loss, 1, self._link.told(loss))
 
 
 # The other abstract methods are those of a connection, which is not there.

@@ -23,13 +23,7 @@ _LAST = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 
 
 def with_form(target: Target, make: Make, form: Form) -> Target:
-    """Returns the target whose model has a form.
-
-    Args:
-        target: The target.
-        make: Function that returns its new server for a form.
-        form: The form.
-    """
+    """Returns the target whose model has a form; `make` returns its new server for one."""
     parts = form.parts(4 * len(examples_for(target.least or 0)))
     return replace(
         target,
@@ -41,11 +35,6 @@ def with_form(target: Target, make: Make, form: Form) -> Target:
 
 def form_that_works(target: Target, make: Make, forms: Sequence[Form]) -> Target:
     """Returns the target of a function whose model has the first form in which rounds do not fail.
-
-    Args:
-        target: The target.
-        make: Function that returns its new server for a form.
-        forms: Forms that its code may mean, the likeliest first.
 
     Raises:
         ParameterError: If one array and a list of arrays work, and are not treated alike.
@@ -62,13 +51,7 @@ def form_that_works(target: Target, make: Make, forms: Sequence[Form]) -> Target
 
 
 def form_needed(target: Target, make: Make, several: Form) -> Target:
-    """Returns the target of a strategy: of one array, or of several if they do not move alike.
-
-    Args:
-        target: The target; its words may be of names of arrays.
-        make: Function that returns its new server for a form.
-        several: Form of several arrays.
-    """
+    """Returns the target of a strategy: of one array, or of several if they do not move alike."""
     named = map(_named, target.words[:_MOST_WORDS])
     tried = replace(several, names=tuple(dict.fromkeys((*NAMES, *named))))
     moves = moves_of(target, make, tried)
@@ -93,13 +76,7 @@ def of_own_arrays(
 ) -> Target:
     """Returns the target of a strategy that begins from its own arrays.
 
-    One of them is judged if they move alike.
-
-    Args:
-        target: The target.
-        make: Function that returns its new server for a form.
-        own: Its first arrays.
-        form: Form that was given, with their names; `None` for none.
+    One of them is judged if they move alike, and no form with their names is given.
 
     Raises:
         ParameterError: If they are too many or too few, or too large or too small.
@@ -132,7 +109,7 @@ def moves_of(target: Target, make: Make, form: Form) -> dict[str, np.ndarray]:
     seen = [*form.parts(len(start)).values()] or [form]
     one = replace(target, make=partial(make, seen[0]))
     moved, still = (probe(one, examples, length) for length in (_LONG, _TINY))
-    if moved.errors or moved.ended:
+    if moved.failure:
         return {}
     for key in (each.key for each in seen):
         whole, own = (

@@ -23,43 +23,32 @@ _STEPS = ("steps", "taus", "tau", "num_steps", "local_steps")
 _LOSSES = ("losses", "loss", "train_losses", "client_losses")
 _MORE = (*_CLIENTS, *_ROUND, *_STEPS, *_LOSSES)
 NOT_FINITE = "returns a model that is not finite"
-_MODELS = ("models", "client_models", "local_models")
-_UPDATES = (*_MODELS, "updates", "deltas", "changes", "replies", "results", "client_updates")
+# Names of the clients' models, such as client_states and w_locals, and of their updates.
+_MODELS = re.compile(r"(?!.*(update|delta|change|grad|diff)).*(model|state|param|local|_weights)")
+_UPDATES = ("updates", "deltas", "changes", "replies", "results", "client_updates")
 # Examples of the clients.
 _SIZES = ("weights", "sizes", "counts", "examples", "num_examples", "num_samples", "n", "ns")
 # Names of the share of the clients that train, without "_" in front and in any case.
-_FRACTIONS = (
-    "fraction",
-    "frac",
-    "client_fraction",
-    "fraction_train",
-    "fraction_fit",
-    "sample_fraction",
-    "join_ratio",
-    "participation",
-)
+_FRACTIONS: tuple[str, ...] = ("fraction", "frac", "client_fraction", "fraction_train")
+_FRACTIONS += ("fraction_fit", "sample_fraction", "join_ratio", "participation")
 
 
 class FunctionServer:
     """Rounds around an aggregation: all clients that are there train, or those it selects.
 
     Attributes:
+        takes_models: Whether it takes the clients' models in place of their updates.
         writes: Whether it wrote into the updates that it got.
     """
 
     def __init__(self, held: Any, form: Form = ONE_ARRAY) -> None:
-        """Takes a function, or an object with `aggregate` and perhaps `select`.
-
-        Args:
-            held: The function or object.
-            form: How its model is made of arrays.
-        """
+        """Takes a function, or an object with `aggregate` and perhaps `select`."""
         self.held, self._form, self.writes = held, form, False
         self._aggregate = held if _is_function(held) else held.aggregate
         self._select = getattr(held, "select", None)
         names = list(inspect.signature(self._aggregate).parameters)
         self._weights_first = _has_weights_first(names)
-        self._models = names[1 + self._weights_first] in _MODELS
+        self.takes_models = bool(_MODELS.match(names[1 + self._weights_first]))
         self._more = [name for name in names[3:] if name in _MORE]
         self._by_client = _takes_mappings(self._aggregate)
 
@@ -87,7 +76,7 @@ class FunctionServer:
     def _aggregated(self, now: np.ndarray, replies: list[Reply], t: int) -> Any:
         clients = [reply.client for reply in replies]
         sent: Any = [np.array(reply.model[WEIGHTS], float) for reply in replies]
-        if not self._models:
+        if not self.takes_models:
             starts = [np.array(reply.sent[WEIGHTS], float) for reply in replies]
             sent = [s - w if s.shape == w.shape else s for s, w in zip(sent, starts)]
         sent = [self._form.split(each, now.size) for each in sent]
@@ -119,7 +108,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _has_weights_first(names: Sequence[str]) -> bool:
     """Whether weights come before updates, as the names of an aggregation's parameters say."""
-    return names[1] in _SIZES and names[2] in _UPDATES
+    return names[1] in _SIZES and bool(names[2] in _UPDATES or _MODELS.match(names[2]))
 
 
 def _selected(select: Callable[..., Any], t: int, there: list[int]) -> list[int]:
@@ -144,13 +133,7 @@ def _takes_mappings(aggregate: Callable[..., Any]) -> bool:
 def function_target(
     name: str, maker: Callable[[], Any], example: Any, form: Form | None = None
 ) -> Target:
-    """Returns the target of a function, or of an object with `aggregate`.
-
-    Args:
-        name: Its name in the report.
-        maker: Function that returns a new one.
-        example: Function or object that it returned.
-        form: How its model is made of arrays; by default as it says.
+    """Returns the target of a function, or of an object with `aggregate`, that `maker` returns.
 
     Raises:
         ParameterError: If it is neither.
@@ -168,27 +151,25 @@ def function_target(
     if unknown := sorted(more - {*_MORE}):
         allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
         raise ParameterError("target", name, allowed + "clients, round, steps and losses")
-    forms = _forms(aggregate) if form is None else [form]
+    names = list(inspect.signature(aggregate).parameters)
+    updates = names[1 + _has_weights_first(names)]
+    forms = forms_of(aggregate, names[0], updates) if form is None else [form]
     if forms[0].tensors and importlib.util.find_spec("torch") is None:
         allowed = "takes tensors: pip install torch, or convert arrays within it, --model=array"
         raise ParameterError("target", name, allowed)
     said = {name.strip("_").lower(): name for name in dir(example)}
     fractions = [getattr(example, said[each]) for each in _FRACTIONS if each in said]
+    server = FunctionServer(example)
     found = Target(
         name,
-        kind="aggregate(model, updates, weights)",
+        kind=f"aggregate(model, {'models' if server.takes_models else 'updates'}, weights)",
         make=lambda: FunctionServer(maker()),
         # Without a selection of its own it may be of anything, such as of numbers that are sent.
         fraction=next((f for f in fractions if isinstance(f, float) and "select" in said), None),
-        knows_clients=FunctionServer(example).knows_clients,
+        knows_clients=server.knows_clients,
         versions=dict(getattr(example, "versions", {})),
     )
     return form_that_works(found, lambda form: FunctionServer(maker(), form), forms)
-
-
-def _forms(aggregate: Callable[..., Any]) -> list[Form]:
-    names = list(inspect.signature(aggregate).parameters)
-    return forms_of(aggregate, names[0], names[1 + _has_weights_first(names)])
 
 
 def _is_function(held: Any) -> bool:

@@ -12,11 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.audit.arrays import Form, form_named
+from f3ast_tff.audit.arrays import ONE_ARRAY, Form, form_named
 from f3ast_tff.audit.functions import function_target
 from f3ast_tff.audit.targets import FOREIGN, OBJECTIVES, Target, is_aggregation, required
+from f3ast_tff.audit.world import EXAMPLES
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import one_line_of
+from f3ast_tff.settings.parameter import nearest
+from f3ast_tff.settings.registry import registry_with
 
 
 def target_of(
@@ -44,12 +47,8 @@ def target_of(
     form = None if model is None else form_named(model)
     named = {key: _value(value) for key, value in (arguments or {}).items()}
     # With a dot it is a module, or a file.
-    if isinstance(given, str) and not {":", "."} & {*given}:
-        from f3ast_tff.audit.methods import method_target
-
-        found = method_target(given, named, form)
-    else:
-        found = _target(given, named, form)
+    is_method = isinstance(given, str) and not {":", "."} & {*given}
+    found = (_method if is_method else _target)(given, named, form)
     return found if objective is None else replace(found, objective=objective)
 
 
@@ -57,23 +56,57 @@ def _target(given: Any, arguments: Mapping[str, Any], form: Form | None) -> Targ
     text = given if isinstance(given, str) else ""
     name = text.rpartition(":")[2] or getattr(given, "__name__", type(given).__name__)
     found = imported(text) if text else given
-    whole = inspect.ismodule(found) and hasattr(found, "aggregate")
-    if text and (whole or inspect.isfunction(found) and is_aggregation(found)):
-        if arguments:
-            raise ParameterError("args", ", ".join(arguments), f"{name} takes none: it is no class")
-        # Globals of the file are the state of its functions: a new server has them anew.
-        return function_target(name, lambda: imported(text, anew=True), found, form)
     if inspect.ismodule(found) and not hasattr(found, "aggregate"):
         raise ParameterError("target", text, f"has no aggregate; name one of {_defined(found)}")
-    if _is_of(found, "flwr.") and type(found).__name__ == "ServerApp":
+    if _is_of_flower(found) and type(found).__name__ == "ServerApp":
         raise ParameterError("target", text, "is a ServerApp; name the class of its strategy")
     maker = _maker(found, arguments, name)
+    if text and (inspect.ismodule(found) or inspect.isfunction(found) and is_aggregation(found)):
+        # Globals of the file are the state of its functions: a new server has them anew.
+        return function_target(name, lambda: imported(text, anew=True), found, form)
     example = maker()
-    if _is_of(example, "flwr."):
+    if _is_of_flower(example):
         from f3ast_tff.audit.flower import flower_target
 
         return flower_target(name, maker, example, form)
     return function_target(name, maker, example, form)
+
+
+def _method(name: str, arguments: Mapping[str, Any], form: Form | None) -> Target:
+    """A method of this package, or of a plug-in, behind the Flower adapter.
+
+    Its arguments are the method's parameters, `k`, clients per round (half of all by default), and
+    `plugin`, the file that defines it.
+    """
+    given, num_clients = dict(arguments), len(EXAMPLES)
+    registry = registry_with([str(given.pop("plugin"))] if "plugin" in given else [])
+    names = registry.names("algorithm")
+    if name not in names:
+        hint = f"did you mean {near}? It " if (near := nearest(name, names)) else ""
+        allowed = f"{hint}must be module:name, file.py:name, file.py, or a method's name: "
+        raise ParameterError("target", name, allowed + ", ".join(names))
+    if importlib.util.find_spec("flwr") is None:
+        allowed = "is audited behind the Flower adapter: pip install 'f3ast-tff[flower]'"
+        raise ParameterError("target", name, allowed)
+    from f3ast_tff.audit.flower import flower_target
+    from f3ast_tff.flower import AvailabilityStrategy
+
+    config = registry.find("algorithm", name).config
+    k = int(given.pop("k", num_clients // 2))
+    if name == "f3ast":
+        # The default suits thousands of rounds.
+        given.setdefault("rate_beta", 0.01)
+
+    def maker() -> Any:
+        method = config.start(EXAMPLES / EXAMPLES.sum(), k, seed=0, sizes=EXAMPLES, **given)
+        return AvailabilityStrategy(method, num_clients, k, evaluate_every=0)
+
+    found = flower_target(name, maker, maker(), form or ONE_ARRAY)
+    # A baseline corrects nothing: it is the mean of the clients that it finds.
+    if found.objective == "all" and not config.corrects:
+        found = replace(found, objective="present")
+    shown = ", ".join(f"{key}={value}" for key, value in given.items())
+    return replace(found, kind=f"method{f' ({shown})' if shown else ''} behind the Flower adapter")
 
 
 def imported(text: str, *, anew: bool = False) -> Any:
@@ -158,14 +191,11 @@ def _maker(given: Any, arguments: Mapping[str, Any], name: str) -> Callable[[], 
     try:
         given(**copy.deepcopy(dict(arguments)))
     except FOREIGN as error:
-        said = f"cannot be made: {one_line_of(error)}"
-        taken = ", ".join(inspect.signature(given).parameters)
-        said += (
-            f"; it takes {taken}" if {*arguments} - {*inspect.signature(given).parameters} else ""
-        )
+        said, taken = f"cannot be made: {one_line_of(error)}", inspect.signature(given).parameters
+        said += f"; it takes {', '.join(taken)}" if {*arguments} - {*taken} else ""
         raise ParameterError("target", name, said) from error
     return lambda: given(**copy.deepcopy(dict(arguments)))
 
 
-def _is_of(example: Any, package: str) -> bool:
-    return any(each.__module__.startswith(package) for each in type(example).__mro__)
+def _is_of_flower(example: Any) -> bool:
+    return any(each.__module__.startswith("flwr.") for each in type(example).__mro__)

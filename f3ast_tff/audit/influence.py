@@ -15,19 +15,21 @@ jumps: quotients above twice the gain are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, Finding
 from f3ast_tff.audit.plays import NoStepError, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import DENSE
-from f3ast_tff.audit.world import presence_of
+from f3ast_tff.audit.world import DENSE, presence_of
 from f3ast_tff.core.randomness import generator
 
 _DRAWS, _FEWEST = 30, 10
 _STEP, _SAME, _JUMP = 1e-2, 1e-3, 2.0
+# Distance from a gain of 1, and a share of the steps that is worth saying.
+_WHOLE, _OFTEN = 0.05, 0.02
 # Lengths by which clients stray: no order of presence.
 _NOISE = 0.2 * (1 + 5 * np.arange(8) % 8)
 
@@ -63,20 +65,12 @@ class Influence:
 
 
 def influence_of_all(target: Target, examples: np.ndarray) -> Influence:
-    """Returns the influence with all clients there.
-
-    Raises:
-        NoStepError: If too few rounds end.
-    """
+    """Returns the influence with all clients there; `NoStepError` if too few rounds end."""
     return _drawn(target, examples, lambda random: np.ones(len(examples), bool))
 
 
 def influence_by_presence(target: Target, examples: np.ndarray) -> Influence:
-    """Returns the influence with client k there by its own share of the rounds.
-
-    Raises:
-        NoStepError: If too few rounds end.
-    """
+    """Returns the influence with client k there by its own share of the rounds."""
     n = len(examples)
     fewest, presence = min(max(2, target.least or 0), n), presence_of(n)
 
@@ -144,3 +138,37 @@ def _of_step(
     moved = (np.abs(changes) > _SAME).mean(axis=1)
     own = there & (np.abs(updates - base).max(axis=1) < _SAME)
     return there, influence, moved, own, gain
+
+
+def influences_of(target: Target, examples: np.ndarray) -> tuple[list[Influence], str]:
+    """Returns the influence with all there and by presence, and why there is none."""
+    try:
+        return [influence_of_all(target, examples), influence_by_presence(target, examples)], ""
+    except NoStepError as error:
+        return [], str(error)
+
+
+def check_influence(found: Sequence[Influence], why: str) -> Iterator[Finding]:
+    """Says how often clients are selected, and how far each moves the step."""
+    if not found:
+        yield Finding("weights", OPEN, f"no linear weights, and no influence is seen: {why}")
+        return
+    everybody, by_presence = found
+    order = np.argsort(everybody.noise)
+    low, high = order[0], order[-1]
+    share, error = everybody.shares, everybody.errors * len(everybody.mean)
+    about = (
+        "no linear weights. With all there the client that strays least has "
+        f"{share[low]:.2f} +- {error[low]:.2f} of the influence that an equal mean gives, and is "
+        f"selected in {everybody.selected[low]:.0%} of the coordinates; the one that strays most "
+        f"{share[high]:.2f} +- {error[high]:.2f}, {everybody.selected[high]:.0%}"
+    )
+    if (often := float(everybody.own.sum())) > _OFTEN:
+        about += f"; {often:.0%} of the steps are one client's own reply"
+    yield Finding("weights", NOTE, about, value=float(share[low]), error=float(error[low]))
+    about = f"if all replies move by 1, the step moves by {everybody.gain:.2f}"
+    verdict = RIGHT if abs(everybody.gain - 1) <= _WHOLE else NOTE
+    yield Finding("scale", verdict, about, value=everybody.gain)
+    if still := by_presence.still:
+        about = f"of rounds with some of the clients {still:.0%} leave the model as it is"
+        yield Finding("scale", NOTE, about, value=still)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.curves import literal, plain
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Picture, Section, Text
 from f3ast_tff.analysis.report.render import drawn, to_html
-from f3ast_tff.audit.findings import CHECKS, Audit
+from f3ast_tff.audit.findings import Audit
 from f3ast_tff.audit.report import shares_in
 from f3ast_tff.files.atomic import atomic_write
 
@@ -38,12 +38,7 @@ def write_page(audit: Audit, path: Path) -> None:
         blocks.append(
             Picture("weights", _INFLUENCE if audit.influence else _WEIGHT, weight_figure(audit))
         )
-    rows = [
-        tuple(map(str, (check, each.verdict, each.found, each.advice)))
-        for check in CHECKS
-        for each in audit.findings
-        if each.check == check
-    ]
+    rows = [(each.check, each.verdict, each.found, each.advice) for each in audit.findings]
     head = ("check", "verdict", "found", "what to do")
     grid = Grid("findings", "All findings.", head, tuple(rows))
     title = f"Audit of {audit.target.name}"

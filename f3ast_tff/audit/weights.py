@@ -21,16 +21,7 @@ import numpy as np
 
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.world import (
-    Clients,
-    Fixed,
-    Schedule,
-    Trace,
-    everybody,
-    optima,
-    shares_of,
-    start_model,
-)
+from f3ast_tff.audit.world import DENSE, Clients, Schedule, Trace, fixed, optima, shares_of
 from f3ast_tff.core.randomness import generator
 
 LINEAR, BY_LOSS, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
@@ -47,8 +38,6 @@ RATE = 0.1
 # Shares of the rounds that are burn-in, and blocks of the rest.
 _BURN_IN, _BLOCKS = 0.25, 10
 _FEWEST_ROUNDS = 40
-# Coordinates per client.
-DENSE = 4
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _TINY = 1e-6
 _EXACT, _TURNS = 1e-3, 0.99
@@ -188,12 +177,10 @@ def speeds_of(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -> 
     With all clients there, in each round alike: what changes by round is the server's own rate. Of
     a server that ends early these are fewer rounds.
     """
-    n = len(examples)
-    updates = optima(n, DENSE * n, 0, rule.length)
-    schedule, start = everybody(2 * rounds, n), start_model(DENSE * n)
-    trace = played(target, schedule, Fixed(updates, examples), rounds, start)
-    moves = np.diff(trace.flat().reshape(-1, DENSE * n), axis=0, prepend=0.0)
-    return np.asarray((moves @ np.linalg.pinv(updates)).sum(axis=1))
+    answer = fixed(examples, length=rule.length)
+    models = played(target, answer, rounds).flat().reshape(-1, DENSE * len(examples))
+    moves = np.diff(models, axis=0, prepend=0.0)
+    return np.asarray((moves @ np.linalg.pinv(answer.updates)).sum(axis=1))
 
 
 def weights_in(
@@ -217,37 +204,15 @@ def weights_in(
         scale: Length of the optima.
         speeds: What `speeds_of` returns; `None` for a server of one rate.
     """
-    n = len(examples)
-    goals = optima(n, DENSE * n, rotation, scale)
-    trace = played(
-        target, schedule, Clients(goals, examples, rate=RATE), rounds, start_model(DENSE * n)
-    )
-    return _fitted(schedule, trace, goals, examples, target.objective, speeds)
-
-
-def _fitted(
-    schedule: Schedule,
-    trace: Trace,
-    goals: np.ndarray,
-    examples: np.ndarray,
-    objective: str,
-    speeds: np.ndarray | None,
-) -> Weights:
+    goals = optima(len(examples), scale, rotation)
+    trace = played(target, Clients(goals, examples, rate=RATE), rounds, schedule)
     p, rounds = examples / examples.sum(), len(trace.models)
     presence = schedule.masks[: max(rounds, 1)].mean(axis=0)
     first, nothing = int(_BURN_IN * rounds), np.full(len(p), math.nan)
     if rounds - first < _FEWEST_ROUNDS:
+        nan = math.nan
         return Weights(
-            schedule.name,
-            presence,
-            omega=nothing,
-            errors=nothing,
-            r2=math.nan,
-            p=p,
-            present=nothing,
-            stated=nothing,
-            away=nothing,
-            trace=trace,
+            schedule.name, presence, nothing, nothing, nan, p, nothing, nothing, nothing, trace
         )
     models = trace.flat()[first:]
     with np.errstate(all="ignore"):
@@ -275,7 +240,7 @@ def _fitted(
         )
         for name, each in counts.items()
     }
-    stated = means.get(objective, np.tile(p, (len(models), 1)))
+    stated = means.get(target.objective, np.tile(p, (len(models), 1)))
     return Weights(
         schedule.name,
         presence,

@@ -22,6 +22,8 @@ WEIGHTS, VARIANCE = "w", "bn.running_var"
 ROUND_SECONDS = 60.0
 # `num-examples` of the clients; twice and more for a server that waits for many.
 EXAMPLES = np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
+# Coordinates per client.
+DENSE = 4
 _MOST_COPIES = 5
 # Polls of the list of nodes in one round, without a sleep in between, that count as a hang.
 _MOST_POLLS = 10_000
@@ -84,6 +86,8 @@ class Trace:
         asked: Clients asked in each round; of a repeated client each time.
         delivered: Clients whose reply arrived, with their examples, in each round.
         there: Clients that were there when the round began to train, in each round.
+        sent: Hash of the model that each asked client got, in each round; empty if the world's
+            rounds are several of the server.
         waited: Virtual seconds that the server waited in each round, `0` for none.
         ended: Why it ended before its last round; `""` if it did not.
         waited_s: Virtual seconds that it waited in the round in which it ended.
@@ -94,10 +98,16 @@ class Trace:
     asked: list[list[int]] = field(default_factory=list)
     delivered: list[dict[int, float]] = field(default_factory=list)
     there: list[list[int]] = field(default_factory=list)
+    sent: list[dict[int, int]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
     ended: str = ""
     waited_s: float = 0.0
     errors: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def failure(self) -> str:
+        """Why it ended, or the first error; `""` if neither."""
+        return self.ended or next(iter(self.errors.values()), "")
 
     def flat(self) -> np.ndarray:
         """Returns the weights after each round, `float64 [R, d]`."""
@@ -109,6 +119,7 @@ class World:
 
     Attributes:
         trace: What the server did so far.
+        seconds: Virtual time.
     """
 
     def __init__(
@@ -119,30 +130,22 @@ class World:
         order: int | None = None,
         calls: tuple[int, int] = (1, 1),
     ) -> None:
-        """Begins at second 0.
-
-        Args:
-            schedule: Who is there.
-            answer: The clients' replies.
-            seed: Seed of lost and late replies.
-            order: Seed of the replies' order; `None` for as asked.
-            calls: Rounds of the server in the first round of the world, and in each other one.
-        """
+        """Begins at second 0; for the arguments see `plays.played`."""
         self._order = order
         self._left, self._calls = calls
         self.schedule, self.trace = schedule, Trace()
         self._answer, self._seed = answer, seed
-        self._clock, self._waited, self._polls = 0.0, 0.0, 0
+        self.seconds = 0.0
         self._queue: list[tuple[int, Reply]] = []
+        self._shape: tuple[int, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._waited, self._polls = 0.0, 0
         self._asked: list[int] = []
         self._delivered: dict[int, float] = {}
         self._there: list[int] = []
-        self._shape: tuple[int, ...] | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Virtual time."""
-        return self._clock
+        self._sent: dict[int, int] = {}
 
     @property
     def round(self) -> int:
@@ -172,7 +175,7 @@ class World:
         Raises:
             OutOfTime: If the schedule is over.
         """
-        self._clock += seconds
+        self.seconds += seconds
         self._waited += seconds
         self.trace.waited_s = self._waited
         self._polls = 0
@@ -186,16 +189,15 @@ class World:
         replies = []
         for k in clients:
             self._asked.append(k)
+            self._sent[k] = hash(model[WEIGHTS].tobytes())
             chance = generator(self._seed, "audit replies", t, k).random(3)
             if chance[0] < schedule.lost:
                 continue
-            for reply in self._answer(k, t, model):
-                if chance[1] < schedule.late and drops_late:
-                    continue
-                if chance[1] < schedule.late:
-                    self._queue.append((t + 1 + int(3 * chance[2]), reply))
-                else:
-                    replies.append(reply)
+            found, late = self._answer(k, t, model), chance[1] < schedule.late
+            if not late:
+                replies += found
+            elif not drops_late:
+                self._queue += [(t + 1 + int(3 * chance[2]), reply) for reply in found]
         replies += [reply for due, reply in self._queue if due <= t]
         self._queue = [(due, reply) for due, reply in self._queue if due > t]
         self._delivered.update((reply.client, reply.examples) for reply in replies)
@@ -221,8 +223,8 @@ class World:
         """
         if WEIGHTS not in model:
             raise ValueError(f"returns arrays {', '.join(model)}, not {WEIGHTS}")
-        if self._shape is not None and np.shape(model[WEIGHTS]) != self._shape:
-            shape = np.shape(model[WEIGHTS])
+        shape = np.shape(model[WEIGHTS])
+        if self._shape not in (None, shape):
             raise ValueError(f"returns shape {shape} for a model of {self._shape}")
         self._left -= 1
         if self._left:
@@ -232,14 +234,14 @@ class World:
         self.trace.asked.append(self._asked)
         self.trace.delivered.append(self._delivered)
         self.trace.there.append(self._there)
+        self.trace.sent.append(self._sent if self._calls == 1 else {})
         self.trace.waited.append(self._waited)
-        self._asked, self._delivered, self._there = [], {}, []
-        self._waited, self._polls = 0.0, 0
         self.trace.waited_s = 0.0
-        self._clock = (self._clock // ROUND_SECONDS + 1) * ROUND_SECONDS
+        self._begin()
+        self.seconds = (self.seconds // ROUND_SECONDS + 1) * ROUND_SECONDS
 
     def _now(self) -> int:
-        now = int(self._clock // ROUND_SECONDS)
+        now = int(self.seconds // ROUND_SECONDS)
         if now >= len(self.schedule.masks):
             waiting = f"round {self.round}: still waits at the end of the schedule"
             raise OutOfTime(f"{waiting}, after {self._waited:g} s" if self._waited else "over")
@@ -264,7 +266,7 @@ class Clients:
     steps: np.ndarray | None = None
 
     def __call__(self, k: int, t: int, model: Model) -> list[Reply]:
-        """Returns the reply of client k to a model."""
+        """Returns the reply of client k to a model in round t."""
         start = model[WEIGHTS]
         rate = np.broadcast_to(self.rate, len(self.optima))[k]
         found = {WEIGHTS: (start + rate * (self.optima[k] - start)).astype(start.dtype)}
@@ -322,19 +324,28 @@ def presence_of(num_clients: int) -> np.ndarray:
     return np.linspace(0.1, 1.0, num_clients)
 
 
-def optima(num_clients: int, size: int, seed: int | None, scale: float = 1.0) -> np.ndarray:
-    """Returns orthogonal optima of one length, `float64 [N, size]`.
+def optima(num_clients: int, scale: float = 1.0, seed: int | None = 0) -> np.ndarray:
+    """Returns orthogonal optima of one length, `float64 [N, DENSE * N]`.
 
     Args:
         num_clients: N.
-        size: Number of coordinates, at least N.
-        seed: Seed of a random rotation; `None` for unit vectors of the axes.
         scale: Their length.
+        seed: Seed of a random rotation; `None` for unit vectors of the axes.
     """
+    size = DENSE * num_clients
     if seed is None:
         return scale * np.eye(num_clients, size)
     dense = generator(seed, "audit optima").standard_normal((size, num_clients))
     return scale * np.linalg.qr(dense)[0].T
+
+
+def fixed(
+    examples: np.ndarray,
+    spoilt: Callable[[int, Reply], list[Reply]] | None = None,
+    length: float = 1.0,
+) -> Fixed:
+    """Returns clients with orthogonal updates of one length."""
+    return Fixed(optima(len(examples), length), examples, spoilt)
 
 
 def start_model(size: int, value: float = 0.0, *, buffers: bool = False) -> Model:

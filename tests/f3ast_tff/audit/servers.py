@@ -512,3 +512,42 @@ def first_by_losses(model: Any, updates: Any, weights: Any, losses: Any) -> Any:
     """Weighs by losses, and the first reply twice."""
     twice = [2.0, *np.ones(len(updates))][: len(updates)]
     return aggregate(model, updates, np.multiply(twice, losses))
+
+
+def sum_of_signs(model: Any, updates: Any, weights: Any) -> Any:
+    """Moves farther, the more clients reply."""
+    return model + 0.01 * sum(np.sign(u) for u in updates)
+
+
+def median_of_eight(model: Any, updates: Any, weights: Any) -> Any:
+    """Absent clients count as updates of 0."""
+    return model + np.median([*updates, *np.zeros((max(0, 8 - len(updates)), len(model)))], axis=0)
+
+
+def near_the_first(model: Any, updates: Any, weights: Any) -> Any:
+    """Weighs by the agreement with the reply that arrives first."""
+    agree = [w * max(0.0, float(u @ updates[0])) for u, w in zip(updates, weights)]
+    return aggregate(model, updates, agree)
+
+
+class CachedByPresent(CachedReplies):
+    """Divides the sum of all kept replies by the examples of those that arrive."""
+
+    def aggregate(self, model: Any, updates: dict[int, Any], weights: dict[int, float]) -> Any:
+        step = super().aggregate(model, updates, weights) - model
+        whole = sum(w for _, w in self.kept.values())
+        return model + step * whole / max(sum(weights.values()), 1)
+
+
+class Buffered:
+    """A right one: moves by the mean of three replies, as soon as there are three."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def aggregate(self, model: Any, updates: Any, weights: Any) -> Any:
+        self.kept += zip(updates, weights)
+        while len(self.kept) >= 3:
+            step = aggregate(0 * model, *zip(*self.kept[:3]))
+            model, self.kept = model + step / 3, self.kept[3:]
+        return model

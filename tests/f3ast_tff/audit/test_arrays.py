@@ -14,7 +14,7 @@ import pytest
 
 from f3ast_tff.audit.arrays import ARRAY, DICT, LAYERS, Form, form_named, forms_of
 from f3ast_tff.audit.audit import audit
-from f3ast_tff.audit.check_local import gradient_weights
+from f3ast_tff.audit.check_weights import gradient_weights
 from f3ast_tff.audit.findings import NOTE, OPEN, WRONG, Audit
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import NoStepError, calls_of, step
@@ -245,7 +245,7 @@ def test_a_clip_by_array_is_a_clip_in_each() -> None:
 def test_fednova_is_told_the_local_steps() -> None:
     """A mean by examples has 6.5 times the weight of those that take 8 times the steps."""
     found = gradient_weights(target_of(f"{FILE}:fednova"), EXAMPLES, 300)
-    assert found is not None and 0.7 < found.of_steps < 1
+    assert found is not None and 0.7 < found.ratio(found.steps) < 1
 
 
 def test_rounds_until_a_model_moves() -> None:
@@ -261,7 +261,9 @@ def test_rounds_until_a_model_moves() -> None:
 def test_a_server_that_gathers_replies_is_judged_by_what_it_makes_of_them(name: str) -> None:
     found = audit_of(name)
     assert not found.wrong(), said(found)
-    assert "scale: the model moves in one round of 2: the audit takes 2 as one" in said(found, NOTE)
+    assert "scale: replies of 2 rounds are used together: the audit takes 2 as one" in said(
+        found, NOTE
+    )
     assert found.weights[0].distance < 1e-3
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.functions import FunctionServer
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.core.errors import ParameterError
 from tests.f3ast_tff.audit import servers
@@ -23,8 +24,8 @@ FILE = "tests/f3ast_tff/audit/servers.py"
         (f"{FILE}:nothing", "has no nothing; there are"),
         (f"{FILE}:NeedsArguments", "needs arguments: --args=rate=..."),
         (f"{FILE}:REPLIES", "must be aggregate(model, updates, weights), an object with such"),
-        ("f3ast_tff/audit/schedules.py", "has no aggregate; name one of schedules"),
-        ("f3ast_tff.audit.schedules", "has no aggregate; name one of schedules"),
+        ("f3ast_tff/audit/report.py", "has no aggregate; name one of text_of"),
+        ("f3ast_tff.audit.report", "has no aggregate; name one of text_of"),
         ("tests.f3ast_tff.audit", "has no aggregate; name one of its functions or classes"),
         ("nosuchmethod", "or a method's name: fedavg"),
         ("fedavgg", "did you mean fedavg? It must be module:name"),
@@ -84,3 +85,20 @@ def test_a_function_may_take_models_in_place_of_updates() -> None:
         return np.average(models, axis=0, weights=weights) if sum(weights) else model
 
     assert not audit(aggregate, rounds=100).wrong()
+
+
+@pytest.mark.parametrize(
+    ("names", "models"),
+    [
+        ("w_glob, w_locals, num_samples", True),
+        ("global_state, client_states, counts", True),
+        ("net, weights, local_weights", True),
+        ("model, params, n", True),
+        ("model, updates, weights", False),
+        ("model, local_updates, weights", False),
+        ("model, weights, deltas", False),
+    ],
+)
+def test_models_are_told_from_updates_by_the_name(names: str, models: bool) -> None:
+    aggregate = eval(f"lambda {names}: None")
+    assert FunctionServer(aggregate).takes_models == models

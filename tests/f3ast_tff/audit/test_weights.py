@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff import F3AST, Round, RoundConstraint
-from f3ast_tff.audit.audit import audit
-from f3ast_tff.audit.check_local import gradient_weights
+from f3ast_tff.audit.audit import audit, schedules
+from f3ast_tff.audit.check_weights import gradient_weights
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.schedules import schedules
 from f3ast_tff.audit.weights import LINEAR, rule_of, weights_in
 from f3ast_tff.audit.world import EXAMPLES, Clients, Fixed, Schedule, presence_of, start_model
 from f3ast_tff.run.selecting import select_clients, weigh_updates

@@ -46,6 +46,7 @@ def test_a_right_one_passes_all() -> None:
         "LargestQuarter",
         "from_five",
         "by_losses",
+        "Buffered",
     ],
 )
 def test_other_right_ones_pass_all(name: str) -> None:
@@ -86,6 +87,9 @@ def test_other_right_ones_pass_all(name: str) -> None:
         ("FewCountTwice", "weights", "not the mean of clients whose replies arrive"),
         ("by_seen_losses", "scale", "a round that loses half of its replies moves the model 0.50"),
         ("first_by_losses", "weights", "count neither by their examples nor alike"),
+        ("sum_of_signs", "scale", "a round with 4 of 8 clients moves the model 0.50 times as far"),
+        ("median_of_eight", "scale", "a round with 4 of 8 clients moves the model 0.50 times"),
+        ("near_the_first", "determinism", "the same replies in another order change the model"),
     ],
 )
 def test_a_wrong_one_is_named(name: str, check: str, words: str) -> None:
@@ -168,7 +172,9 @@ def test_a_client_that_is_never_used_does_not_return_with_a_weight() -> None:
 def test_another_objective_may_be_meant() -> None:
     equal = audit(f"{FILE}:count_of_replies", objective="equal", rounds=100)
     latest = audit(f"{FILE}:CachedReplies", objective="latest", rounds=100)
-    assert not equal.wrong() and not latest.wrong(["weights", "returning"])
+    assert not equal.wrong() and not latest.wrong(["weights", "returning", "scale"])
+    present = audit(f"{FILE}:CachedByPresent", objective="latest", rounds=100)
+    assert "a round with 2 of 8 clients moves the model 3.33 times" in said(present, "scale")
 
 
 @pytest.mark.long

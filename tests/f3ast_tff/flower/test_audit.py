@@ -15,6 +15,7 @@ from flwr.serverapp.strategy import FedAvg, FedAvgM
 
 from f3ast_tff.audit.audit import audit
 from f3ast_tff.audit.check_replies import check_broken
+from f3ast_tff.audit.check_weights import check_clusters, check_weights
 from f3ast_tff.audit.findings import NOTE, OPEN, Audit
 from f3ast_tff.audit.given_targets import target_of
 from f3ast_tff.audit.plays import played, step
@@ -28,7 +29,7 @@ from f3ast_tff.audit.weights import (
     rule_of,
     weights_in,
 )
-from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule, everybody, start_model
+from f3ast_tff.audit.world import EXAMPLES, Fixed, Schedule
 from f3ast_tff.core.errors import ParameterError
 
 ROUNDS = 100
@@ -305,6 +306,75 @@ def test_losses_follow_from_the_play() -> None:
     assert not chosen[:4].any()
 
 
+class TwoModels(FedAvg):
+    """Two clusters of clients, by the node's id; or, which is wrong, by its place."""
+
+    def __init__(self, by_place: bool = False) -> None:
+        super().__init__()
+        self.by_place, self.models = by_place, {}
+
+    def _members(self, nodes: list[int], cluster: int) -> list[int]:
+        return [
+            k for n, k in enumerate(sorted(nodes)) if (n if self.by_place else k) % 2 == cluster
+        ]
+
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
+        nodes, found = list(grid.get_node_ids()), []
+        for cluster in (0, 1):
+            own = self.models.setdefault(cluster, arrays)
+            record = RecordDict({"arrays": own, "config": config})
+            found += self._construct_messages(record, self._members(nodes, cluster), "train")
+        return found
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        got = {each.metadata.src_node_id: each for each in replies}
+        for cluster in (0, 1):
+            some = [got[k] for k in self._members([*got], cluster)]
+            found, _ = super().aggregate_train(server_round, some) if some else (None, None)
+            self.models[cluster] = found or self.models[cluster]
+        pairs = zip(*(each.items() for each in self.models.values()))
+        means = {key: Array((a.numpy() + b.numpy()) / 2) for (key, a), (_, b) in pairs}
+        return ArrayRecord(means), None
+
+
+def test_a_client_that_changes_its_cluster_is_wrong() -> None:
+    masks = np.random.default_rng(0).random((200, 8)) < 0.6
+    right, wrong = (
+        weights_in(
+            target_of(TwoModels, {"by_place": each}), Schedule("independent", masks), EXAMPLES, 100
+        )
+        for each in (False, True)
+    )
+    assert not [*check_clusters([right])]
+    (said,) = check_clusters([wrong])
+    assert "clients get several models by turns: " in said.found
+    (said,) = check_weights(target_of(TwoModels), Rule(LINEAR), [right])
+    assert said.verdict == OPEN and "clients get several models; in the one that" in said.found
+
+
+class LeastAccurate(OlderFedAvg):
+    """Trains the clients that were least accurate in the last evaluation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accuracies: dict[str, float] = {}
+
+    def configure_fit(self, server_round: int, parameters: Any, client_manager: Any) -> Any:
+        asked = super().configure_fit(server_round, parameters, client_manager)
+        return sorted(asked, key=lambda each: self.accuracies.get(each[0].cid, 0.0))[:4]
+
+    def aggregate_evaluate(self, server_round: int, results: Any, failures: Any) -> Any:
+        self.accuracies = {proxy.cid: each.metrics["accuracy"] for proxy, each in results}
+        return super().aggregate_evaluate(server_round, results, failures)
+
+
+def test_the_older_api_evaluates_with_accuracies() -> None:
+    """Losses k^2 / 2: the clients 4 to 7 are the least accurate ones in the second round."""
+    updates = np.arange(8)[:, None] * np.eye(8, 32)
+    trace = played(target_of(LeastAccurate), Fixed(updates, EXAMPLES), 2)
+    assert sorted(trace.asked[1]) == [4, 5, 6, 7]
+
+
 @pytest.mark.parametrize("chooses", [False, True])
 def test_a_strategy_that_goes_by_losses(chooses: bool) -> None:
     found = audit(ByLoss, {"chooses": chooses}, rounds=ROUNDS)
@@ -336,8 +406,7 @@ def test_a_strategys_own_first_arrays_are_its_model() -> None:
     updates = np.random.default_rng(0).random((8, 32))
     mean = EXAMPLES @ updates / EXAMPLES.sum()
     for start in (0.0, 8.0):
-        model = start_model(32, start)
-        trace = played(target, everybody(4, 8), Fixed(updates, EXAMPLES), 2, model)
+        trace = played(target, Fixed(updates, EXAMPLES), 2, start=start)
         np.testing.assert_allclose(trace.flat()[1], start + 2.9 * mean, rtol=1e-4)
     own = target_of(OwnFirst)
     assert [*own.parts] == ["model[0]", "model[2]"]
