@@ -68,8 +68,8 @@ class Course:
     @cached_property
     def shares(self) -> np.ndarray:
         """Shares of the delivered clients by examples, `float64 [R, N]`."""
-        rows, clients = map(shares_of, self.trace.delivered), range(len(self.updates))
-        return np.array([[row.get(k, 0.0) for k in clients] for row in rows])
+        rows, n = map(shares_of, self.trace.delivered), len(self.updates)
+        return np.array([[row.get(k, 0.0) for k in range(n)] for row in rows]).reshape(-1, n)
 
     @property
     def by_age(self) -> bool:
