@@ -32,6 +32,8 @@ PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
 _LISTS = ("rows", "columns", "mean_over", "minus")
 _TEXTS = ("scores", "score", "period", "where", "draws", "family", "quantity")
 SCORE, ROUNDS_SAVED = "score", "rounds_saved"
+# In a pair, each other row.
+EACH = "each"
 _TIMES = ("round", "period", "seconds", "reach")
 _DATES = ("asked", "first_scores")
 

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.cells import When, chosen, only_group
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
 from f3ast_tff.analysis.compare.scored import RunsError
@@ -21,7 +22,6 @@ from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.runs import SCORES
-from f3ast_tff.analysis.studies.cells import When, chosen, only_group
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, runs_where
 from f3ast_tff.campaigns.study_folders import declared
 

@@ -19,6 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.cells import only_group, ordered_keys
 from f3ast_tff.analysis.compare.pairs import paired
 from f3ast_tff.analysis.compare.plan import read_plan, reading_note
 from f3ast_tff.analysis.compare.scored import Kept
@@ -26,7 +27,6 @@ from f3ast_tff.analysis.compare.times import at
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.texts import interval, markdown_table
 from f3ast_tff.analysis.tidy_scores import (
     Key,

@@ -21,12 +21,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from f3ast_tff.analysis.compare.cells import When, chosen
 from f3ast_tff.analysis.compare.paired_difference import difference_of_common
 from f3ast_tff.analysis.compare.pairs import ranked
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError, summarised, varying
 from f3ast_tff.analysis.compare.times import KEPT_PERIODS
 from f3ast_tff.analysis.runs import SCORES
-from f3ast_tff.analysis.studies.cells import When, chosen
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 from f3ast_tff.campaigns import study_folders
 from f3ast_tff.core.errors import ParameterError

@@ -19,11 +19,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.cells import only_group
 from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of, order_of
 from f3ast_tff.analysis.run_groups import partition
-from f3ast_tff.analysis.studies.cells import only_group
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores, require_score, runs_where
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.files.messages import show

@@ -17,6 +17,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.cells import only_group, ordered_keys
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference, mean_interval
 from f3ast_tff.analysis.compare.scored import Kept, RunsError
 from f3ast_tff.analysis.compare.times import PERIODS
@@ -24,7 +25,6 @@ from f3ast_tff.analysis.curves import add_legend, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.run_groups import partition
-from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.tidy_scores import (
     kept_groups,
     read_scores,

@@ -16,17 +16,17 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.cells import When, chosen, only_group, ordered_keys
 from f3ast_tff.analysis.compare.leads import times_of
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference
 from f3ast_tff.analysis.compare.pairs import paired
-from f3ast_tff.analysis.compare.plan import read_plan, reading_note
+from f3ast_tff.analysis.compare.plan import EACH, read_plan, reading_note
+from f3ast_tff.analysis.compare.plan_picture import draw_differences
 from f3ast_tff.analysis.compare.scored import Kept, Pair, summarised
 from f3ast_tff.analysis.compare.times import BEST, CHANGE, KEPT_PERIODS, SECOND_HALF, Time, at
 from f3ast_tff.analysis.method_names import display_of
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, partition
-from f3ast_tff.analysis.studies.cells import When, chosen, only_group, ordered_keys
-from f3ast_tff.analysis.studies.plan_picture import draw_differences
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -53,8 +53,6 @@ from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import PRESETS
 
-# Name for every row as the first of a pair of rows.
-EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
 Scores = Mapping[Pair, float]

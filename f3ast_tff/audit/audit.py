@@ -23,6 +23,7 @@ from f3ast_tff.audit.check_server import (
 from f3ast_tff.audit.check_weights import (
     check_axes,
     check_clusters,
+    check_influence,
     check_left_out,
     check_local,
     check_presence,
@@ -30,7 +31,7 @@ from f3ast_tff.audit.check_weights import (
 )
 from f3ast_tff.audit.findings import CHECKS, NOTE, OPEN, RIGHT, WRONG, Audit, Finding, merged
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.influence import Influence, check_influence, influences_of
+from f3ast_tff.audit.influence import Influence, influences_of
 from f3ast_tff.audit.plays import NoStepError, calls_of, played, step
 from f3ast_tff.audit.targets import Target
 from f3ast_tff.audit.weights import (

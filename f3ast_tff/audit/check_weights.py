@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
+from f3ast_tff.audit.influence import Influence
 from f3ast_tff.audit.plays import played
 from f3ast_tff.audit.targets import OBJECTIVES, Target
 from f3ast_tff.audit.weights import (
@@ -45,6 +46,8 @@ _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 # Local steps and curvatures of the clients: each pair once; rate of a local step.
 _STEPS, _CURVATURES, _RATE = (1, 2, 4, 8), (0.5, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0, 2.0), 0.05
 _PROXIMAL = 1.0
+# Distance from a gain of 1, and a share of the steps that is worth saying.
+_WHOLE, _OFTEN = 0.05, 0.02
 _AT_REST = 0.5
 # Coordinates of the model that the optima do not explain, of its length.
 _UNEXPLAINED = 0.05
@@ -269,3 +272,29 @@ def check_local(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -
     )
     advice = "Let clients take the same number of steps, or divide updates by them (FedNova)."
     yield Finding(_CHECK, NOTE, about, advice, value=steps)
+
+
+def check_influence(found: Sequence[Influence], why: str) -> Iterator[Finding]:
+    """Says how often clients are selected, and how far each moves the step."""
+    if not found:
+        yield Finding("weights", OPEN, f"no linear weights, and no influence is seen: {why}")
+        return
+    everybody, by_presence = found
+    order = np.argsort(everybody.noise)
+    low, high = order[0], order[-1]
+    share, error = everybody.shares, everybody.errors * len(everybody.mean)
+    about = (
+        "no linear weights. With all there the client that strays least has "
+        f"{share[low]:.2f} +- {error[low]:.2f} of the influence that an equal mean gives, and is "
+        f"selected in {everybody.selected[low]:.0%} of the coordinates; the one that strays most "
+        f"{share[high]:.2f} +- {error[high]:.2f}, {everybody.selected[high]:.0%}"
+    )
+    if (often := float(everybody.own.sum())) > _OFTEN:
+        about += f"; {often:.0%} of the steps are one client's own reply"
+    yield Finding("weights", NOTE, about, value=float(share[low]), error=float(error[low]))
+    about = f"if all replies move by 1, the step moves by {everybody.gain:.2f}"
+    verdict = RIGHT if abs(everybody.gain - 1) <= _WHOLE else NOTE
+    yield Finding("scale", verdict, about, value=everybody.gain)
+    if still := by_presence.still:
+        about = f"of rounds with some of the clients {still:.0%} leave the model as it is"
+        yield Finding("scale", NOTE, about, value=still)

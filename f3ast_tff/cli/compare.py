@@ -154,7 +154,7 @@ def main(flags: Flags) -> None:
 
 def _judge_plan(flags: Flags, plan: str) -> None:
     """Prints the verdicts on the questions of a plan."""
-    from f3ast_tff.analysis.studies import plan_verdicts
+    from f3ast_tff.analysis.compare import plan_verdicts
     from f3ast_tff.analysis.tidy_scores import scores_of_runs
 
     for each in fields(Flags):

@@ -15,13 +15,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.cells import chosen
 from f3ast_tff.analysis.compare.equal_seconds import arrived
 from f3ast_tff.analysis.compare.scored import Kept, summarised
 from f3ast_tff.analysis.compare.times import CLOCK, Time
 from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, save
 from f3ast_tff.analysis.line_styles import Look, literal, styles_of
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.studies.cells import chosen
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import kept_groups, read_scores
 from f3ast_tff.files.messages import show

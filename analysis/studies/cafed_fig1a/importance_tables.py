@@ -20,11 +20,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command, require_ending
+from f3ast_tff.analysis.compare.cells import ordered_keys
 from f3ast_tff.analysis.compare.paired_difference import difference_of_common, mean_interval
 from f3ast_tff.analysis.compare.scored import Pair, RunsError
 from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
-from f3ast_tff.analysis.studies.cells import ordered_keys
 from f3ast_tff.analysis.studies.cumulative_importance import CLIENTS, GROUPS
 from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals
 from f3ast_tff.analysis.tidy_scores import Key, label, read_cells

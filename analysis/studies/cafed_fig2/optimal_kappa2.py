@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.compare.cells import only_group, ordered_keys
 from f3ast_tff.analysis.compare.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.compare.scored import Kept, Pair, RunsError
-from f3ast_tff.analysis.studies.cells import only_group, ordered_keys
 from f3ast_tff.analysis.texts import counted, interval, markdown_table, number, of_intervals
 from f3ast_tff.analysis.tidy_scores import Key, kept_groups, label, read_scores, require_setting
 from f3ast_tff.files.messages import show

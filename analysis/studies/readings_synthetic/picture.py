@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.compare.plan_picture import draw_differences
 from f3ast_tff.analysis.method_names import display_of
-from f3ast_tff.analysis.studies.plan_picture import draw_differences
 from f3ast_tff.files.messages import show
 from f3ast_tff.settings import REQUIRED, parameter
 

@@ -12,11 +12,11 @@ import pytest
 from f3ast_tff.advice.own_verdict import Outcome
 from f3ast_tff.analysis.compare import render
 from f3ast_tff.analysis.compare.plan import read_plan
+from f3ast_tff.analysis.compare.plan_verdicts import verdicts_of_plan
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import load_runs
-from f3ast_tff.analysis.studies.plan_verdicts import verdicts_of_plan
 from f3ast_tff.analysis.tidy_scores import read_scores, tidy_scores
 from f3ast_tff.cli.compare import main
 from f3ast_tff.cli.judge import main as judge_main

@@ -8,7 +8,8 @@ import pytest
 
 from f3ast_tff.analysis.compare.judge import BETTER, CLOSE
 from f3ast_tff.analysis.compare.plan import read_plan
-from f3ast_tff.analysis.studies.plan_verdicts import main, verdicts_of_plan
+from f3ast_tff.analysis.compare.plan_verdicts import verdicts_of_plan
+from f3ast_tff.analysis.studies.plan_verdicts import main
 from f3ast_tff.analysis.tidy_scores import read_scores
 from tests.commands import Cli
 

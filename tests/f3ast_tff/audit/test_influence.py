@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.audit.audit import audit
+from f3ast_tff.audit.check_weights import check_influence
 from f3ast_tff.audit.given_targets import target_of
-from f3ast_tff.audit.influence import check_influence, influence_by_presence, influence_of_all
+from f3ast_tff.audit.influence import influence_by_presence, influence_of_all
 from f3ast_tff.audit.page import weight_figure
 from f3ast_tff.audit.report import json_of, text_of
 from f3ast_tff.audit.weights import ROBUST, rule_of
