@@ -214,8 +214,8 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     if failed.any():
         plain = [_NAMED_UTC.sub("Z", year_first(text)) for text in texts[failed]]
         texts[failed] = [_TWELVE.sub(_of_a_day, text) for text in plain]
-        again = pd.to_datetime(texts[failed], errors="coerce", utc=True, format="ISO8601")
-        dates[failed] = again
+        # All again: pandas 3 reads seconds and fractions of them in two units.
+        dates = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
     since = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
     values = found.of_rows(since.to_numpy(float), np.nan)
     # Years that pandas 2 does not read, and pandas 3 does.

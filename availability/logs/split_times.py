@@ -73,7 +73,7 @@ def _with_shifts(frame: Any, labels: dict[str, Any]) -> Any:
     if later.any():
         text = "%d spans of one date end at or before their start: read as of the next day"
         _LOGGER.warning(text, later.sum())
-    next_day = days + later * pd.Timedelta(days=1)
+    next_day = days.where(~later, days + pd.Timedelta(days=1))
     starts, stops = (each.dt.strftime("%Y-%m-%dT") for each in (days, next_day))
     return frame.assign(**{str(begin): starts + begins, str(end): stops + ends}).drop(columns=[day])
 
