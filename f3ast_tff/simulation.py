@@ -311,7 +311,8 @@ def _run(
     if folder is not None:
         place = Path(os.path.abspath(os.path.expanduser(folder)))
         settings.update(output_dir=str(place.parent), run_name=place.name)
-    configuration = resolve(*settings_of(settings, registry_with(plugins)))
+    resolvable, registry = settings_of(settings, registry_with(plugins))
+    configuration = resolve(resolvable, registry)
     path = None if folder is None else configuration.folder
     if path is not None:
         say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])

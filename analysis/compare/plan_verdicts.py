@@ -135,6 +135,7 @@ def verdicts_of_plan(plan: Sequence[PlannedQuestion], scores: pd.DataFrame) -> p
 def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
     """A claim's row."""
     question, found = claim.question, claim.paired.found
+    a, b = claim.names
     assert found is not None
     return {
         "status": question.status,
@@ -158,7 +159,7 @@ def _row(claim: PlannedClaim, verdict: Verdict) -> dict[str, object]:
         "verdict": verdict.word,
         _EARLIER: claim.earlier,
         "reason": verdict.reason,
-        "sentence": render.sentence(verdict, *claim.names, claim.when),
+        "sentence": render.sentence(verdict, a, b, claim.when),
     }
 
 

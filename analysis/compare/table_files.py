@@ -22,10 +22,7 @@ from f3ast_tff.files.packed_files import form_of, read_packed
 from f3ast_tff.files.table_files import csv_table, read_parquet
 
 _JSON = (".json", ".jsonl", ".ndjson")
-_BINARY = (
-    *(".xlsx", ".xls", ".ods", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata"),
-    *(".feather", ".arrow", ".pkl", ".h5"),
-)
+_BINARY = re.compile(r"\.(xlsx?|ods|dta|sav|sas7bdat|rds|rdata|feather|arrow|pkl|h5)")
 # Digits of the largest float.
 _FLOAT_DIGITS = sys.float_info.max_10_exp
 _ROWS = "it must hold an object per row, in an array or one per line"
@@ -57,7 +54,7 @@ def read_table(path: Path) -> pd.DataFrame:
         other = "f3ast-tff compare reads folders of runs, docs/judge.md says how to read others"
         raise RunsError(f"{path} is a folder, not a table; {other}")
     try:
-        if kind in _BINARY:
+        if _BINARY.fullmatch(kind):
             raise ValueError("save it as CSV")
         if kind == ".parquet":
             return _numbered(labelled(read_parquet(path)), 1)

@@ -39,6 +39,7 @@ WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 _SAVE_EVERY_S = 1.0
 # Least time between two writes, in times of a write, so that a large manifest costs at most 2%.
 _SAVE_EVERY_COSTS = 50
+_FIRST = "first_start"
 _PROVENANCE = ("python", "packages", "git_commit", "git_modified")
 # Fields of an earlier manifest that a run's folder does not hold.
 _KEPT = ("started", "ended", "seconds", "worker")
@@ -61,13 +62,14 @@ class Manifest:
             RunFolderError: If a folder holds another run, or a damaged `config.json`.
         """
         self._path = campaign.own_folder / NAME
-        own = _entries(self._path)
+        own, first = _entries(self._path), _first_start(campaign.folder)
         folders = [campaign.folder, *shard_folders(campaign.folder)]
         before = _latest([own, *(_entries(folder / NAME) for folder in folders)])
         self._head = {
             "campaign": campaign.name,
             "about": campaign.about,
             "shard": None if campaign.shard is None else str(campaign.shard),
+            _FIRST: first or now(),
             "last_start": now(),
             **provenance,
         }
@@ -135,17 +137,35 @@ def first_start(folder: Path) -> datetime | None:
     Raises:
         CampaignError: If a manifest is damaged.
     """
-    found = [folder, *shard_folders(folder)]
-    starts = [e.get("started") for each in found for e in _entries(each / NAME).values()]
-    return min((datetime.fromisoformat(start) for start in starts if start), default=None)
+    found = _first_start(folder)
+    try:
+        return None if found is None else datetime.fromisoformat(found)
+    except ValueError as error:
+        raise CampaignError(f"{folder / NAME} is damaged ({error})") from error
+
+
+def _first_start(folder: Path) -> str | None:
+    """The earliest time in the manifests: as texts of one format they are in order."""
+    starts = []
+    for each in (folder, *shard_folders(folder)):
+        head, runs = _read(each / NAME)
+        # A run that went on has the time of its last start.
+        starts += [head.get(_FIRST), *(entry.get("started") for entry in runs.values())]
+    return min(filter(None, starts), default=None)
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:
     """The entries of a manifest, by run; empty if there is none."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """A manifest, and its entries by run; both empty if there is none."""
     if not path.exists():
-        return {}
+        return {}, {}
     try:
-        return {entry["name"]: entry for entry in read_json(path)["runs"]}
+        content = read_json(path)
+        return dict(content), {entry["name"]: entry for entry in content["runs"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"{path} is damaged ({error!r}); remove it") from error
 

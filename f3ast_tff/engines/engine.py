@@ -179,10 +179,27 @@ class LateCohort(Cohort):
     asked_in: np.ndarray
 
     @classmethod
-    def of(cls, cohort: Cohort, factor: np.ndarray, **arrays: np.ndarray) -> LateCohort:
-        """Takes a cohort, the factors of its weights, `[m]`, and the arrays above by name."""
-        weights = cohort.weights * factor
-        return cls(cohort.ids, weights, cohort.step, cohort.forgets, **arrays)
+    def of(
+        cls,
+        cohort: Cohort,
+        factor: np.ndarray,
+        *,
+        asked: np.ndarray,
+        slots: np.ndarray,
+        entering: np.ndarray,
+        asked_in: np.ndarray,
+    ) -> LateCohort:
+        """Takes a cohort, the factors of its weights, `float64 [m]`, and the arrays above."""
+        return cls(
+            cohort.ids,
+            cohort.weights * factor,
+            cohort.step,
+            cohort.forgets,
+            asked=asked,
+            slots=slots,
+            entering=entering,
+            asked_in=asked_in,
+        )
 
 
 EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=True)

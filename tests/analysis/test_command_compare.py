@@ -189,6 +189,13 @@ def test_a_plan_says_what_is_compared_and_no_flag_does(
         manifest = {"runs": [{"name": "f3ast0", "started": f"2026-01-02T{second}Z"}]}
         (runs / "manifest.json").write_text(json.dumps(manifest))
         assert compare(runs, f"--plan={plan}")[1].startswith(word)
+    # All runs went on after the plan, and began before it.
+    manifest = {
+        "first_start": "2026-01-02T09:00:00Z",
+        "runs": [{"name": "f3ast0", "started": "2026-02-01T00:00:00Z"}],
+    }
+    (runs / "manifest.json").write_text(json.dumps(manifest))
+    assert compare(runs, f"--plan={plan}")[1].startswith("Added")
     out, table = tmp_path / "out.svg", tmp_path / "verdicts.csv"
     assert compare(runs, f"--plan={plan}", f"--csv={table}", f"--out={out}")[0] == 0
     verdicts = [row["verdict"] for row in csv.DictReader(table.read_text().splitlines())]

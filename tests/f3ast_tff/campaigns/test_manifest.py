@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.planned import Campaign
-from f3ast_tff.campaigns.progress import Manifest
+from f3ast_tff.campaigns.progress import Manifest, first_start
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.records.results import seal
@@ -183,3 +184,16 @@ def test_a_damaged_manifest_is_named(campaign: Campaign) -> None:
     (campaign.folder / "manifest.json").write_text('{"runs": 3}')
     with pytest.raises(CampaignError, match="manifest.json is damaged .*; remove it"):
         Manifest(campaign, {})
+
+
+def test_the_first_start_stays(campaign: Campaign) -> None:
+    """A later start of the campaign, and of its run, leaves it as it is."""
+    first = Manifest(campaign, {})
+    begun = content(campaign)["first_start"]
+    first.started(campaign.runs[0], "process 1")
+    first.save()
+    later = Manifest(campaign, {})
+    later.started(campaign.runs[0], "process 2")
+    later.save()
+    assert content(campaign)["first_start"] == begun <= content(campaign)["last_start"]
+    assert first_start(campaign.folder) == datetime.fromisoformat(begun)

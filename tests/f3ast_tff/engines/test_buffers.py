@@ -127,8 +127,9 @@ def test_a_late_buffer_enters_as_it_was_sent(mixes: bool) -> None:
     parts = engine_parts(DATA, WORK, Sgd(3.0), aggregation, **given)
     first, second = HostEngine(parts), HostEngine(parts)
     ids, nobody = np.array([0, 1]), np.zeros(0, np.int64)
-    none = {"entering": nobody, "asked_in": nobody}
-    starts = LateCohort(nobody, np.zeros(0), asked=ids[:1], slots=np.array([0]), **none)
+    starts = LateCohort(
+        nobody, np.zeros(0), asked=ids[:1], slots=np.array([0]), entering=nobody, asked_in=nobody
+    )
     first.run_rounds(1, [starts])
     second.restore({name: np.array(value) for name, value in first.state().items()})
     enters = LateCohort(

@@ -36,8 +36,9 @@ def late_round(asked: Asked, entering: Entering, step: float = 1.0) -> LateCohor
     ids, slots = np.array(asked, np.int64).reshape(-1, 2).T
     columns = np.array(entering, float).reshape(-1, 4).T
     of, from_slots, asked_in = columns[:3].astype(np.int64)
-    places = {"slots": slots, "entering": from_slots}
-    return LateCohort(of, columns[3], step, asked=ids, asked_in=asked_in, **places)
+    return LateCohort(
+        of, columns[3], step, asked=ids, slots=slots, entering=from_slots, asked_in=asked_in
+    )
 
 
 def biases(

@@ -98,8 +98,14 @@ def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
     aggregation = WeightedSum() if late else EVERY[name]
     cohort = COHORT
     if late:
-        places = {"slots": np.arange(4), "entering": np.arange(4), "asked_in": np.ones(4, np.int64)}
-        cohort = LateCohort(COHORT.ids, COHORT.weights, asked=COHORT.ids, **places)
+        cohort = LateCohort(
+            COHORT.ids,
+            COHORT.weights,
+            asked=COHORT.ids,
+            slots=np.arange(4),
+            entering=np.arange(4),
+            asked_in=np.ones(4, np.int64),
+        )
     calls, alone = [], one_kernel.OneKernelSgd._alone
 
     def counted(sgd: LocalSgd, client: Any) -> Any:
