@@ -16,8 +16,8 @@ with them, or later, is shown as such: reading flags cannot turn it into a plann
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,48 @@ from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file, read_gr
 from f3ast_tff.campaigns.study_folders import name_of
 
 PLANNED, WITH_SCORES, ADDED = "planned", "with the scores", "added"
-_LISTS = ("rows", "columns", "mean_over", "minus")
-_TEXTS = ("scores", "score", "period", "where", "draws", "family", "quantity")
 SCORE, ROUNDS_SAVED = "score", "rounds_saved"
 # In a pair, each other row.
 EACH = "each"
-_TIMES = ("round", "period", "seconds", "reach")
-_DATES = ("asked", "first_scores")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _has_zone(value: Any) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _names_score(value: Any) -> bool:
+    return _is_text(value) and value.partition("_")[2] in DIRECTIONS
+
+
+# For each entry of a question, whether a value fits, and what is allowed.
+_ENTRIES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("rows", "columns", "mean_over", "minus"), (_are_texts, "must be a list of texts")
+    ),
+    **dict.fromkeys(("scores", "where", "draws", "family"), (_is_text, "must be a text")),
+    **dict.fromkeys(("seconds", "reach"), (_is_number, "must be a number")),
+    **dict.fromkeys(
+        ("asked", "first_scores"),
+        (_has_zone, "must be a time with its zone, such as 2026-11-26T18:56:00Z"),
+    ),
+    "score": (_names_score, f"must be of {', '.join(SCORES)}, or as worst_accuracy"),
+    "quantity": ((SCORE, ROUNDS_SAVED).__contains__, f"must be {SCORE} or {ROUNDS_SAVED}"),
+    "round": (lambda value: type(value) is int, "must be an integer"),
+    "period": (KEPT_PERIODS.__contains__, f"must be of {', '.join(KEPT_PERIODS)}"),
+}
+_NEEDED = ("asked", "family", "rows", "minus", "score")
 
 
 @dataclass(frozen=True)
@@ -123,34 +158,18 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
     def fault(name: str, allowed: str) -> RunsError:
         return RunsError(f"{path}: [plan] {name} = {given.get(name)!r}: {allowed}")
 
-    allowed = {*(each.name for each in fields(PlannedQuestion)), *_TIMES} - {"time"}
-    for name in given:
-        if name not in allowed:
-            raise fault(name, f"must be one of {', '.join(sorted(allowed))}")
-    for name in _LISTS:
-        value = given.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise fault(name, "must be a list of texts")
-    for name in _TEXTS:
-        if name in given and not isinstance(given[name], str):
-            raise fault(name, "must be a text")
-    for name in _DATES:
-        if name in given and not _has_zone(given[name]):
-            raise fault(name, "must be a time with its zone, such as 2026-11-26T18:56:00Z")
-    for name in ("asked", "family", "rows", "minus", "score"):
+    for name, value in given.items():
+        if name not in _ENTRIES:
+            raise fault(name, f"must be one of {', '.join(sorted(_ENTRIES))}")
+        fits, allowed = _ENTRIES[name]
+        if not fits(value):
+            raise fault(name, allowed)
+    for name in _NEEDED:
         if not given.get(name):
             raise fault(name, "is needed")
-    if given["score"].partition("_")[2] not in DIRECTIONS:
-        raise fault("score", f"must be of {', '.join(SCORES)}, or as worst_accuracy")
-    if given.get("quantity", SCORE) not in (SCORE, ROUNDS_SAVED):
-        raise fault("quantity", f"must be {SCORE} or {ROUNDS_SAVED}")
-    if type(given.get("round", 1)) is not int or ("round" in given and "period" in given):
-        raise fault("round", "must be an integer, without a period")
-    if given.get("period", "final") not in KEPT_PERIODS:
-        raise fault("period", f"must be of {', '.join(KEPT_PERIODS)}")
-    for name in ("seconds", "reach"):
-        if type(given.get(name, 1.0)) not in (int, float) or name in given and "round" in given:
-            raise fault(name, "must be a number, without a round")
+    for name, other in (("round", "period"), ("seconds", "round"), ("reach", "round")):
+        if name in given and other in given:
+            raise fault(name, f"must not be given with a {other}")
     if "reach" in given and "seconds" not in given:
         raise fault("reach", "needs seconds")
     return PlannedQuestion(
@@ -173,10 +192,6 @@ def _question(path: Path, given: Mapping[str, Any]) -> PlannedQuestion:
         asked=given["asked"],
         first_scores=given.get("first_scores"),
     )
-
-
-def _has_zone(value: Any) -> bool:
-    return isinstance(value, datetime) and value.tzinfo is not None
 
 
 def asks(

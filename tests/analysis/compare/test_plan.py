@@ -151,7 +151,7 @@ def test_the_note_says_what_was_asked_when(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("round = 1000", "round = 1000\nperiod = 'final'", "without a period"),
+        ("round = 1000", "round = 1000\nperiod = 'final'", "must not be given with a period"),
         ("'sample_accuracy'", "'accuracy'", "must be of"),
         ("2026-01-02T10:00:00Z", "2026-01-02", "with its zone"),
         ('rows = ["algorithm"]', "rows = 3", "a list of texts"),
