@@ -132,7 +132,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 PROGRAM = """
-import os, signal, sys, time
+import os, signal, sys
 from pathlib import Path
 import numpy as np
 from f3ast_tff.datasets import cache
@@ -140,14 +140,14 @@ from tests.datasets.test_cache import KEY, data
 
 def prepare():
     print("prepared", flush=True)
-    time.sleep(float(sys.argv[2]))
+    sys.stdin.read()
     return data()
 
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 
-if len(sys.argv) > 3:
-    holder, name = sys.argv[3].split(".")
+if len(sys.argv) > 2:
+    holder, name = sys.argv[2].split(".")
     setattr({"os": os, "np": np}[holder], name, die)
 found = cache.prepared(Path(sys.argv[1]), "some", KEY, prepare)
 print(found.train.features.sum())
@@ -155,15 +155,16 @@ print(found.train.features.sum())
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
+    """Starts a process that prepares until its input ends."""
     command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("last_call", ["np.save", "os.rename"])
 def test_a_killed_preparation_is_done_again(tmp_path: Path, last_call: str) -> None:
-    with start(tmp_path, 0, last_call) as killed:
+    with start(tmp_path, last_call) as killed:
         killed.communicate()
         assert killed.returncode == -signal.SIGKILL
     (partial,) = folders(tmp_path)
@@ -176,12 +177,14 @@ def test_a_killed_preparation_is_done_again(tmp_path: Path, last_call: str) -> N
 
 @pytest.mark.long
 def test_two_processes_at_once_prepare_once(tmp_path: Path) -> None:
-    with start(tmp_path, 0.7) as one, start(tmp_path, 0.7) as other:
-        said = [process.communicate() for process in (one, other)]
+    with start(tmp_path) as one:
+        assert one.stdout is not None and one.stdout.readline() == "prepared\n"
+        with start(tmp_path) as other:
+            assert other.stderr is not None
+            assert "another process prepares" in other.stderr.readline()
+            assert one.communicate() == ("105\n", "")
+            assert other.communicate() == ("105\n", "")
     assert one.returncode == other.returncode == 0
-    waited, prepared_it = sorted(said)
-    assert waited[0] == "105\n" and "another process prepares" in waited[1]
-    assert prepared_it == ("prepared\n105\n", "")
 
 
 def resident_kib(path: Path) -> int:
