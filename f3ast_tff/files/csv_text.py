@@ -128,8 +128,15 @@ def _is_note(content: bytes, begin: int) -> bool:
         return True
     if not content.startswith(b"#", begin):
         return False
-    line, _, rest = content[begin : begin + 2 * _LONGEST].partition(b"\n")
-    below = rest.partition(b"\n")[0]
+    line = _line(content, begin)
+    below = _line(content, begin + len(line) + 1)
     counts = [[each.count(mark.encode()) for mark in _SEPARATORS] for each in (line, below)]
     same = counts[0] == counts[1] and any(counts[0])
     return not (same and _NUMBER.search(below)) or _SENTENCE.search(line) is not None
+
+
+def _line(content: bytes, begin: int) -> bytes:
+    """The line at a place, at most `_LONGEST` bytes, without a copy of what follows."""
+    most = begin + _LONGEST
+    end = content.find(b"\n", begin, most)
+    return content[begin : most if end < 0 else end]
