@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from pathlib import Path
 from types import SimpleNamespace
@@ -267,10 +266,10 @@ def simulate(
     plugins = texts_of("plugins", plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
-    run = partial(_run, plugins=plugins, on_round=on_round, on_evaluation=on_evaluation)
+    callbacks = _callbacks(on_round, on_evaluation)
     check_folder(folder)
     if seeds is None:
-        return run(given, folder)
+        return _run(given, folder, plugins, callbacks)
     if "seed" in settings:
         raise ParameterError("seed", settings["seed"], "must not be given with seeds")
     draws = "data_seed" not in settings and not isinstance(task, FederatedData)
@@ -280,7 +279,7 @@ def simulate(
             drawn = {"seed": seed, "data_seed": seed} if draws else {"seed": seed}
             place = None if folder is None else Path(folder) / str(seed)
             try:
-                one = run(given | drawn, place)
+                one = _run(given | drawn, place, plugins, callbacks)
             except KeyboardInterrupt:
                 if is_interactive():
                     break
@@ -291,13 +290,20 @@ def simulate(
     return frame_of({"": found})
 
 
+def _callbacks(on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> list[Any]:
+    """The functions given, as one callback; none without any."""
+    if on_round is None and on_evaluation is None:
+        return []
+    ignore = lambda *_: None  # noqa: E731
+    both = {"on_round": on_round or ignore, "on_evaluation": on_evaluation or ignore}
+    return [SimpleNamespace(**both)]
+
+
 def _run(
     given: Mapping[str, Any],
     folder: str | os.PathLike[str] | None,
-    *,
     plugins: Sequence[str],
-    on_round: OnRound | None,
-    on_evaluation: OnEvaluation | None,
+    callbacks: Sequence[Any],
 ) -> Simulation:
     """Runs one experiment; see `simulate`."""
     import pandas as pd
@@ -316,11 +322,6 @@ def _run(
     path = None if folder is None else configuration.folder
     if path is not None:
         say_if_not_resumable(path, [p.name for p in configuration.plugins if not p.lasting])
-    callbacks: list[Any] = []
-    if on_round is not None or on_evaluation is not None:
-        ignore = lambda *_: None  # noqa: E731
-        both = {"on_round": on_round or ignore, "on_evaluation": on_evaluation or ignore}
-        callbacks.append(SimpleNamespace(**both))
     session = Session(configuration.settings.training.rounds) if is_interactive() else None
     try:
         result = run_experiment(
