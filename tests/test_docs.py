@@ -85,7 +85,7 @@ def test_the_example_of_three_components_is_a_plugin(tmp_path: Path) -> None:
 def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -> None:
     given: dict[str, Any] = {"engine": "host", "rounds": 4, "num_clients": 20, "plugins": []}
     pull = tmp_path / "pull.py"
-    pull.write_text(python_of("docs/extending.md")[4])
+    pull.write_text(python_of("docs/own_aggregation.md")[0])
     for path, name, chosen, own in (
         (pull, "pull", {"pull_mu": 0.5}, {"aggregation": "fedprox", "prox_mu": 0.5}),
         (
@@ -104,7 +104,7 @@ def test_the_examples_of_local_training_are_fedprox_and_feddyn(tmp_path: Path) -
 def test_one_class_with_both_halves_takes_turns_and_lends_its_rules(tmp_path: Path) -> None:
     """5 of 20 a round, all there: everybody once in four rounds."""
     path = tmp_path / "fewest_pulled.py"
-    path.write_text(python_of("docs/extending.md")[5])
+    path.write_text(python_of("docs/own_aggregation.md")[1])
     given: dict[str, Any] = {
         "engine": "host",
         "rounds": 4,
