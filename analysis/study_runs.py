@@ -9,11 +9,12 @@ settings if runs of the study differ in them; `""` stands for a setting that it 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -35,6 +36,8 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 
 Method = Mapping[str, str]
+_T = TypeVar("_T")
+_ByRegime = defaultdict[tuple[str, ...], _T]
 
 
 def method_name(task: str, method: Method) -> str:
@@ -124,25 +127,33 @@ class StudyRuns:
 
     def by_regime(self, a: pd.DataFrame, b: pd.DataFrame) -> list[Paired]:
         """Pairs the runs of two methods, rows of `runs`, in each of `regime_values`."""
-        both = [dict(iter(runs.groupby(list(self.regimes)))) for runs in (a, b)]
         generated = generates_data(str(self.runs["task"].iloc[0]))
-        found = []
-        for regime in self.regime_values():
-            one, other = (of.get(regime, rows.iloc[:0]) for of, rows in zip(both, (a, b)))
-            found.append(
-                Paired(
-                    a=self._by_run(one),
-                    b=self._by_run(other),
-                    higher_is_better=self.higher_is_better,
-                    generates_data=generated,
-                    diverged_a=frozenset(self._by_run(one[one[DIVERGED]])),
-                    diverged_b=frozenset(self._by_run(other[other[DIVERGED]])),
-                )
+        (scores_a, lost_a), (scores_b, lost_b) = map(self._by_run, (a, b))
+        return [
+            Paired(
+                a=scores_a[regime],
+                b=scores_b[regime],
+                higher_is_better=self.higher_is_better,
+                generates_data=generated,
+                diverged_a=frozenset(lost_a[regime]),
+                diverged_b=frozenset(lost_b[regime]),
             )
-        return found
+            for regime in self.regime_values()
+        ]
 
-    def _by_run(self, runs: pd.DataFrame) -> dict[Pair, float]:
-        return dict(zip(map(Pair, runs["draw"], runs["seed"]), runs[self.score].astype(float)))
+    def _by_run(
+        self, runs: pd.DataFrame
+    ) -> tuple[_ByRegime[dict[Pair, float]], _ByRegime[set[Pair]]]:
+        """Scores by run, and the runs that diverged, in each regime."""
+        scores: _ByRegime[dict[Pair, float]] = defaultdict(dict)
+        lost: _ByRegime[set[Pair]] = defaultdict(set)
+        columns = (runs[name] for name in (*self.regimes, "draw", "seed", self.score, DIVERGED))
+        for *regime, draw, seed, score, diverged in zip(*columns):
+            run = Pair(draw, seed)
+            scores[tuple(regime)][run] = float(score)
+            if diverged:
+                lost[tuple(regime)].add(run)
+        return scores, lost
 
     @property
     def round_number(self) -> int | None:
