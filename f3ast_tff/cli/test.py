@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +68,10 @@ def _without_warnings() -> Iterator[None]:
     before = log.level
     log.setLevel(logging.ERROR)
     try:
-        yield
+        with warnings.catch_warnings():
+            # A plug-in's own are shown.
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module="f3ast_tff")
+            yield
     finally:
         log.setLevel(before)
 
@@ -87,6 +91,7 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
     from f3ast_tff.conformance.table import findings
 
     begun, failed, total = time.monotonic(), 0, 0
+    first: dict[str, str] = {}
     show(f"{component.kind} {component.name}")
     with tempfile.TemporaryDirectory() as folder:
         case = Case(
@@ -98,6 +103,8 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
         )
         for each in findings(case):
             said = f": {each.said}" if each.said else ""
+            if said and (name := first.setdefault(said, each.name)) != each.name:
+                said = f": as {name!r}"
             show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")
             failed += each.holds is False
             total += 1

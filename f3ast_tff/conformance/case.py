@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from f3ast_tff.core.errors import Interrupted, ParameterError
+from f3ast_tff.campaigns.isolated_run import run_order
+from f3ast_tff.core.errors import ComponentError, Interrupted, ParameterError
+from f3ast_tff.records.provenance import provenance
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.round_loop import RunResult
@@ -93,12 +99,32 @@ class Case:
 
     def stopped_run(self, rounds: int) -> RunResult:
         """Runs it in a folder, is stopped after some rounds, and goes on."""
-        folder = self.folder / f"{self.kind}_{self.name}_{rounds}"
-        place = {"output_dir": str(folder.parent), "run_name": folder.name}
-        configuration = self.configuration(**place)
+        configuration = self._in_folder(str(rounds))
         with suppress(Interrupted):
-            run_experiment(configuration, folder, stop=_StopsAfter(rounds))
-        return run_experiment(configuration, folder, with_model=True)
+            run_experiment(configuration, configuration.folder, stop=_StopsAfter(rounds))
+        return run_experiment(configuration, configuration.folder, with_model=True)
+
+    def run_elsewhere(self) -> RunResult:
+        """Runs it in another process, in which sets of texts have another order."""
+        configuration = self._in_folder("elsewhere")
+        order = {
+            "settings": configuration.settings_elsewhere(),
+            "plugins": configuration.plugin_sources,
+            "identity": configuration.identity,
+        }
+        here = os.environ.get("PYTHONHASHSEED")
+        with (
+            mock.patch.dict(os.environ, PYTHONHASHSEED="2" if here == "1" else "1"),
+            ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        ):
+            outcome = pool.submit(run_order, order, provenance(), "another process").result()
+        if outcome.error is not None:
+            raise ComponentError(f"in another process: {outcome.error}")
+        return run_experiment(configuration, configuration.folder, with_model=True)
+
+    def _in_folder(self, name: str) -> Configuration:
+        run_name = f"{self.kind}_{self.name}_{name}"
+        return self.configuration(output_dir=str(self.folder), run_name=run_name)
 
 
 class _StopsAfter:

@@ -67,19 +67,23 @@ def shares_are_stationary(case: Case) -> str | None:
     parts = case.experiment()
     process: Any = parts.availability
     said = stationary_of(process)
-    if said is None:
-        raise NotDecided("it does not say its long-run shares (stationary)")
     if hasattr(process, "present"):
         raise NotDecided("its clients join and leave")
     n = parts.num_clients
     masks = np.array([available_clients(process, n, t + 1) for t in range(_MANY)])
     blocks = masks.reshape(_BLOCKS, -1, n).mean(axis=1)
+    shares = blocks.mean(axis=0)
+    if not shares.any():
+        return f"nobody is available in any of {_MANY} rounds"
+    if said is None:
+        found = f"over {_MANY} rounds they are {shares.min():.3f} to {shares.max():.3f}"
+        raise NotDecided(f"it does not say its long-run shares (stationary); {found}")
     error = blocks.std(axis=0, ddof=1) / np.sqrt(_BLOCKS)
-    off = np.abs(blocks.mean(axis=0) - said)
+    off = np.abs(shares - said)
     worst = int(np.argmax(off - _ERRORS * error))
     if off[worst] > max(_ERRORS * error[worst], _LEAST):
         return (
-            f"client {worst} is there {blocks[:, worst].mean():.3f} of {_MANY} rounds, "
+            f"client {worst} is there {shares[worst]:.3f} of {_MANY} rounds, "
             f"stationary says {said[worst]:.3f}"
         )
     return None

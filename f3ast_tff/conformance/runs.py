@@ -22,8 +22,16 @@ _MAGNIFIED = 0.1
 
 
 def run_repeats(case: Case) -> str | None:
-    """Two runs of one seed have the same selections, scores and weights, bit for bit."""
-    return _difference(case.run(), case.run(), "the first of two equal runs")
+    """Two runs of one seed have the same selections, weights and model, bit for bit.
+
+    A plug-in is also run in another process.
+    """
+    first = case.run()
+    fault = _difference(case.run(), first, "the first of two equal runs")
+    if fault or not case.configuration().plugins:
+        return fault
+    fault = _difference(case.run_elsewhere(), first, "a run in another process")
+    return fault and f"{fault}: sets of texts have another order there"
 
 
 def run_goes_on(case: Case) -> str | None:

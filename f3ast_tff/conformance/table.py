@@ -151,7 +151,8 @@ PROPERTIES = (
     Property(
         "a run repeats",
         _ALL,
-        "Two runs of one seed have the same selections, weights and model, bit for bit.",
+        "Two runs of one seed, the second also in another process, have the same selections, "
+        "weights and model, bit for bit.",
         runs.run_repeats,
         quick=False,
     ),

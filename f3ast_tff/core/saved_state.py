@@ -48,15 +48,20 @@ class SavedState:
         """Returns copies of the `saved_arrays` arrays, and the state of the parts.
 
         Raises:
-            ComponentError: If `saved_arrays` makes an array, into which `restore` could not write.
+            ComponentError: If `saved_arrays` makes an array, into which `restore` could not write,
+                or if a value is neither an array nor a part.
         """
-        own, again = self.saved_arrays(), self.saved_arrays()
+        own, again, parts = self.saved_arrays(), self.saved_arrays(), self.saved_parts()
+        for name, value in {**own, **parts}.items():
+            if not isinstance(value, np.ndarray) and (name in own or not hasattr(value, "state")):
+                must = "must be an array, without dimensions for a number, such as np.array(0)"
+                raise ComponentError(f"{type(self).__name__}: saved {name} is {value!r}: {must}")
         for name, array in own.items():
             if array.size and not np.may_share_memory(array, again[name]):
                 what = f"saved_arrays() makes a new array for {name}, must return the one it keeps"
                 raise ComponentError(f"{type(self).__name__}: {what}")
         state = {name: array.copy() for name, array in own.items()}
-        for prefix, part in self.saved_parts().items():
+        for prefix, part in parts.items():
             state |= {prefix + name: array for name, array in part.state().items()}
         return state
 

@@ -175,6 +175,29 @@ MISTAKES = {
         "state is whole",
         ("Is saved_array meant to be saved_arrays?",),
     ),
+    "a number that is no array": (
+        "algorithm",
+        "saved_arrays",
+        "def saved_arrays(self): return {'counts': self.counts, 'turn': self.turn}",
+        "state is whole",
+        ("Mine: saved turn is 0: must be an array",),
+    ),
+    "a number as a part": (
+        "algorithm",
+        "saved_parts",
+        "def saved_parts(self): return {'turn': self.turn}",
+        "state is whole",
+        ("Mine: saved turn is 0: must be an array",),
+    ),
+    "the order of a set": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    names = {f'client {k}' for k in np.flatnonzero(now.available)}\n"
+        "    return now.constraint.admit([int(name[7:]) for name in names])",
+        "a run repeats",
+        ("a run in another process", "sets of texts"),
+    ),
     "np.random": (
         "algorithm",
         "select",
@@ -246,6 +269,13 @@ MISTAKES = {
         "stationary = np.full(12, 0.6)",
         "long-run shares",
         ("stationary says 0.600",),
+    ),
+    "nobody": (
+        "availability",
+        "mask",
+        "def mask(self, t): return np.zeros(self.num_clients, bool)",
+        "long-run shares",
+        ("nobody is available",),
     ),
     "a message by the order of clients": (
         "aggregation",
@@ -328,12 +358,11 @@ def written(tmp_path: Path, kind: str, replaced: str = "") -> Path:
 def test_a_mistake_is_named(mistake: str, tmp_path: Path) -> None:
     kind, name, code, broken, words = MISTAKES[mistake]
     path = written(tmp_path, kind, f"\n{code}\n\nMine.{name} = {name}\n")
-    found = {
-        each.name: each
-        for each in found_in(path, kind, broken != "order does not matter", tmp_path)
-    }
-    assert found[broken].holds is False, found
-    assert all(each in found[broken].said for each in words), found[broken]
+    case = Case(kind, "mine", registry_with([str(path)]), tmp_path / "runs")
+    (asked,) = (each for each in PROPERTIES if each.name == broken)
+    found = finding(asked, case)
+    assert found.holds is False, found
+    assert all(each in found.said for each in words), found
 
 
 @pytest.mark.parametrize("kind", SOURCES)
