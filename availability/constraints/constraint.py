@@ -114,7 +114,7 @@ class ConstraintConfig:
         if settings.num_clients is None:
             self._required()
         else:
-            self.build(settings.num_clients)
+            self.build(settings.num_clients, 0, 1)
 
     def refused(self, allowed: str) -> ParameterError:
         """Returns an error about the text; `allowed` describes the valid form."""

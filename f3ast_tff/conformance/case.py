@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from f3ast_tff.campaigns.isolated_run import run_order
-from f3ast_tff.core.errors import ComponentError, Interrupted, ParameterError
+from f3ast_tff.core.errors import ComponentError, Interrupted, ParameterError, RunFolderError
 from f3ast_tff.records.provenance import provenance
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.experiment import Experiment
@@ -120,7 +120,10 @@ class Case:
             outcome = pool.submit(run_order, order, provenance(), "another process").result()
         if outcome.error is not None:
             raise ComponentError(f"in another process: {outcome.error}")
-        return run_experiment(configuration, configuration.folder, with_model=True)
+        try:
+            return run_experiment(configuration, configuration.folder, with_model=True)
+        except RunFolderError as error:
+            raise ComponentError("its data are others in another process") from error
 
     def _in_folder(self, name: str) -> Configuration:
         run_name = f"{self.kind}_{self.name}_{name}"

@@ -89,10 +89,31 @@ def shares_are_stationary(case: Case) -> str | None:
     return None
 
 
+def limits_are_as_said(case: Case) -> str | None:
+    """Over 2000 rounds K_t is at most `largest_k`, and `mean_k` in the mean."""
+    constraint: Any = case.experiment().constraint
+    limits = [constraint_of(constraint, t + 1) for t in range(_MANY)]
+    if any(limit.cost is not None for limit in limits):
+        raise NotDecided("a budget bounds the clients, not K_t alone")
+    k = np.array([limit.k for limit in limits])
+    if k.max() > constraint.largest_k:
+        return f"K_{1 + k.argmax()} is {k.max()}, largest_k says {constraint.largest_k}"
+    blocks = k.reshape(_BLOCKS, -1).mean(axis=1)
+    error = blocks.std(ddof=1) / np.sqrt(_BLOCKS)
+    if abs(k.mean() - constraint.mean_k) > max(_ERRORS * error, _LEAST * constraint.mean_k):
+        found = f"K_t is {k.mean():.3f} in the mean of {_MANY} rounds"
+        return f"{found}, mean_k says {constraint.mean_k:.3f}"
+    return None
+
+
 def order_of_the_asked(case: Case) -> str | None:
-    """The same clients asked in another order deliver, after the same seconds."""
-    ids = np.arange(0, case.experiment().num_clients, 2)
-    order = np.roll(ids, 1)
+    """The same clients asked in another order deliver, after the same seconds; some do at all."""
+    parts = case.experiment()
+    ids = np.arange(0, parts.num_clients, 2)
+    asked = (parts.delivery.arrivals(t, ids) for t in range(1, _SEEDED + 1))
+    if not any(arrivals.delivered.any() for arrivals in asked):
+        return f"no update is delivered in {_SEEDED} rounds"
+    order, late = np.roll(ids, 1), case.configuration().configs["delivery"].is_late
     for t in range(1, _ROUNDS + 1):
         risen, turned = (case.experiment().delivery.arrivals(t, each) for each in (ids, order))
         for name in ("delivered", "seconds"):
@@ -104,6 +125,11 @@ def order_of_the_asked(case: Case) -> str | None:
                 )
         if (risen.delivered & np.isinf(risen.seconds)).any():
             return f"an update is delivered in round {t} that never arrives: its seconds are inf"
+        last = risen.seconds[risen.delivered].max(initial=0.0)
+        if not late and last > risen.round_seconds:
+            return (
+                f"an update is delivered after {last:g} s in a round of {risen.round_seconds:g} s"
+            )
     return None
 
 

@@ -18,10 +18,12 @@ def score_of_the_clients(case: Case) -> str | None:
     order = np.roll(np.arange(len(ids)), 1)
     for higher in (True, False):
         given, handed = means.copy(), ids.copy()
-        found = further.component.score(given, handed, higher)
+        found = further.of(given, handed, higher)
         if not np.array_equal(given, means) or not np.array_equal(handed, ids):
             return "the clients' scores or numbers are changed: work on a copy"
-        turned = further.component.score(means[order], ids[order], higher)
+        if not math.isfinite(found):
+            return f"it is {found} for scores of clients from 0 to 1"
+        turned = further.of(means[order], ids[order], higher)
         if not math.isclose(found, turned, rel_tol=1e-9, abs_tol=1e-12):
             return f"the same clients in another order have {turned}, not {found}"
     return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.conformance.case import Case, NotDecided, distance
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.settings.kinds import has_jax
+from f3ast_tff.settings.kinds import KINDS, has_jax
 
 _STEPS, _SIZE, _CLOSE = 5, 6, 1e-4
 
@@ -18,6 +18,7 @@ def data_by_draw(case: Case) -> str | None:
     (first, again, other) = (
         case.configuration(**given).configs["task"].build() for given in ({}, {}, {"data_seed": 1})
     )
+    KINDS["task"].check_object(first)
     if not _same(first, again):
         return (
             "the data of one data_seed are others when asked for again: draws come from "

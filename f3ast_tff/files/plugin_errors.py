@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,8 @@ MARK = "__f3ast_tff_plugin__"
 _OF_TRACING = frozenset(
     {"ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError"}
 )
+# Python's error for a call, which is raised before any line of the function.
+_CALL = re.compile(r"([\w.]+)\(\) (?:takes|missing|got) ")
 _TRACED = (
     "as it runs inside a JAX program: use jax.numpy (now.xp in a memory's rules) instead of "
     "NumPy, and where instead of if"
@@ -39,8 +43,12 @@ def plugins_named() -> Iterator[None]:
             for frame, line in traceback.walk_tb(error.__traceback__)
             if MARK in frame.f_globals
         ]
-        if not frames or is_ctrl_c(error):
+        if is_ctrl_c(error):
             raise
+        if not frames:
+            if (plugin := _called_wrongly(error)) is None:
+                raise
+            raise PluginError(f"plug-in {plugin}: {error}") from error
         (called, _), (last, line) = frames[0], frames[-1]
         traced = type(error).__name__ in _OF_TRACING
         says = f"{type(error).__name__}, {_TRACED}" if traced else one_line_of(error)
@@ -52,6 +60,22 @@ def plugins_named() -> Iterator[None]:
         )
         # contextlib drops an error whose cause is the StopIteration that it handles.
         raise found from (None if isinstance(error, StopIteration) else error)
+
+
+def _called_wrongly(error: BaseException) -> str | None:
+    """The plug-in whose function takes other arguments than it was given; `None` if none's."""
+    found = _CALL.match(str(error)) if isinstance(error, TypeError) else None
+    if found is None:
+        return None
+    for module in list(sys.modules.values()):
+        plugin = getattr(module, "__dict__", {}).get(MARK)
+        if plugin is not None and _has(module, found[1].split(".")):
+            return str(plugin)
+    return None
+
+
+def _has(owner: object, names: list[str]) -> bool:
+    return not names or (hasattr(owner, names[0]) and _has(getattr(owner, names[0]), names[1:]))
 
 
 def is_ctrl_c(error: BaseException) -> bool:

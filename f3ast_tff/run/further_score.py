@@ -47,18 +47,27 @@ class FurtherScore:
         """Returns the score for each of `ClientScores.sums`, by column of `metrics.csv`.
 
         Raises:
-            ComponentError: If the component returns anything else than a number.
+            ComponentError: See `of`.
         """
         has = scores.count > 0
         found = {}
         for name, sums in scores.sums.items():
             means = sums[has] / scores.count[has]
-            value = self.component.score(means, self.ids[has], self.directions[name])
-            if not isinstance(value, (int, float, np.number)):
-                where = f"score_of {self.name}: score returned {type(value).__name__}"
-                raise ComponentError(f"{where}: must be a number")
-            found[f"test_{self.name}_{name}"] = float(value)
+            value = self.of(means, self.ids[has], self.directions[name])
+            found[f"test_{self.name}_{name}"] = value
         return found
+
+    def of(self, means: np.ndarray, ids: np.ndarray, higher_is_better: bool) -> float:
+        """Returns the score of clients, see `ScoreOfConfig.score`.
+
+        Raises:
+            ComponentError: If the component returns anything else than a number.
+        """
+        value = self.component.score(means, ids, higher_is_better)
+        if not isinstance(value, (int, float, np.number)):
+            where = f"score_of {self.name}: score returned {type(value).__name__}"
+            raise ComponentError(f"{where}: must be a number")
+        return float(value)
 
 
 def further_score(

@@ -87,6 +87,26 @@ class Mine(Aggregation):
         return weights @ updates
 REPLACED
 """
+_CONSTRAINT = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff import RoundConstraint
+from f3ast_tff.availability import ConstraintConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    largest_k, mean_k = 4, 3.0
+
+    def limit(self, t):
+        return RoundConstraint(2 + t % 3)
+REPLACED
+
+@register("constraint", "mine", "Mine", about="two to four clients")
+@dataclass(frozen=True)
+class MineConfig(ConstraintConfig):
+    def build(self, num_clients, seed, update_bytes):
+        return Mine()
+"""
 _DELIVERY = """
 from dataclasses import dataclass
 import numpy as np
@@ -151,11 +171,26 @@ class MineConfig(OptimizerConfig):
     def build(self):
         return Mine(0.5)
 """
+_SCORE = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.scores import ScoreOfConfig
+from f3ast_tff.settings import register
+
+@register("score_of", "mine", about="a score")
+@dataclass(frozen=True)
+class Mine(ScoreOfConfig):
+    def score(self, means, ids, higher_is_better):
+        return float(np.median(means))
+REPLACED
+"""
 SOURCES = {
     "algorithm": _STRATEGY,
     "availability": _AVAILABILITY,
     "aggregation": _AGGREGATION,
+    "constraint": _CONSTRAINT,
     "delivery": _DELIVERY,
+    "score_of": _SCORE,
     "task": _TASK,
     "server_optimizer": _OPTIMIZER,
 }
@@ -308,6 +343,101 @@ MISTAKES = {
         "    return Arrivals(draws < 2, np.where(draws < 0.5, draws, np.inf), 1.0)",
         "order of the asked",
         ("never arrives",),
+    ),
+    "delivered after the round": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.ones(len(ids), bool), np.full(len(ids), 5.0), 1.0)",
+        "order of the asked",
+        ("after 5 s in a round of 1 s",),
+    ),
+    "a clock of updates alone": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.ones(len(ids), bool), np.ones(len(ids)), np.nan)",
+        "order of the asked",
+        ("a round of nan s and an update after 1.0 s",),
+    ),
+    "nothing delivered": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.zeros(len(ids), bool), np.full(len(ids), np.inf), 1.0)",
+        "order of the asked",
+        ("no update is delivered",),
+    ),
+    "a limit above the largest": (
+        "constraint",
+        "largest_k",
+        "largest_k = 3",
+        "limits as it says",
+        ("K_2 is 4",),
+    ),
+    "another mean limit": (
+        "constraint",
+        "mean_k",
+        "mean_k = 2.0",
+        "limits as it says",
+        ("mean_k says 2.000",),
+    ),
+    "a limit of nobody": (
+        "constraint",
+        "limit",
+        "def limit(self, t): return RoundConstraint(0)",
+        "limits as it says",
+        ("k = 0: must be at least 1",),
+    ),
+    "a score of the first client": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return means[0]",
+        "score of the clients",
+        ("in another order",),
+    ),
+    "a score that is no number": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return None",
+        "score of the clients",
+        ("returned NoneType",),
+    ),
+    "a score that is NaN": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return np.nan",
+        "score of the clients",
+        ("it is nan",),
+    ),
+    "no FederatedData": (
+        "task",
+        "build",
+        "def build(self): return self.draws().normal(size=(60, 3))",
+        "data by draw",
+        ("has no train",),
+    ),
+    "data by the order of a set": (
+        "task",
+        "draws",
+        "def draws(self):\n"
+        "    return generator(list({f'draw {k}' for k in range(20)}).index('draw 0'), 'mine')",
+        "a run repeats",
+        ("its data are others in another process",),
+    ),
+    "another number of clients than it publishes": (
+        "task",
+        "published",
+        "published = {**Mine.published, 'num_clients': 7}",
+        "a run repeats",
+        ("num_clients = 7: must be 12",),
+    ),
+    "one argument less": (
+        "availability",
+        "mask",
+        "def mask(self): return np.ones(self.num_clients, bool)",
+        "function of the round",
+        ("plug-in mine: mask() takes 1 positional argument but 2 were given",),
     ),
     "data that np.random draws": (
         "task",
