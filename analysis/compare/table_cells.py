@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from f3ast_tff.core.frame_columns import pandas_of
 from f3ast_tff.settings.text_values import number_in
 
 # Texts that stand for a value that was not measured.
@@ -22,6 +24,25 @@ def is_measured(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip() not in _GAPS
     return value is not None and value is not pd.NA
+
+
+def with_gaps(table: Any) -> pd.DataFrame:
+    """Returns a table as pandas' DataFrame, with `None` for the nulls of Arrow and polars.
+
+    NaN is the score of a run that diverged. Floats of pandas do not tell both apart. Categories and
+    other types of pandas' own become objects.
+
+    Raises:
+        ValueError: If it is no table.
+    """
+    frame, schema, told = pandas_of(table), getattr(table, "schema", None), {}
+    of_pandas = schema is None or b"pandas" in (getattr(schema, "metadata", None) or {})
+    for name in frame if frame.columns.is_unique else ():
+        is_null = None if of_pandas else getattr(table[name], "is_null", None)
+        gaps = frame[name].isna() if is_null is None else np.asarray(is_null())
+        if not isinstance(frame[name].dtype, np.dtype) or (is_null is not None and gaps.any()):
+            told[name] = frame[name].astype(object).mask(gaps, None)
+    return frame.assign(**told)
 
 
 def as_number(value: Any) -> float | None:

@@ -69,6 +69,8 @@ def higher_is_better(name: str) -> bool | None:
         >>> [higher_is_better(name) for name in names]
         [True, True, False, False, None]
     """
+    if len(arrows := {"↑", "↓"} & set(name)) == 1:
+        return "↑" in arrows
     if (rest := _one_minus(name)) is not None:
         direction = higher_is_better(rest)
         return None if direction is None else not direction

@@ -26,6 +26,8 @@ from f3ast_tff.core.client_names import listed
 
 # Ratio of two accuracies of one method that are alike.
 _NEAR = 1.1
+# Integers that are floats too; larger seeds are told apart as they are written.
+_MOST = 2**53
 
 
 def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[str]) -> None:
@@ -216,6 +218,6 @@ def _steps(table: pd.DataFrame, columns: Columns) -> np.ndarray:
 def _integers(values: pd.Series[Any]) -> np.ndarray:
     """The integers of a column, else the places of its values in their order."""
     found = [as_number(value) for value in values]
-    if all(n is not None and n == n and n % 1 == 0 for n in found):
+    if all(n is not None and n % 1 == 0 and abs(n) < _MOST for n in found):
         return np.array(found, np.int64)
     return pd.factorize(as_text(values), sort=True)[0]

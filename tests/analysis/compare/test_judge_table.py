@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -343,11 +347,39 @@ def test_frames_of_other_libraries_and_of_any_index() -> None:
         frame.astype({"method": "category"}),
         frame.set_index(pd.Index([0] * len(frame))),
         frame.set_index(["method", "seed"]),
+        pa.Table.from_pandas(frame),
+        # Seeds that no float tells apart, as NumPy draws them.
+        frame.assign(seed=[str(2**64 + seed) for seed in frame["seed"]]),
     ]
     for each in same:
         assert judge_table(each).results[0].sentence == LEAD
     with pytest.raises(RunsError, match="the table must be a DataFrame, or a table with to_pandas"):
         judge_table([1, 2])
+    with pytest.raises(RunsError, match="must have one name per column, not 2 levels"):
+        judge_table(frame.groupby("method").agg({"accuracy": ["mean", "std"]}))
+
+
+@pytest.mark.parametrize("form", ["Arrow", "parquet", "Float64", "NaN", "parquet of pandas"])
+def test_a_null_was_not_measured_and_nan_diverged(form: str, tmp_path: Path) -> None:
+    """Frames of floats have NaN for both, also once they are a parquet file with nulls."""
+    rows = [row.split(",") for row in (MINE + THEIRS).split()]
+    columns = dict(zip(("method", "seed"), zip(*rows)))
+    scores = [None, *(float(row[2]) for row in rows[1:])]
+    found: Any = pa.table({**columns, "accuracy": scores})
+    if form == "parquet":
+        pq.write_table(found, tmp_path / "a.parquet")
+        found = read_table(tmp_path / "a.parquet")
+    elif form == "Float64":
+        found = found.to_pandas().assign(accuracy=pd.array(scores, "Float64"))
+    elif form != "Arrow":
+        found = pa.table({**columns, "accuracy": [math.nan, *scores[1:]]}).to_pandas()
+    if form == "parquet of pandas":
+        found.to_parquet(tmp_path / "a.parquet")
+        found = read_table(tmp_path / "a.parquet")
+    verdicts = judge_table(found)
+    left_out = form in ("Arrow", "parquet", "Float64")
+    assert ("mine diverged in 1 of 4 runs" in verdicts.results[0].sentence) != left_out
+    assert ("left out: seed 0 of mine, without accuracy" in verdicts.notes) == left_out
 
 
 def test_a_step_without_any_score_is_no_evaluation() -> None:
