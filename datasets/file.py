@@ -182,8 +182,7 @@ def _warn_of_a_split(others: Any) -> None:
         # Arrays, of which pandas can tell no kinds, end at their first rows.
         if not {*column.head().map(lambda value: str(value).lower())} <= _SPLIT | _ANSWERS:
             continue
-        values = {*column.unique()}
-        words = {str(value).lower() for value in values}
+        words = {str(value).lower() for value in column.unique()}
         if len(words) > 1 and words <= _SPLIT:
             decides = f"it decides with --data_split={name}"
             if words != {"train", "test"}:

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import labelled, with_gaps
+from f3ast_tff.analysis.compare.table_cells import labelled
 from f3ast_tff.analysis.compare.table_claims import (
     Asked,
     Judged,
@@ -143,10 +143,10 @@ def judge_table(
 def _plain(table: Any) -> pd.DataFrame:
     """A pandas DataFrame with names of text, rows told apart, and `None` for gaps."""
     try:
-        table = with_gaps(table)
+        table = labelled(table)
     except ValueError as error:
         raise RunsError(f"the table {error}") from error
-    table = labelled(table).rename(columns=str)
+    table = table.rename(columns=str)
     if not table.columns.is_unique:
         raise RunsError("two columns have the same name")
     return table

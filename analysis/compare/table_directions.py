@@ -142,6 +142,13 @@ def is_share(name: str) -> bool:
     return bool(_SHARES & set(words_of(name))) and not is_derived(name)
 
 
+def is_never_negative(name: str) -> bool:
+    """Returns whether a score is a share, or a count or time until a score is reached."""
+    return is_share(name) or bool(
+        {"to", "until"} & set(words_of(name)) and _UNTIL & set(words_of(name))
+    )
+
+
 def is_generic(name: str) -> bool:
     """Returns whether no word of a name but `score` tells what is measured."""
     return set(words_of(name)) & {*_ORDER, *_TIMES} <= {"score"} and not is_derived(name)

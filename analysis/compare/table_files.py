@@ -10,14 +10,7 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.compare.scored import RunsError
-from f3ast_tff.analysis.compare.table_cells import (
-    INDEX,
-    as_number,
-    is_measured,
-    is_text,
-    labelled,
-    with_gaps,
-)
+from f3ast_tff.analysis.compare.table_cells import INDEX, as_number, is_measured, is_text, labelled
 from f3ast_tff.analysis.compare.table_directions import is_bare_measure
 from f3ast_tff.analysis.compare.table_objects import how_to_read
 from f3ast_tff.analysis.compare.table_shapes import NO_MEANS
@@ -64,7 +57,7 @@ def read_table(path: Path) -> pd.DataFrame:
         if _BINARY.fullmatch(kind):
             raise ValueError("save it as CSV")
         if kind == ".parquet":
-            return _numbered(labelled(with_gaps(read_parquet(path))), 1)
+            return _numbered(labelled(read_parquet(path)), 1)
         if kind in _JSON:
             return _of_json(read_text(path), str(path))
         return _of_csv(read_packed(path, MAX_TEXT_BYTES), str(path))

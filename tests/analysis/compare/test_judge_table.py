@@ -80,6 +80,12 @@ def test_columns_are_recognised(name: str, text: str, tmp_path: Path, cli: Cli) 
         ("method,seed,foo\na,0,1\nb,0,2\n", "--score=foo", "give --higher or --lower"),
         (HEAD + MINE + "fedavg,0,OOM\n", "", "column accuracy holds text in row 6: 'OOM'"),
         (HEAD + MINE + "mine,3,.9\n" + THEIRS, "", "seed 3 is there twice for mine: rows 5, 6"),
+        (HEAD + MINE + THEIRS.replace(".7", "-7"), "", "column accuracy holds -71 in rows 6, 7, 8"),
+        (
+            "method,seed,rounds_to_80_acc\na,0,-1\na,1,50\nb,0,60\nb,1,70\n",
+            "",
+            "holds -1 in row 2: leave it empty if it was not measured, inf if never reached",
+        ),
         (
             "method,dataset,seed,accuracy\na,x,0,.5\na,x,1,.6\nb,y,0,.5\nb,y,1,.6\n",
             "",
@@ -275,6 +281,18 @@ def test_a_loss_that_is_not_finite_is_a_run_that_diverged() -> None:
     text = (HEAD + MINE + THEIRS).replace("\n", ",1\n").replace("accuracy,1", "accuracy,loss")
     found = judge_table(table(text.replace("fedavg,0,.71,1", "fedavg,0,.71,nan")))
     assert "fedavg diverged in 1 of 4 runs" in found.results[0].sentence
+    gaps = table(text).assign(loss=lambda each: each["loss"].where(each["method"] == "mine"))
+    assert judge_table(gaps, may_differ=["loss"]).results[0].sentence == LEAD
+    with pytest.raises(RunsError, match="mine has loss 1.0 .*, fedavg has loss nan"):
+        judge_table(gaps)
+
+
+def test_a_loss_that_is_logged_at_other_steps_is_a_gap() -> None:
+    """As a service's history has it, in which each step is a row of what was logged then."""
+    scores = table(curves()).query("alpha == 1")
+    losses = scores.assign(round=scores["round"] - 1, test_acc=float("nan"), test_loss=0.5)
+    found = judge_table(pd.concat([losses, scores])).results[0]
+    assert found.sentence == judge_table(scores).results[0].sentence
 
 
 # Scores of two methods, by seed; the differences of the first are symmetric about their mean.
