@@ -81,11 +81,19 @@ def higher_is_better(name: str) -> bool | None:
         # scikit-learn's neg_log_loss; what neg_accuracy means is not known.
         direction = higher_is_better("_".join(word for word in words if word != "neg"))
         return True if direction is False else None
-    if any(one in _UNTIL and two in ("to", "until") for one, two in zip(words, words[1:])):
+    if _is_until(words):
         return False
     if any(_SPREADS.fullmatch(word) for word in words):
         return False
     return _of_measures(words)
+
+
+def _is_until(words: Sequence[str]) -> bool:
+    """Whether words say what it took until a score was reached, as in mb_to_80_acc."""
+    return any(
+        two in ("to", "until") and (one in _UNTIL or (not one.isdigit() and three.isdigit()))
+        for one, two, three in zip(words, words[1:], [*words[2:], ""])
+    )
 
 
 def _one_minus(name: str) -> str | None:
@@ -143,10 +151,8 @@ def is_share(name: str) -> bool:
 
 
 def is_never_negative(name: str) -> bool:
-    """Returns whether a score is a share, or a count or time until a score is reached."""
-    return is_share(name) or bool(
-        {"to", "until"} & set(words_of(name)) and _UNTIL & set(words_of(name))
-    )
+    """Returns whether a score is a share, or what it took until a score was reached."""
+    return is_share(name) or _is_until(words_of(name))
 
 
 def is_generic(name: str) -> bool:
