@@ -356,10 +356,9 @@ class FederatedData:
         )
         # A column of arrays has many features.
         names = tuple(map(str, columns)) if values.shape[1:] == (len(columns),) else ()
-        if names and labels.ndim == 1:
-            frame_columns.warn_of_leaks(names, values, labels)
-        known_classes = data.num_classes if num_classes is None else 0
-        frame_columns.warn_of_parts(data.train, data.test, known_classes, label_names)
+        frame_columns.warn_of_leaks(names, values, labels)
+        of = data.num_classes if num_classes is None else 0
+        frame_columns.warn_of_parts(data.train, data.test, of, label_names)
         return replace(data, feature_names=names, label_names=label_names)
 
 

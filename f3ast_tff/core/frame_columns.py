@@ -227,7 +227,7 @@ def features(frame: Any, columns: Sequence[str]) -> np.ndarray:
 def warn_of_leaks(columns: Sequence[str], features: np.ndarray, labels: np.ndarray) -> None:
     """Warns of features `[n, d]` that number the rows, or have one value per class."""
     _, first, classes = np.unique(labels, return_index=True, return_inverse=True)
-    if len(labels) - len(first) < _FEWEST:
+    if labels.ndim > 1 or len(labels) - len(first) < _FEWEST:
         return
     same = first[classes]  # The first row of each row's class.
     leaks = [
