@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
@@ -31,8 +29,10 @@ _REASON = 300
 # What pandas calls a column without a name, as of the index that it writes itself.
 _UNNAMED = re.compile(r"Unnamed: \d+")
 _SPLIT = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
-_ANSWERS = {"0", "1", "0.0", "1.0", "true", "false"}
-_SPLIT_NAME = re.compile(r"(is|in)?[-_ ]?(train|test|val|validation)(ing|ion)?([-_ ]?set)?")
+_ANSWERS = {"true", "false", *(f"{n}{end}" for n in range(10) for end in ("", ".0"))}
+_SPLIT_NAME = re.compile(
+    r"(is|in)?[-_ ]?(train|test|val|validation)(ing|ion)?([-_ ]?set)?|split|((cv|k)[-_ ]?)?folds?"
+)
 
 
 @register(
@@ -107,8 +107,6 @@ class FileTask(TaskConfig):
             )
         except ValueError as error:
             raise ParameterError("data_file", self.data_file, str(error)) from error
-        if not self.data_values:
-            _warn_of_empty_classes(data)
         if num_left_out:
             data = replace(data, clients_to_score=data.scored_clients()[1] + num_left_out)
         return data
@@ -132,7 +130,7 @@ class FileTask(TaskConfig):
         path = Path(self.data_file)
         form, packed = form_of(path), path.suffix.lower() in PACKED
         if form in _PARQUET and not packed:
-            return "parquet", lambda: read_parquet(self.data_file)
+            return "parquet", lambda: read_parquet(self.data_file).to_pandas()
         if form == ".json" and not packed:
             for name in ("data_client", "data_label", "data_split", "data_values"):
                 if getattr(self, name) != getattr(FileTask, name):
@@ -159,6 +157,7 @@ class FileTask(TaskConfig):
             sep=text.separator,
             decimal=text.decimal,
             dtype=dict.fromkeys(columns, str),
+            skipinitialspace=True,
         )
         unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
         if unnamed:
@@ -183,27 +182,12 @@ def _warn_of_a_split(others: Any) -> None:
         # Arrays, of which pandas can tell no kinds, end at their first rows.
         if not {*column.head().map(lambda value: str(value).lower())} <= _SPLIT | _ANSWERS:
             continue
-        values = {*column.unique()}
-        words = {str(value).lower() for value in values}
+        words = {str(value).lower() for value in column.unique()}
         if len(words) > 1 and words <= _SPLIT:
             decides = f"it decides with --data_split={name}"
-            if values != {"train", "test"}:
+            if words != {"train", "test"}:
                 decides += ", once its values are train and test"
             _LOG.warning("column %s says train or test, and is not read: %s", name, decides)
         elif len(words) > 1 and words <= _ANSWERS and is_named:
             decides = "a column of train and test decides, with --data_split"
             _LOG.warning("column %s is read as a feature: by its name %s", name, decides)
-
-
-def _warn_of_empty_classes(data: FederatedData) -> None:
-    """Integer labels that do not begin at 0, or leave numbers out, make a larger model."""
-    labels = np.concatenate([data.train.labels.ravel(), data.test.labels.ravel()])
-    empty = np.setdiff1d(np.arange(data.num_classes), labels)
-    if len(empty):
-        some = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5)
-        _LOG.warning(
-            "labels are classes from 0: %d classes, of which %d have no example: %s",
-            data.num_classes,
-            len(empty),
-            some,
-        )

@@ -40,7 +40,6 @@ from f3ast_tff.analysis.compare.table_roles import Columns, require_columns
 from f3ast_tff.analysis.compare.table_runs import runs_in
 from f3ast_tff.analysis.compare.table_shapes import split_names
 from f3ast_tff.core.client_names import listed
-from f3ast_tff.core.frame_columns import pandas_of
 
 
 @dataclass(frozen=True)
@@ -142,13 +141,12 @@ def judge_table(
 
 
 def _plain(table: Any) -> pd.DataFrame:
-    """A pandas DataFrame with names of text, rows told apart, and values in place of categories."""
+    """A pandas DataFrame with names of text, rows told apart, and `None` for gaps."""
     try:
-        table = pandas_of(table)
+        table = labelled(table)
     except ValueError as error:
         raise RunsError(f"the table {error}") from error
-    table = labelled(table).rename(columns=str)
+    table = table.rename(columns=str)
     if not table.columns.is_unique:
         raise RunsError("two columns have the same name")
-    categories = table.select_dtypes("category").columns
-    return table.astype(dict.fromkeys(categories, object))
+    return table

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from f3ast_tff.core.frame_columns import pandas_of
 from f3ast_tff.settings.text_values import number_in
 
 # Texts that stand for a value that was not measured.
@@ -61,15 +63,26 @@ def rows_said(labels: Sequence[Any] | pd.Index[Any]) -> str:
     return f"{words} {', '.join(shown)}{f' and {more} more' if more else ''}"
 
 
-def labelled(table: pd.DataFrame) -> pd.DataFrame:
-    """Returns a table whose index tells rows apart; other labels become columns.
+def labelled(table: Any) -> pd.DataFrame:
+    """Returns a table as pandas' DataFrame, whose index tells rows apart; other labels are columns.
 
     They may be the seeds, or the rounds of one run per method: without a name they are called
-    `index`.
+    `index`. Nulls of Arrow and polars are `None`, unlike NaN, the score of a run that diverged; of
+    pandas' floats both are NaN. Categories, and other types that only pandas has, become objects.
+
+    Raises:
+        ValueError: If it is no table.
     """
-    if table.index.nlevels == 1 and table.index.is_unique:
-        return table
-    if table.index.nlevels > 1:
-        return table.reset_index()
-    name = INDEX if table.index.name is None else str(table.index.name)
-    return table.rename_axis(index=name).reset_index(drop=name in table)
+    frame, schema = pandas_of(table).copy(), getattr(table, "schema", None)
+    of_pandas = schema is None or b"pandas" in (getattr(schema, "metadata", None) or {})
+    if frame.index.nlevels > 1:
+        frame = frame.reset_index()
+    elif not frame.index.is_unique:
+        label = INDEX if frame.index.name is None else str(frame.index.name)
+        frame = frame.rename_axis(index=label).reset_index(drop=label in frame)
+    for name in frame if frame.columns.is_unique else ():
+        is_null = None if of_pandas else getattr(table[name], "is_null", None)
+        gaps = frame[name].isna() if is_null is None else np.asarray(is_null())
+        if not isinstance(frame[name].dtype, np.dtype) or (is_null is not None and gaps.any()):
+            frame[name] = frame[name].astype(object).mask(gaps, None)
+    return frame

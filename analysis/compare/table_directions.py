@@ -69,6 +69,8 @@ def higher_is_better(name: str) -> bool | None:
         >>> [higher_is_better(name) for name in names]
         [True, True, False, False, None]
     """
+    if len(arrows := {"↑", "↓"} & set(name)) == 1:
+        return "↑" in arrows
     if (rest := _one_minus(name)) is not None:
         direction = higher_is_better(rest)
         return None if direction is None else not direction
@@ -79,11 +81,19 @@ def higher_is_better(name: str) -> bool | None:
         # scikit-learn's neg_log_loss; what neg_accuracy means is not known.
         direction = higher_is_better("_".join(word for word in words if word != "neg"))
         return True if direction is False else None
-    if any(one in _UNTIL and two in ("to", "until") for one, two in zip(words, words[1:])):
+    if _is_until(words):
         return False
     if any(_SPREADS.fullmatch(word) for word in words):
         return False
     return _of_measures(words)
+
+
+def _is_until(words: Sequence[str]) -> bool:
+    """Whether words say what it took until a score was reached, as in mb_to_80_acc."""
+    return any(
+        two in ("to", "until") and (one in _UNTIL or (not one.isdigit() and three.isdigit()))
+        for one, two, three in zip(words, words[1:], [*words[2:], ""])
+    )
 
 
 def _one_minus(name: str) -> str | None:
@@ -138,6 +148,11 @@ def is_result(name: str) -> bool:
 def is_share(name: str) -> bool:
     """Returns whether a score is a share, as accuracies are."""
     return bool(_SHARES & set(words_of(name))) and not is_derived(name)
+
+
+def is_never_negative(name: str) -> bool:
+    """Returns whether a score is a share, or what it took until a score was reached."""
+    return is_share(name) or _is_until(words_of(name))
 
 
 def is_generic(name: str) -> bool:

@@ -18,7 +18,7 @@ from f3ast_tff.analysis.compare.table_cells import (
 )
 from f3ast_tff.analysis.compare.table_columns import measured
 from f3ast_tff.analysis.compare.table_conditions import differing
-from f3ast_tff.analysis.compare.table_directions import is_share
+from f3ast_tff.analysis.compare.table_directions import is_never_negative, is_share
 from f3ast_tff.analysis.compare.table_hints import is_round, may_be_seed
 from f3ast_tff.analysis.compare.table_roles import KEPT_BY, Columns
 from f3ast_tff.analysis.compare.times import Course
@@ -26,6 +26,8 @@ from f3ast_tff.core.client_names import listed
 
 # Ratio of two accuracies of one method that are alike.
 _NEAR = 1.1
+# Integers that are floats too; larger seeds are told apart as they are written.
+_MOST = 2**53
 
 
 def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[str]) -> None:
@@ -42,7 +44,7 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
         return
     name, first = unequal[0], table.drop_duplicates(columns.method)
     one = first.iloc[0]
-    other = first[first[name] != one[name]].iloc[0]
+    other = first[as_text(first[name]) != str(one[name])].iloc[0]
     said = [
         f"{row[columns.method]} has {name} {row[name]} "
         f"({rows_said(table.index[table[columns.method] == row[columns.method]])})"
@@ -55,14 +57,19 @@ def refuse_unequal(table: pd.DataFrame, columns: Columns, may_differ: Sequence[s
 def refuse_two_units(table: pd.DataFrame, columns: Columns) -> None:
     """Refuses an accuracy that is a share here, and a percentage of another method or run.
 
+    And a number below 0, which programs write for what they do not know.
+
     Raises:
         RunsError: Names the column, and a value of each with its row.
     """
-    if not is_share(columns.score):
-        return
     table = measured(table, columns.score, columns.step)
     scores = table[columns.score].map(as_number).astype(float)
     scores = scores[np.isfinite(scores)]
+    if (below := scores.index[scores < 0]).size and is_never_negative(columns.score):
+        said = f"column {columns.score} holds {scores[below[0]]:g} in {rows_said(below)}"
+        raise RunsError(f"{said}: leave it empty if it was not measured, inf if never reached")
+    if not is_share(columns.score):
+        return
     keys = [as_text(table.loc[scores.index, name]) for name in columns.conditions]
     for _, part in scores.groupby(keys) if keys else [((), scores)]:
         rows = part.groupby(table.loc[part.index, columns.method]).idxmax()
@@ -107,8 +114,13 @@ def runs_in(table: pd.DataFrame, columns: Columns) -> list[Kept]:
     frame = as_texts(table[keys]).assign(_draw=units[0], _unit=units[1], _step=steps)
     by_name = {columns.metric: scores}
     if columns.loss is not None:
-        losses = [as_number(v) if is_measured(v) else 0.0 for v in table[columns.loss]]
-        by_name["sample_loss"] = np.array(losses, float)
+        loss = table[columns.loss]
+        losses = np.array([as_number(v) if is_measured(v) else 0.0 for v in loss], float)
+        if loss.dtype.kind == "f":
+            # As of a score, NaN is a gap where no run of the method has a loss.
+            there = loss.notna().groupby([table[columns.method], steps]).transform("any")
+            losses[~there] = 0.0
+        by_name["sample_loss"] = losses
     _refuse_twice(table, frame, columns)
     found = []
     for values, rows in _places(frame, keys):
@@ -216,6 +228,6 @@ def _steps(table: pd.DataFrame, columns: Columns) -> np.ndarray:
 def _integers(values: pd.Series[Any]) -> np.ndarray:
     """The integers of a column, else the places of its values in their order."""
     found = [as_number(value) for value in values]
-    if all(n is not None and n == n and n % 1 == 0 for n in found):
+    if all(n is not None and n % 1 == 0 and abs(n) < _MOST for n in found):
         return np.array(found, np.int64)
     return pd.factorize(as_text(values), sort=True)[0]

@@ -99,7 +99,7 @@ def _parquet(path: Path) -> Any:
     import pyarrow as pa
 
     try:
-        return read_parquet(path)
+        return read_parquet(path).to_pandas()
     except (OSError, ValueError, TypeError, NotImplementedError, pa.ArrowException) as error:
         reason = " ".join(f"{error}"[:_REASON].split())
         raise DataError(f"{path}: not a table: {reason}") from error

@@ -61,6 +61,9 @@ def checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
     """
     if labels.ndim not in (1, 2) or labels.dtype.kind not in "biu":
         raise ValueError(f"labels must be integers [n] or [n, length], not {form(labels)}")
+    ones = np.sort(labels.reshape(len(labels), -1), axis=1)
+    if ones.shape[1] > 1 and (ones[:, -1] == 1).all() and not ones[:, :-1].any():
+        raise ValueError("labels are one-hot: give class ids [n], as labels.argmax(axis=1)")
     if labels.ndim == 1 and labels.min() < 0:
         row = int(np.argmax(labels < 0))
         raise ValueError(

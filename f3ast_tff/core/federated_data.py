@@ -261,6 +261,8 @@ class FederatedData:
         """
         from f3ast_tff.core import example_arrays as arrays
 
+        if any(np.ma.is_masked(each) or hasattr(each, "toarray") for each in (features, labels)):
+            raise ValueError("features and labels must be dense, and without masked values")
         if not isinstance(clients, np.ndarray) or clients.dtype == object:
             # An array of texts would merge 1 and "1".
             given = np.asarray(clients, object)
@@ -354,6 +356,9 @@ class FederatedData:
         )
         # A column of arrays has many features.
         names = tuple(map(str, columns)) if values.shape[1:] == (len(columns),) else ()
+        frame_columns.warn_of_leaks(names, values, labels)
+        of = data.num_classes if num_classes is None else 0
+        frame_columns.warn_of_parts(data.train, data.test, of, label_names)
         return replace(data, feature_names=names, label_names=label_names)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.client_names import client_names, listed, numbers_if_all
+from f3ast_tff.core.client_names import client_name, client_names, listed, numbers_if_all
+
+_LOG = logging.getLogger(__name__)
 
 _NUMBERS = "biuf"
 # Largest integer that a float64 distinguishes from its neighbours.
@@ -19,6 +22,8 @@ _MAX_EXACT = 2**24
 _MAX_TEXT = 1000
 # Limit on all texts of a column together, characters of 4 bytes.
 _MAX_TEXTS = 2**27
+# Examples, beyond one of each class, from which on a column's agreement is no chance.
+_FEWEST = 20
 
 
 def pandas_of(table: Any) -> Any:
@@ -35,6 +40,8 @@ def pandas_of(table: Any) -> Any:
         raise ValueError(f"to_pandas of its library cannot be used here: {error}") from error
     # Dask's tables have columns of pandas' names, and no values.
     if all(hasattr(table, each) for each in ("iloc", "columns", "to_numpy")):
+        if table.columns.nlevels > 1:
+            raise ValueError(f"must have one name per column, not {table.columns.nlevels} levels")
         return table
     kind = type(table)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
@@ -61,13 +68,16 @@ def ids(frame: Any, column: str) -> np.ndarray:
     refuse_rounded(values, f"column {column!r}")
     if values.dtype.kind == "f" and _is_whole(values).all():
         return values.astype(np.int64)
-    return numbers_if_all(client_names(texts(values, f"column {column!r}").tolist()))
+    names = numbers_if_all(client_names(texts(values, f"column {column!r}").tolist()))
+    if names.dtype.kind == "U":
+        _warn_of_cases(np.unique(names), column)
+    return names
 
 
 def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Returns labels `[n]` and their names: integers unchanged, texts by their sorted order.
 
-    Integers have no names.
+    Integers have no names. Texts are one by `client_name`, as are those of clients.
 
     Raises:
         ValueError: If a number is not an integer; names the row.
@@ -76,7 +86,14 @@ def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
     if values.dtype.kind not in _NUMBERS:
         if len(values) and isinstance(values[0], (list, tuple, np.ndarray)):
             return _stacked(values, column), ()
-        names, labels = np.unique(texts(values, f"column {column!r}"), return_inverse=True)
+        found, places = np.unique(texts(values, f"column {column!r}"), return_inverse=True)
+        names, merged = np.unique([client_name(each) for each in found], return_inverse=True)
+        labels = merged[places]
+        _warn_of_cases(names, column)
+        number = np.array([is_number(name) for name in names])
+        if not number.all() and 2 * number[labels].sum() >= len(labels):
+            said = "column %s: classes are texts, as %s is no number"
+            _LOG.warning(said, column, names[~number][0])
         return labels, tuple(names.tolist())
     if values.dtype.kind == "f":
         whole = _is_whole(values)
@@ -88,6 +105,14 @@ def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
             )
         return values.astype(np.int64), ()
     return values, ()
+
+
+def _warn_of_cases(names: np.ndarray, column: str) -> None:
+    first: dict[str, str] = {}
+    for name in names.tolist():
+        if (other := first.setdefault(" ".join(name.casefold().split()), name)) != name:
+            _LOG.warning("column %s: %r and %r are two, by case or blanks", column, other, name)
+            return
 
 
 def values(frame: Any, column: str) -> np.ndarray:
@@ -119,16 +144,17 @@ def _is_whole(values: np.ndarray) -> np.ndarray:
 
 
 def is_test(frame: Any, column: str) -> np.ndarray:
-    """Returns whether each row is `test`, `bool [n]`.
+    """Returns whether each row is `test`, `bool [n]`; `Test` and blanks around it too.
 
     Raises:
         ValueError: If a row is neither `train` nor `test`; names the row.
     """
-    values = _values(frame, column).astype(str)
+    given = _values(frame, column).astype(str)
+    values = np.char.lower(np.char.strip(given))
     known = np.isin(values, ("train", "test"))
     if not known.all():
         row = int(np.argmin(known))
-        said = str(values[row])
+        said = str(given[row])
         raise ValueError(f"column {column!r}: row {row} has {said!r}, not train or test")
     return values == "test"
 
@@ -151,7 +177,7 @@ def feature_columns(frame: Any, columns: Sequence[str] | None, known: Sequence[s
         read = set(columns)
         ignored = [_with_odd_text(frame[c]) for c in others if c not in read]
         if ignored and columns:
-            logging.getLogger(__name__).warning("not read as features: %s", ", ".join(ignored))
+            _LOG.warning("not read as features: %s", ", ".join(ignored))
     if len(columns) == 1 and _holds_arrays(frame[columns[0]]):
         return list(columns)
     odd = [str(column) for column in columns if column not in numbers]
@@ -196,6 +222,43 @@ def features(frame: Any, columns: Sequence[str]) -> np.ndarray:
     # A gap becomes NaN; a later check refuses it and names its row.
     _refuse_collapsed(frame, columns)
     return np.ascontiguousarray(frame[list(columns)].to_numpy(np.float32, na_value=np.nan))
+
+
+def warn_of_leaks(columns: Sequence[str], features: np.ndarray, labels: np.ndarray) -> None:
+    """Warns of features `[n, d]` that number the rows, or have one value per class."""
+    _, first, classes = np.unique(labels, return_index=True, return_inverse=True)
+    if labels.ndim > 1 or len(labels) - len(first) < _FEWEST:
+        return
+    same = first[classes]  # The first row of each row's class.
+    leaks = [
+        name
+        for name, column in zip(columns, features.T)
+        if (np.diff(column) == 1).all() or ((column == column[same]).all() and np.ptp(column))
+    ]
+    if leaks:
+        said = "features that number the rows, or have one value per class (leaks?): %s"
+        _LOG.warning(said, listed(leaks))
+
+
+def warn_of_parts(train: Any, test: Any, num_classes: int, names: Sequence[str]) -> None:
+    """Warns of classes without a training example, and of tests that are training examples."""
+    classes = np.setdiff1d(np.arange(num_classes), train.labels)
+    if len(classes):
+        said = "labels are classes%s: %d classes, of which %d have no training example: %s"
+        some = listed(names[k] if names else k for k in classes)
+        _LOG.warning(said, "" if names else " from 0", num_classes, len(classes), some)
+    if num_classes == 1:
+        _LOG.warning("all labels are one class: every model is right")
+    tests = Counter(_hashes(test))
+    found = Counter(each for each in _hashes(train) if each in tests)
+    copies = sum(tests[each] for each in found)
+    # In a table of few distinct rows, copies are expected.
+    if 2 * copies > len(test.labels) and found.total() < 4 * len(found):
+        _LOG.warning("%d of %d test examples equal a training example", copies, len(test.labels))
+
+
+def _hashes(part: Any) -> Iterator[int]:
+    return (hash((x.tobytes(), y.tobytes())) for x, y in zip(part.features, part.labels))
 
 
 def _refuse_collapsed(frame: Any, columns: Sequence[str]) -> None:
@@ -255,7 +318,8 @@ def _holds_arrays(series: Any) -> bool:
 
 def _values(frame: Any, column: str) -> np.ndarray:
     """A column without gaps; numbers of pandas (`Int64`) and Arrow become numbers of NumPy."""
-    series = frame[column]
+    # Integers as databases return them are objects.
+    series = frame[column].infer_objects()
     gaps = series.isna().to_numpy()
     if gaps.any():
         raise ValueError(f"column {column!r}: row {int(np.argmax(gaps))} has no value")

@@ -96,9 +96,9 @@ def _refuse_names_twice(content: bytes, separator: str) -> None:
 
 
 def read_parquet(path: Path | str) -> Any:
-    """Returns the table in a parquet file whose values take at most 2 GiB.
+    """Returns the Arrow table in a parquet file whose values take at most 2 GiB.
 
-    Columns of texts become categories. Texts within lists are left out.
+    `to_pandas` makes categories of texts. Texts within lists are left out.
 
     Raises:
         OSError: If it cannot be read.
@@ -124,7 +124,7 @@ def read_parquet(path: Path | str) -> Any:
                 f"more than {MAX_PARQUET_BYTES}"
             )
         opened = pq.ParquetFile(file, metadata=opened.metadata, read_dictionary=flat)
-        return opened.read(columns=names).to_pandas()
+        return opened.read(columns=names)
 
 
 def _declared_bytes(metadata: Any, leaves: list[Any], nested: set[str]) -> int:

@@ -78,6 +78,8 @@ def test_a_split_that_is_not_asked_for_is_said(
         ("is_test", "01", "column is_test is read as a feature: by its name a column of train and"),
         ("Train", ("True", "False"), "column Train is read as a feature: by its name a column of"),
         ("part", ("Train", "val"), "with --data_split=part, once its values are train and test"),
+        ("cv_fold", "34", "column cv_fold is read as a feature: by its name a column of train and"),
+        ("split", "12", "column split is read as a feature: by its name a column of train and"),
         ("tested", "01", ""),
         ("part", ("a", "test"), "not read as features: part"),
     ],
@@ -99,12 +101,14 @@ def test_other_columns_of_a_split_are_said(
         ("", "\t", ".", "utf-16"),
         ("sep=;\n", ";", ",", "utf-8-sig"),
         ("# from the lab\n", ",", ".", "utf-8"),
+        ("", ", ", ".", "utf-8"),
     ],
 )
 def test_a_csv_file_as_programs_write_it(
     before: str, separator: str, decimal: str, encoding: str, tmp_path: Path
 ) -> None:
-    text = FRAME.assign(x=FRAME["x"] + 0.5).to_csv(index=False, sep=separator, decimal=decimal)
+    text = FRAME.assign(x=FRAME["x"] + 0.5).to_csv(index=False, sep=separator[0], decimal=decimal)
+    text = text.replace(separator[0], separator)
     path = tmp_path / ("own.tsv" if separator == "\t" else "own.csv")
     path.write_text(before + text, encoding=encoding)
     data = config(path, data_split="part").build()
@@ -255,7 +259,8 @@ def test_classes_without_an_example_are_said(
     (tmp_path / "x.csv").write_text("client,label,x\n" + "a,3,1\na,5,2\nb,3,1\n" * 4)
     assert FileTask(data_file=str(tmp_path / "x.csv")).build().num_classes == 6
     (record,) = caplog.records
-    assert record.getMessage().endswith("6 classes, of which 4 have no example: 0, 1, 2, 4")
+    said = "6 classes, of which 4 have no training example: 0, 1, 2, 4"
+    assert record.getMessage().endswith(said)
 
 
 def test_num_clients_is_optional() -> None:

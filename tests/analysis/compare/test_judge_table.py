@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -76,6 +80,12 @@ def test_columns_are_recognised(name: str, text: str, tmp_path: Path, cli: Cli) 
         ("method,seed,foo\na,0,1\nb,0,2\n", "--score=foo", "give --higher or --lower"),
         (HEAD + MINE + "fedavg,0,OOM\n", "", "column accuracy holds text in row 6: 'OOM'"),
         (HEAD + MINE + "mine,3,.9\n" + THEIRS, "", "seed 3 is there twice for mine: rows 5, 6"),
+        (HEAD + MINE + THEIRS.replace(".7", "-7"), "", "column accuracy holds -71 in rows 6, 7, 8"),
+        (
+            "method,seed,rounds_to_80_acc\na,0,-1\na,1,50\nb,0,60\nb,1,70\n",
+            "",
+            "holds -1 in row 2: leave it empty if it was not measured, inf if never reached",
+        ),
         (
             "method,dataset,seed,accuracy\na,x,0,.5\na,x,1,.6\nb,y,0,.5\nb,y,1,.6\n",
             "",
@@ -271,6 +281,18 @@ def test_a_loss_that_is_not_finite_is_a_run_that_diverged() -> None:
     text = (HEAD + MINE + THEIRS).replace("\n", ",1\n").replace("accuracy,1", "accuracy,loss")
     found = judge_table(table(text.replace("fedavg,0,.71,1", "fedavg,0,.71,nan")))
     assert "fedavg diverged in 1 of 4 runs" in found.results[0].sentence
+    gaps = table(text).assign(loss=lambda each: each["loss"].where(each["method"] == "mine"))
+    assert judge_table(gaps, may_differ=["loss"]).results[0].sentence == LEAD
+    with pytest.raises(RunsError, match="mine has loss 1.0 .*, fedavg has loss nan"):
+        judge_table(gaps)
+
+
+def test_a_loss_that_is_logged_at_other_steps_is_a_gap() -> None:
+    """As a service's history has it, in which each step is a row of what was logged then."""
+    scores = table(curves()).query("alpha == 1")
+    losses = scores.assign(round=scores["round"] - 1, test_acc=float("nan"), test_loss=0.5)
+    found = judge_table(pd.concat([losses, scores])).results[0]
+    assert found.sentence == judge_table(scores).results[0].sentence
 
 
 # Scores of two methods, by seed; the differences of the first are symmetric about their mean.
@@ -343,11 +365,39 @@ def test_frames_of_other_libraries_and_of_any_index() -> None:
         frame.astype({"method": "category"}),
         frame.set_index(pd.Index([0] * len(frame))),
         frame.set_index(["method", "seed"]),
+        pa.Table.from_pandas(frame),
+        # Seeds that no float tells apart, as NumPy draws them.
+        frame.assign(seed=[str(2**64 + seed) for seed in frame["seed"]]),
     ]
     for each in same:
         assert judge_table(each).results[0].sentence == LEAD
     with pytest.raises(RunsError, match="the table must be a DataFrame, or a table with to_pandas"):
         judge_table([1, 2])
+    with pytest.raises(RunsError, match="must have one name per column, not 2 levels"):
+        judge_table(frame.groupby("method").agg({"accuracy": ["mean", "std"]}))
+
+
+@pytest.mark.parametrize("form", ["Arrow", "parquet", "Float64", "NaN", "parquet of pandas"])
+def test_a_null_was_not_measured_and_nan_diverged(form: str, tmp_path: Path) -> None:
+    """Frames of floats have NaN for both, also once they are a parquet file with nulls."""
+    rows = [row.split(",") for row in (MINE + THEIRS).split()]
+    columns = dict(zip(("method", "seed"), zip(*rows)))
+    scores = [None, *(float(row[2]) for row in rows[1:])]
+    found: Any = pa.table({**columns, "accuracy": scores})
+    if form == "parquet":
+        pq.write_table(found, tmp_path / "a.parquet")
+        found = read_table(tmp_path / "a.parquet")
+    elif form == "Float64":
+        found = found.to_pandas().assign(accuracy=pd.array(scores, "Float64"))
+    elif form != "Arrow":
+        found = pa.table({**columns, "accuracy": [math.nan, *scores[1:]]}).to_pandas()
+    if form == "parquet of pandas":
+        found.to_parquet(tmp_path / "a.parquet")
+        found = read_table(tmp_path / "a.parquet")
+    verdicts = judge_table(found)
+    left_out = form in ("Arrow", "parquet", "Float64")
+    assert ("mine diverged in 1 of 4 runs" in verdicts.results[0].sentence) != left_out
+    assert ("left out: seed 0 of mine, without accuracy" in verdicts.notes) == left_out
 
 
 def test_a_step_without_any_score_is_no_evaluation() -> None:

@@ -12,14 +12,15 @@ from f3ast_tff.core.errors import ParameterError
 UP = (
     "accuracy", "test/acc", "Top-1 accuracy", "top-1-acc", "1-shot acc", "f1_score", "score",
     "inception_score", "test_neg_mean_squared_error", "mean_test_neg_log_loss", "neg_brier_score",
-    "Central val | macro accuracy", "accuracy_at_round_100",
+    "Central val | macro accuracy", "accuracy_at_round_100", "value ↑", "text_to_image_acc",
+    "acc_of_classes_0_to_4",
 )  # fmt: skip
 DOWN = (
     "loss", "error rate", "accuracy loss", "top5_error", "1-acc", "1 - accuracy", "test/1-acc",
     "one_minus_acc", "rounds_to_80_acc", "rounds_to_target", "time_to_accuracy",
     "epochs_until_acc", "accuracy_drop", "acc_gap", "loss_gap", "forgetting_score",
     "test_acc_std", "accuracy_variance", "fid_score", "FIDScore", "fid50k", "brier_score",
-    "mae_score", "mse", "rmse_score", "wall time",
+    "mae_score", "mse", "rmse_score", "wall time", "score ↓", "mb_to_80_acc", "attack_acc (↓)",
 )  # fmt: skip
 ASKED = (
     "attack_acc", "attack_success_rate", "backdoor_accuracy", "loss_acc", "acc_at_100_rounds",

@@ -222,6 +222,13 @@ NAN = np.where(np.arange(6)[:, None] == 4, np.nan, FEATURES)
         ({"labels": LABELS / 2, "num_classes": 3}, "must be integers with 3 classes"),
         ({"labels": LABELS * np.nan}, "labels must be finite: row 0, of client 10"),
         ({"labels": LABELS + 2**40}, "labels must be class ids"),
+        # Sequences of labels have this form too.
+        (
+            {"labels": np.eye(3, dtype=int)[[0, 1, 2] * 2]},
+            r"labels are one-hot: give class ids \[n\]",
+        ),
+        ({"features": np.ma.masked_equal(FEATURES, FEATURES[1, 0])}, "without masked values"),
+        ({"features": SimpleNamespace(toarray=None)}, "features and labels must be dense"),
         ({"num_classes": 2}, r"client 2 has 2 \(training row 0\)"),
         ({"clients": CLIENTS / 2}, "clients must be integers or texts"),
         ({"clients": CLIENTS[:, None]}, "clients must be integers or texts"),
@@ -285,22 +292,66 @@ FRAME = pd.DataFrame(
 )
 
 
+APE = "labels are classes: 3 classes, of which 1 have no training example: ape"
+
+
 def test_a_frame(caplog: pytest.LogCaptureFixture) -> None:
     data = FederatedData.from_frame(FRAME, split="split")
     assert data.train.features.tolist() == [[2, 0], [1.5, 1]]
     assert data.train.labels.tolist() == [1, 2] and data.test.labels.tolist() == [0, 2]
     assert data.num_classes == 3 and data.train.features.dtype == np.float32
-    assert caplog.messages == ["not read as features: note"]
+    assert caplog.messages == ["not read as features: note", APE]
+    spelled = FRAME.assign(split=["Train", "train ", "TEST", "test"])
+    assert FederatedData.from_frame(spelled, split="split").sha256() == data.sha256()
 
 
 def test_a_column_of_numbers_with_a_text_is_named_with_it(caplog: pytest.LogCaptureFixture) -> None:
     frame = FRAME.assign(pressure=pd.Series([80, 75.5, "high", "91"], dtype=object))
     FederatedData.from_frame(frame, split="split")
-    assert caplog.messages == ["not read as features: note, pressure (row 2 has 'high')"]
+    assert caplog.messages == ["not read as features: note, pressure (row 2 has 'high')", APE]
     caplog.clear()
     frame = FRAME.assign(pressure=list(map(Decimal, ("80", "75.5", "1", "91"))))
     FederatedData.from_frame(frame, split="split")
     assert "pressure (its numbers are of type Decimal: astype(float) makes them" in caplog.text
+
+
+# Columns of 40 rows, beside clients, labels 0 and 1 and a feature, and what is said of them.
+SAID: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({"label": ["no", "yes"] * 20, "client": ["1", "2.0", "01", "2"] * 10}, ""),
+    "spellings of classes": (
+        {"label": ["no", "yes", "no ", "Yes"] * 10},
+        "column label: 'Yes' and 'yes' are two, by case or blanks",
+    ),
+    "spellings of clients": (
+        {"client": ["north 1", "South", "north  1", "South"] * 10},
+        "column client: 'north  1' and 'north 1' are two, by case or blanks",
+    ),
+    "a gap as a class": (
+        {"label": ["0", "1", "0", "?"] * 10},
+        "column label: classes are texts, as ? is no number",
+    ),
+    "one class": ({"label": "a"}, "all labels are one class: every model is right"),
+    "objects": (
+        {"label": pd.Series([2, 10] * 20, dtype=object)},
+        "labels are classes from 0: 11 classes, of which 9 have no training example: 0, 1, 3",
+    ),
+    "leaks": (
+        {"id": np.arange(7, 47), "target": [3.0, 5] * 20, "one": 1},
+        "features that number the rows, or have one value per class (leaks?): id, target",
+    ),
+    "copies": ({"x": np.arange(40) // 2 % 7 / 7}, "4 of 4 test examples equal a training example"),
+    "few distinct rows": ({"x": 0.5}, ""),
+}
+
+
+@pytest.mark.parametrize(("columns", "said"), SAID.values(), ids=SAID.keys())
+def test_what_means_something_else_is_said(
+    columns: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    x = np.random.default_rng(0).random(40)
+    frame = pd.DataFrame({"client": ["a", "b"] * 20, "label": [0, 1] * 20, "x": x})
+    FederatedData.from_frame(frame.assign(**columns))
+    assert [message.startswith(said) for message in caplog.messages] == [True] * bool(said)
 
 
 def test_names_of_columns_and_classes_are_kept() -> None:
@@ -357,6 +408,7 @@ BAD: dict[str, tuple[pd.DataFrame, str]] = {
     "no client": (FRAME.drop(columns="client"), "no column 'client'; there are x, label"),
     "no rows": (FRAME[:0], "it has no rows"),
     "twice": (pd.concat([FRAME, FRAME[["x"]]], axis=1), "two columns have the same name"),
+    "levels": (pd.concat([FRAME], keys=["a"], axis=1), "one name per column, not 2 levels"),
     "no features": (FRAME[["client", "label", "note"]], "no other column holds either"),
     "no name": (FRAME.assign(client=["a", None, "b", "b"]), "column 'client': row 1 has no value"),
     "no label": (FRAME.assign(label=["a", "b", None, "b"]), "column 'label': row 2 has no value"),
