@@ -19,7 +19,8 @@ _FEW, _FILLED = 6, 0.95
 # Days, also in forms that are not read as times.
 _DAY = re.compile(
     r"[0-9]{1,4}([./-])[0-9][0-9]?\1[0-9]{2,4}(?![.0-9])|[0-9]{8}T[0-9]|"
-    r"[0-9][0-9]?[ -][A-Za-z]{3,9}[ -][0-9]{2}"
+    r"(?:[A-Z][a-z]{2,8},? +)?(?:[0-9][0-9]?[ -][A-Za-z]{3,9}[ -][0-9]{2}|"
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +[0-9])"
 )
 _LONGEST_TIME = 64
 _SAMPLE = 1000
@@ -72,12 +73,18 @@ def is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> boo
 def is_of_codes(table: LogTable, column: Any) -> bool:
     """Whether a column holds one of few texts or small whole numbers in nearly all rows."""
     found = table.coded(column)
-    if len(found.values) > _FEW + 1 or not is_filled(table, column):
+    few = len(found.values) <= _FEW + 1 and is_filled(table, column)
+    if not few or is_of_times(table, column):
         return False
     values = values_of(table, column)
     numbers = found.numbers[np.isfinite(found.numbers)]
     code = (numbers == np.rint(numbers)) & (np.abs(numbers) < _FEW)
     return 2 <= len(values) <= _FEW and bool(code.all()) and len(values) < len(table)
+
+
+def is_flag(table: LogTable, column: Any) -> bool:
+    """Whether a column has one value, such as `x`, and none in other rows."""
+    return len(values_of(table, column)) == 1 and not is_filled(table, column)
 
 
 def is_of_times(table: LogTable, column: Any) -> bool:
