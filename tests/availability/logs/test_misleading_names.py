@@ -217,6 +217,12 @@ def by_length(found: pd.DataFrame) -> pd.DataFrame:
             named(kind=[[1, 2, 4][n % 3] * on for n, on in enumerate(UP)]),
             "state=kind,on=1/2/4,off=0",
         ),
+        (
+            named(kind=["idle" if on else "DOWN*+NOT_RESPONDING" for on in UP]),
+            "state=kind,on=idle,off=DOWN*+NOT_RESPONDING",
+        ),
+        # Codes by their name, however large.
+        (named(EventID=[6006 - on for on in UP], kind=1), "state=EventID,on=6005,off=6006"),
         # As for exit codes, 0 may be success.
         (named(result_code=[1 - on for on in UP], kind=1), "state=result_code,on=0,off=1"),
     ],
