@@ -79,12 +79,15 @@ def visits_of_spans(
                 f"{name}: spans of {reading.duration!r} from {start!r} on overlap, and do not if "
                 f"they end then: say which by {ends} or {begins} (of a run --table_columns)"
             )
-        if by_time and (period := period_of_totals(place, began, length)):
+        period = 0.0 if start is None else period_of_totals(place, began, length)
+        said_so = f"{reading.duration!r} is a part of each {duration_text(period)}, as a total is, "
+        said_so += "which does not say when a device is online"
+        if period and by_time:
             raise DataError(
-                f"{name}: {reading.duration!r} is a part of each {duration_text(period)}, as a "
-                "total is, which does not say when a device is online: give the times, or say that "
-                f"each row begins at its time by {begins} (of a run --table_columns)"
+                f"{name}: {said_so}: give the times, or say that each row begins at its time by "
+                f"{begins} (of a run --table_columns)"
             )
+        notes += [f"{said_so}; each row is read as a span that begins at its time"] * bool(period)
         began, ended = (began, began + length) if end is None else (ended - length, ended)
         seconds = [began]
     _refuse_early(began, ended, table, reading, local=read.local)

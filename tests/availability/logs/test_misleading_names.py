@@ -114,7 +114,9 @@ def test_minutes_that_look_like_seconds_are_warned_of(caplog: pytest.LogCaptureF
     ("column", "hours", "scale"),
     [("duration_min", 24, 60), ("online_hours", 24, 1), ("seconds_up", 1, 3600)],
 )
-def test_totals_of_days_or_hours_do_not_say_when(column: str, hours: int, scale: float) -> None:
+def test_totals_of_days_or_hours_do_not_say_when(
+    column: str, hours: int, scale: float, caplog: pytest.LogCaptureFixture
+) -> None:
     """They were read as spans that begin at midnight, or with the hour."""
     rows = [
         (k, hours * n, hours * (n * w % 7) / 8) for n in range(8) for k, w in (("a", 3), ("b", 5))
@@ -126,6 +128,7 @@ def test_totals_of_days_or_hours_do_not_say_when(column: str, hours: int, scale:
     (flag,) = re.findall(r"begins at its time by --columns=(\S+)", str(e.value))
     assert flag == f"start=date,duration={column}"
     assert "spans, 2 devices" in log_of_frame(frame, columns=flag).read_as
+    assert "does not say when a device is online; each row is read as a span" in caplog.text
     # Beside a state, that a check took some time.
     checks = frame.assign(up=[1, 1, 0, 0] * 4).rename(columns={column: "check_seconds"})
     with pytest.raises(DataError) as asked:
