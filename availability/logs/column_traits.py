@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.logs.log_columns import Reading
-from f3ast_tff.availability.logs.log_states import known_states
+from f3ast_tff.availability.logs.log_states import known_states, name_words
 from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.time_units import is_since_1970
 from f3ast_tff.core.errors import DataError
 
 # Most distinct values of a column of codes, and least share of its rows that have one.
 _FEW, _FILLED = 6, 0.95
+# Parts of the names of columns whose numbers are codes, however large: `EventID`.
+_CODES = frozenset({"code", "id", "event"})
 # Days, also in forms that are not read as times.
 _DAY = re.compile(
     r"[0-9]{1,4}([./-])[0-9][0-9]?\1[0-9]{2,4}(?![.0-9])|[0-9]{8}T[0-9]|"
-    r"[0-9][0-9]?[ -][A-Za-z]{3,9}[ -][0-9]{2}"
+    r"(?:[A-Z][a-z]{2,8},? +)?(?:[0-9][0-9]?[ -][A-Za-z]{3,9}[ -][0-9]{2}|"
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +[0-9])"
 )
 _LONGEST_TIME = 64
 _SAMPLE = 1000
@@ -70,14 +73,21 @@ def is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> boo
 
 
 def is_of_codes(table: LogTable, column: Any) -> bool:
-    """Whether a column holds one of few texts or small whole numbers in nearly all rows."""
+    """Whether a column holds one of few texts or whole numbers, which are small or named codes."""
     found = table.coded(column)
-    if len(found.values) > _FEW + 1 or not is_filled(table, column):
+    few = len(found.values) <= _FEW + 1 and is_filled(table, column)
+    if not few or is_of_times(table, column):
         return False
     values = values_of(table, column)
     numbers = found.numbers[np.isfinite(found.numbers)]
-    code = (numbers == np.rint(numbers)) & (np.abs(numbers) < _FEW)
+    least = np.inf if name_words(column) & _CODES else _FEW
+    code = (numbers == np.rint(numbers)) & (np.abs(numbers) < least)
     return 2 <= len(values) <= _FEW and bool(code.all()) and len(values) < len(table)
+
+
+def is_flag(table: LogTable, column: Any) -> bool:
+    """Whether a column has one value, such as `x`, and none in other rows."""
+    return len(values_of(table, column)) == 1 and not is_filled(table, column)
 
 
 def is_of_times(table: LogTable, column: Any) -> bool:

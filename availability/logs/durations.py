@@ -13,27 +13,29 @@ from f3ast_tff.availability.logs.time_units import unit_named
 from f3ast_tff.core.errors import DataError
 
 # Units by which lengths are decided, and those that only their name or the user says.
-_UNITS = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
+_UNITS = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0, "cs": 0.01}
 _ALL_UNITS = {**_UNITS, "us": 1e-6, "ns": 1e-9, "d": 86_400.0}
 _WORDS = {
     **{"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"},
-    **{"min": "minutes", "h": "hours", "d": "days"},
+    **{"min": "minutes", "h": "hours", "d": "days", "cs": "hundredths of a second"},
 }
 # Fewest pairs of successive spans that tell one unit from another.
 _FEWEST_PAIRS = 10
-_DAYS = re.compile(r"([0-9]+)-([0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
+_DAYS = re.compile(r"([0-9]+)(?:-|d )([0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
 _LENGTH = re.compile(
-    r"(?:[0-9]{1,5}(?:-| days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
+    r"(?:[0-9]{1,5}(?:-|d | days?,? ))?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?|"
     r"P[0-9.DTHMS]{1,30}"
 )
 # As people write them: `1h 30m`, `2 hrs, 5 mins`, `3 days 4 hours`.
 _PART = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(?:(w)(?:eeks?)?|(d)(?:ays?)?|(h)(?:ours?|rs?)?|"
-    r"(m)(?:inutes?|ins?)?|(s)(?:econds?|ecs?)?)(?:, ?| |$|(?=[0-9]))",
+    r"(ms)|(m)(?:inutes?|ins?)?|(s)(?:econds?|ecs?)?)(?:, ?| |$|(?=[0-9]))",
     re.IGNORECASE,
 )
 _SPELLED = re.compile(f"(?:{_PART.pattern}){{1,5}}", re.IGNORECASE)
-_OF_PART = (7 * 86400.0, 86400.0, 3600.0, 60.0, 1.0)
+_OF_PART = (7 * 86400.0, 86400.0, 3600.0, 1e-3, 60.0, 1.0)
+# Fewest steps from row to row that tell totals from spans, and share of a period that is all of it.
+_FEWEST_STEPS, _ALL = 4, 0.98
 # Share of the spans that may reach beyond their device's next one.
 _OVERLAPS = 0.05
 # Distance from the next row, seconds and share of the length, within which a span ends there.
@@ -50,9 +52,9 @@ def is_named_duration(column: Any) -> bool:
 
 
 def holds_lengths(table: LogTable, column: Any) -> bool:
-    """Whether a column holds lengths of time as texts, such as `00:35:12`, in all rows."""
+    """Whether all rows of a column have a length, as texts or by its name; events have some."""
     lengths, plain = seconds_of(table, column)
-    return not plain and bool(np.isfinite(lengths).all())
+    return (not plain or is_named_duration(column)) and bool(np.isfinite(lengths).all())
 
 
 def seconds_of(table: LogTable, column: Any) -> tuple[np.ndarray, bool]:
@@ -158,6 +160,20 @@ def are_of_ends(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bo
         return True
     ahead, back = (_fit(place, each, lengths)[1] for each in (times, -times))
     return ahead > _OVERLAPS >= back
+
+
+def period_of_totals(place: np.ndarray, began: np.ndarray, lengths: np.ndarray) -> float:
+    """Returns the period of which lengths are parts, if each device has a row per period; else 0.
+
+    So have totals, such as the minutes online of each day: they do not say when.
+    """
+    order = np.lexsort((began, place))
+    steps = np.diff(began[order])[place[order][1:] == place[order][:-1]]
+    period = float(np.median(steps)) if len(steps) >= _FEWEST_STEPS else 0.0
+    if period <= 0 or (lengths > period).any() or ((began - began.min()) % period > 0).any():
+        return 0.0
+    parts = (lengths < _ALL * period).mean() > _OFTEN and len(np.unique(lengths)) > 1
+    return period if parts else 0.0
 
 
 def counts_up(place: np.ndarray, times: np.ndarray, lengths: np.ndarray) -> bool:

@@ -90,7 +90,7 @@ def _rows_of_lines(text: str) -> list[Any]:
 
 
 def _rows(found: Any) -> list[Any] | None:
-    """The objects of a list, of one list in an object, or of lists by entity."""
+    """The objects of a list, of one list in an object, or of lists by entity, also deeper."""
     if isinstance(found, list):
         if found and all(isinstance(each, list) for each in found):
             return _histories(found)
@@ -98,9 +98,15 @@ def _rows(found: Any) -> list[Any] | None:
     if not isinstance(found, Mapping):
         return None
     lists = [v for v in found.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
-    if len(lists) != 1 or not all(isinstance(each, dict) for each in lists[0]):
-        return None
-    return lists[0]
+    if len(lists) == 1:
+        return lists[0] if all(isinstance(each, dict) for each in lists[0]) else None
+    by_name = {k: rows for k, v in found.items() if (rows := _rows(v))}
+    if len(by_name) < 2:
+        return next(iter(by_name.values()), None)
+    # Several are one table if they are of one kind; their names may be devices, or states.
+    kinds = {frozenset(_flat(rows[0])) for rows in by_name.values()}
+    rows = [{"name": name, **row} for name, rows in by_name.items() for row in rows]
+    return rows if len(kinds) == 1 and "name" not in kinds.pop() else None
 
 
 def _histories(found: list[Any]) -> list[Any] | None:

@@ -105,7 +105,9 @@ def _left_over(
     """The first column that may decide: what it looks like, and each way to go on."""
     reading = found.reading
     columns = traits.left(table, reading, _MOST_COLUMNS)
-    columns = [c for c in columns if len(traits.values_of(table, c)) > 1]
+    columns = [
+        c for c in columns if len(traits.values_of(table, c)) > 1 or traits.is_flag(table, c)
+    ]
     if not columns:
         return None
     place = devices_of(table, reading.device)[1]
@@ -139,6 +141,9 @@ def _parts(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, found: Tried
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The parts that a column may have: what it looks like, and what to give for each."""
+    if _are_intervals(table, column, reading, found):
+        yield "has numbers beside spans of one length that leave no gap", []
+        return
     began = _began(table, reading, found)
     if began is not None and _are_lengths(table, column, reading, place, began):
         yield "looks like a duration", [{"duration": column}]
@@ -157,7 +162,9 @@ def _parts(
         return
     if traits.is_of_states(table, column, reading.words):
         yield "looks like a state", [{"state": column}]
-    elif traits.is_of_codes(table, column) and _lacks_state(table, reading):
+    elif _lacks_state(table, reading) and (
+        traits.is_of_codes(table, column) or reading.of_spans and traits.is_flag(table, column)
+    ):
         ways = worded(table, replace(reading, state=column), column)
         yield "has few values, as a state has", ways
     if began is None or not reading.of_events:
@@ -195,6 +202,14 @@ def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> 
     kinds = replace(table, frame=frame, _coded={})
     other = tried(kinds, replace(reading, device=both), found.options)
     return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
+
+
+def _are_intervals(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
+    """Whether spans of one length are all of the time, and a column may say what was in each."""
+    if not reading.of_spans or len(table) == len(found.shares) or (found.shares < 1).any():
+        return False
+    is_number = np.isfinite(table.coded(column).numbers).all() and not traits.rises(table, column)
+    return bool(is_number) and len(np.unique(found.visits.end - found.visits.begin)) == 1
 
 
 def _lacks_state(table: LogTable, reading: Reading) -> bool:

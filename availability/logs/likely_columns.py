@@ -253,9 +253,8 @@ def _candidates(table: LogTable, found: Reading, *, spans: bool = True) -> Itera
     if not times:
         # Such as `minute`, counted from the log's start.
         times = [c for c in columns if unit_named(c) and traits.rises(table, c)]
-    lengths = [c for c in columns if is_named_duration(c) or holds_lengths(table, c)]
-    lengths = [c for c in lengths if c not in times]
-    others = [c for c in columns if c not in (*times, *lengths)]
+    lengths = [c for c in columns if c not in times and holds_lengths(table, c)]
+    others = [c for c in columns if c not in (*times, *lengths) and not is_named_duration(c)]
     devices = (
         [{}]
         if found.device is not None
@@ -295,7 +294,8 @@ def _spans(
     elif unknown_words(table.coded(reading.state), reading.words):
         if not says_off(table, reading.state, reading.words):
             yield _ordered(device, when, {"ignore": reading.state})
-        yield from (_ordered(device, when, way) for way in worded(table, reading))
+        # Without a way, why it cannot be read so is said.
+        yield from (_ordered(device, when, way) for way in worded(table, reading) or [{}])
     else:
         yield _ordered(device, when)
 
@@ -341,11 +341,11 @@ def _times(
 ) -> list[dict[str, Any]]:
     """The times of spans and of events that a table may have."""
     begun = {part: getattr(found, part) for part in ("start", "end", "time")}
-    if begun["start"] is not None and begun["end"] is not None:
+    if found.of_spans and (begun["time"] is None or begun["start"] is not None):
         return [{}]
     if begun["start"] is not None or begun["end"] is not None:
         part = "end" if begun["end"] is None else "start"
-        return [{part: column} for column in times]
+        return [{part: column} for column in times] or [{"duration": c} for c in lengths]
     ways: list[dict[str, Any]] = []
     for first, second in itertools.combinations(times, 2) if spans else ():
         order = _order(table, first, second)

@@ -53,6 +53,8 @@ KNOWN = {
 # Given beside the columns: words of states, columns that decide nothing, the zone of the times, the
 # length of the rounds into which masks are put, that rows are outages.
 _WORDS, IGNORE, ZONE, ROUNDS, ROWS = ("on", "off"), "ignore", "zone", "round_seconds", "rows"
+# Parts of the names of columns whose 0 may be success, or failure.
+_CODES = frozenset({"code", "rc", "retcode", "result"})
 _SAME = {"client": "device", "online": "state"}
 _UNNAMED = re.compile(r"\s*(?:Unnamed: [0-9]+)?$")
 _UNIT = re.compile(r"[_\s(\[-]+[A-Za-z]+[)\]]?$")
@@ -304,6 +306,9 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     for part in found.keys() - given.columns.keys():
         if found[part] is not None and found[part] in [found[own] for own in given.columns]:
             found[part] = None
+    begins = found["time"] if found["start"] is None else found["start"]
+    if "duration" in given.columns and "end" not in given.columns and begins is not None:
+        found["end"] = None
     ignored = [exact.get(each.lower()) for each in given.ignored]
     if None in ignored:
         allowed = f"ignore must name columns of the log: {listed(frame.columns)}"
@@ -315,7 +320,7 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     return Reading(
         **found,
         ignored=tuple(ignored),
-        words=_words_known(table, given),
+        words=_words_known(table, given, found["state"]),
         own=given.own,
         zone=given.zone,
         of_problems=bool(names_of) and all(map(is_of_offline, names_of)),
@@ -323,12 +328,14 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     )
 
 
-def _words_known(table: LogTable, given: Given) -> Mapping[str, bool]:
-    """What words mean: of the state of a host or service 0 is up in Nagios, and 1 elsewhere."""
+def _words_known(table: LogTable, given: Given, state: Any) -> Mapping[str, bool]:
+    """What words mean: 0 of a host's or service's state is up in Nagios, as in some codes."""
     columns = list(table.frame.columns)
     words = frozenset().union(*map(name_words, columns))
     of_monitor = {"host", "service", "hostname"} & words and {"state", "status"} & words
-    if not of_monitor or table.roles or given.own or any(map(is_of_online, columns)):
+    codes = [c for c in (columns if state is None else [state]) if name_words(c) & _CODES]
+    of_code = not all(map(is_of_offline, codes))
+    if not (of_monitor or of_code) or table.roles or given.own or any(map(is_of_online, columns)):
         return given.words
     return {word: is_on for word, is_on in given.words.items() if word not in ("0", "1")}
 
@@ -343,11 +350,13 @@ def _words(table: LogTable, column: Any) -> Sequence[str]:
 
 def _pairs(given: str) -> dict[str, str]:
     found = {}
-    for pair in filter(None, (each.strip() for each in given.split(","))):
+    # A comma before what is no pair is one of a column's name.
+    for pair in filter(None, map(str.strip, re.split(",(?=[^,]*=|$)", given))):
         part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)
         known = (*KNOWN, *_WORDS, IGNORE, ZONE, ROUNDS, ROWS)
-        if not equals or part not in known or not value or part in found:
+        listed_words = part in _WORDS and "," in value
+        if not equals or part not in known or not value or part in found or listed_words:
             allowed = "must be such as device=imei,time=ts,state=event,on=charging, of "
             raise ParameterError("table_columns", given, allowed + ", ".join(known))
         found[part] = value

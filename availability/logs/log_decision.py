@@ -76,6 +76,8 @@ def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: 
     """Drops columns known by name that do not fit their part: a span of all rows, other lengths."""
     own = given.columns
     bounds = [getattr(reading, part) for part in ("start", "end") if part not in own]
+    if any(c is not None and traits.is_of_states(table, c, reading.words) for c in bounds):
+        return replace(reading, start=None, end=None)  # States `from` which and `to` which.
     if reading.time is not None and reading.state is not None and len(bounds) == 2:
         there = [column for column in bounds if column is not None]
         if there and all(len(table.coded(column).values) == 1 for column in there):
@@ -84,9 +86,11 @@ def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: 
         return reading
     if reading.end is not None:
         return reading if reading.begins is None else replace(reading, duration=None)
+    lengths, _ = seconds_of(table, reading.duration)
+    if reading.start is None and 2 * (lengths > 0).sum() <= len(lengths):
+        return replace(reading, duration=None)  # Such as at the ends of sessions.
     if reading.state is None or reading.device is None or reading.time is None:
         return reading
-    lengths, _ = seconds_of(table, reading.duration)
     column = table.frame[reading.time]
     try:
         began = read_times([column], table.name, unit, table=table).seconds[0]
@@ -101,7 +105,7 @@ def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Rea
     if "state" in given.columns:
         return reading
     if reading.state is not None:
-        codes = traits.is_of_codes(table, reading.state)
+        codes = traits.is_of_codes(table, reading.state) or traits.is_flag(table, reading.state)
         known = traits.words_in(table, reading.state) <= reading.words.keys()
         if known or codes or says_off(table, reading.state, reading.words):
             return reading

@@ -238,6 +238,9 @@ def clock_of(column: Any, name: str, unit: str = "") -> Clock | None:
             found = steps[wrong[0]]
             allowed = f"must be the row before plus {spacing:g} s, and is {found:g} s later"
             allowed += f"; {len(wrong)} of {len(steps)} rows are not" if len(wrong) > 1 else ""
+            if 2 * len(wrong) > len(steps):
+                turn = f"table.melt({column.name!r}, var_name='device', value_name='online')"
+                allowed += f": if it is of changes, give a row per client and change: {turn}"
         raise DataError(f"{name}: column {column.name!r}, {row}: {allowed}")
     return clock
 

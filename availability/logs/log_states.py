@@ -57,8 +57,12 @@ _SHOWN = 4
 
 def name_words(name: Any) -> frozenset[str]:
     """Returns the words of a name in lower case, such as `is` and `down` of `isDown`."""
+    return frozenset(_in_order(name))
+
+
+def _in_order(name: Any) -> list[str]:
     spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower()
-    return frozenset(re.findall(r"[^\W\d_]+", spaced))
+    return re.findall(r"[^\W\d_]+", spaced)
 
 
 def is_of_offline(name: Any) -> bool:
@@ -80,13 +84,14 @@ def likely_state(text: str) -> bool | None:
 
     Examples:
         >>> from f3ast_tff.availability.logs.log_states import likely_state
-        >>> [likely_state(text) for text in ("DeviceConnected", "agent stopped.", "Not charging")]
+        >>> [likely_state(text) for text in ("DeviceConnected", "Not charging", "DOWN+NOT_OK")]
         [True, False, False]
     """
-    words = name_words(text)
-    means = {_LIKELY[word] for word in words & _LIKELY.keys()}
-    means |= {of for of, names in ((True, _ON_NAMES), (False, _OFF_NAMES)) if words & names}
-    return None if len(means) != 1 else means.pop() != ("not" in words)
+    words = _in_order(text)
+    known = {**dict.fromkeys(_ON_NAMES, True), **dict.fromkeys(_OFF_NAMES, False), **_LIKELY}
+    # `Not` turns what follows it.
+    means = {known[w] != ("not" in words[:k]) for k, w in enumerate(words) if w in known}
+    return None if len(means) != 1 else means.pop()
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:

@@ -33,6 +33,8 @@ _NAMED_UTC = re.compile(r"\s*(?:UTC|GMT|utc|gmt)$")
 _TWELVE = re.compile(
     r"[T ](?P<hour>0?[1-9]|1[0-2])(?P<rest>(?::[0-9]{2}){1,2}) ?(?P<half>[AaPp])[Mm]$"
 )
+# As Excel writes long numbers: none of the last digits is left.
+_ROUNDED = re.compile(r"[1-9](?:\.[0-9]{1,5})?[eE]\+(?:0?9|[1-9][0-9])")
 _FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9])[0-9]{2}-")
 # Times are no longer, and begin with a digit: `now` would be another time on each reading.
 _TIME = re.compile(r"[0-9][\x20-\x7e]{0,63}")
@@ -205,6 +207,9 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
     values = found.of_rows(found.numbers, np.nan)
     odd = ~np.isfinite(values) & ~is_open
     if 2 * odd.sum() <= (~is_open).sum():
+        rounded = found.of_rows([bool(_ROUNDED.fullmatch(text)) for text in found.texts], False)
+        if rounded.sum() == (~is_open).sum():
+            _refuse(column, rounded, "is rounded, as Excel does: export all digits, as text", name)
         _refuse(column, odd, "must be a time: a number, as other rows are", name)
         return _Column(column, ends, values, is_open, "numbers")
     # Other forms say neither which number is the month nor, as 08:00, which day it is.

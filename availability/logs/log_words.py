@@ -17,7 +17,7 @@ from f3ast_tff.availability.logs.log_states import (
 )
 from f3ast_tff.availability.logs.log_table import LogTable
 
-# With more unknown words no meaning is proposed; of more than three, one at a time is online.
+# With more unknown words no meaning is proposed; of more than three, one at a time differs.
 _MOST, _FREE = 4, 3
 GIVE_ONLINE = (
     "a list of outages does not say when a device is online: give the spans online too, or say by "
@@ -40,7 +40,7 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     unknown = unknown_words(found, reading.words)
     silent = [word for word in unknown if word.lower() in NO_ANSWER]
     free = [word for word in unknown if word.lower() not in NO_ANSWER]
-    known = dict(zip(found.texts, known_states(found, reading.words)))
+    known = dict(zip(found.texts, known_states(found, reading.meant)))
     if any(map(_is_code, free)):
         # Codes such as 1 and 2 may mean either.
         free = sorted({*free, *(text for text in known if _is_code(text))})
@@ -59,7 +59,7 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
         return []
     ways = [leans | dict(zip(free, each)) for each in product((True, False), repeat=len(free))]
     if len(free) > _FREE:
-        ways = [way for way in ways if sum(way[word] for word in free) == 1]
+        ways = [way for way in ways if sum(way[word] for word in free) in (1, len(free) - 1)]
     given = []
     for way in ways:
         if {*way.values(), *meant} < {True, False}:
@@ -68,6 +68,8 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
         off = [word for word in way if not way[word]] + silent
         parts = {"on": "/".join(on), "off": "/".join(off)}
         given.append({**state, **{part: text for part, text in parts.items() if text}})
+    if silent == ["null"] and not given and meant == {False}:
+        given.append({**state, "on": "null"})  # Only what is offline is said.
     return given
 
 

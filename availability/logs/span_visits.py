@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 
-from f3ast_tff.availability.logs.durations import are_of_ends, read_duration
+from f3ast_tff.availability.logs.durations import are_of_ends, period_of_totals, read_duration
 from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
 from f3ast_tff.availability.logs.log_columns import Reading, devices_of
@@ -67,12 +69,25 @@ def visits_of_spans(
             length, said = _until_next(place, began)
         else:
             length, said = read_duration(table, reading.duration, place, towards, of_length)
-        if start == reading.time and start is not None and are_of_ends(place, began, length):
+        ways = [
+            f"--columns={part}={start},duration={reading.duration}" for part in ("end", "start")
+        ]
+        ends, begins = [shlex.quote(way + ",rows=offline" * reading.of_outages) for way in ways]
+        by_time = start == reading.time and start is not None
+        if by_time and are_of_ends(place, began, length):
             raise DataError(
                 f"{name}: spans of {reading.duration!r} from {start!r} on overlap, and do not if "
-                f"they end then: say which by --columns=end={start},duration={reading.duration} or "
-                f"--columns=start={start},duration={reading.duration} (of a run --table_columns)"
+                f"they end then: say which by {ends} or {begins} (of a run --table_columns)"
             )
+        period = 0.0 if start is None else period_of_totals(place, began, length)
+        said_so = f"{reading.duration!r} is a part of each {duration_text(period)}, as a total is, "
+        said_so += "which does not say when a device is online"
+        if period and by_time:
+            raise DataError(
+                f"{name}: {said_so}: give the times, or say that each row begins at its time by "
+                f"{begins} (of a run --table_columns)"
+            )
+        notes += [f"{said_so}; each row is read as a span that begins at its time"] * bool(period)
         began, ended = (began, began + length) if end is None else (ended - length, ended)
         seconds = [began]
     _refuse_early(began, ended, table, reading, local=read.local)

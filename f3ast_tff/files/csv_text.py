@@ -20,6 +20,7 @@ _OF_EXCEL = re.compile(rb'^"?sep=([,;|\t])"?\r?$', re.MULTILINE)
 _WITH_COMMA = re.compile(rb"(?<![\d,.])\d+,\d+(?![\d,.])")
 _NUMBER = re.compile(rb'(?:^|[,;|\t])[ "]*[-+.]?\d')
 _SENTENCE = re.compile(rb"[^\W\d]+[ ]+\w+[ ]+\w")
+_NOT_EMPTY = re.compile(rb"[^\r\n]")
 # Bytes of a line of names behind `#`.
 _LONGEST = 2**16
 _THOUSANDS = re.compile(rb"[1-9]\d{0,2},\d{3}")
@@ -53,7 +54,7 @@ def csv_text(content: bytes) -> CsvText:
 
     Other content is read as Windows-1252, which is ANSI and latin-1 of western languages, with a
     warning: numbers are the same in all. Before the line of names there may be Excel's `sep=;`,
-    empty lines, and notes that begin with `#`; the `#` of a line of names goes.
+    empty lines, a title, and notes that begin with `#`; the `#` of a line of names goes.
 
     Raises:
         UnicodeDecodeError: If UTF-16 is damaged.
@@ -119,18 +120,19 @@ def after_lines(content: bytes, begins: Callable[[int], bool]) -> tuple[int, int
 
 
 def _is_note(content: bytes, begin: int) -> bool:
-    """Whether no names stand in the line at a place.
+    """Whether no names stand in the line at a place, as in a title without separators.
 
     A line with `#` is of names if the next line has its separators, and an entry that begins as a
     number does, and if it has no three words in a row.
     """
     if content.startswith((b"\n", b"\r\n"), begin) or _OF_EXCEL.match(content, begin):
         return True
-    if not content.startswith(b"#", begin):
-        return False
     line = _line(content, begin)
-    below = _line(content, begin + len(line) + 1)
+    found = _NOT_EMPTY.search(content, begin + len(line))
+    below = b"" if found is None else _line(content, found.start())
     counts = [[each.count(mark.encode()) for mark in _SEPARATORS] for each in (line, below)]
+    if not content.startswith(b"#", begin):
+        return not any(counts[0]) and any(counts[1]) and not _NUMBER.search(below)
     same = counts[0] == counts[1] and any(counts[0])
     return not (same and _NUMBER.search(below)) or _SENTENCE.search(line) is not None
 

@@ -41,6 +41,7 @@ TABLES = [
     )
     for n, device in enumerate("ab")
 ]
+OBJECTS = [{"device": k, "time": f"{START}{h}:00:00Z", "online": on} for k, h, on in ROWS]
 TEXTS = {
     "sep": ("x.csv", "sep=;\n" + lines(";")),
     "sep in quotes": ("x.csv", '"sep=;"\n' + lines(";")),
@@ -52,6 +53,7 @@ TEXTS = {
     "pipes": ("x.csv", lines("|")),
     "tab": ("x.tab", lines("\t")),
     "comments": ("x.csv", "# made by a program\n# version 2\n" + lines(",")),
+    "a title": ("x.csv", "Report of May\n\n" + lines(",")),
     "a header behind a hash": ("x.tsv", "#" + lines("\t")),
     "a byte order mark": ("x.csv", "\ufeff" + lines(",")),
     "annotated": ("x.csv", INFLUX + "".join(TABLES)),
@@ -61,6 +63,7 @@ TEXTS = {
         "entity_id,state,last_changed\n"
         + "".join(f"{k},{'on' if on else 'unknown'},{START}{h}:00:00.000Z\n" for k, h, on in ROWS),
     ),
+    "deeper": ("x.json", json.dumps({"meta": {"n": 1}, "summary": {"states": OBJECTS}})),
     "items": (
         "x.json",
         json.dumps(
@@ -246,6 +249,16 @@ def test_series_as_promtool_and_victoriametrics_write_them(tmp_path: Path) -> No
 # Kubernetes' events have members that are always null.
 EVENTS = [{"node": k, "at": f"{START}{h}:00:00Z", "kind": on, "none": None} for k, h, on in ROWS]
 REFUSED: dict[str, tuple[str, bytes | str | dict[str, Any], str]] = {
+    "a list per device": (
+        "x.json",
+        {"all": {k: {"log": [{"time": f"{START}{h}:00:00Z", "online": on}]} for k, h, on in ROWS}},
+        "by --columns=device=name",
+    ),
+    "lists of two kinds": (
+        "x.json",
+        {"a": [{"x": 1}], "b": [{"y": 1}]},
+        "device a: entry .* is not a time and",
+    ),
     "an error of Prometheus": (
         "x.json",
         {"status": "error", "errorType": "bad_data", "error": "no"},

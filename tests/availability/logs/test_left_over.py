@@ -50,6 +50,13 @@ def flags_in(text: str) -> dict[str, str]:
     [
         (spans(cause=["lost", "user", "user"]), {"ignore=cause": "50.0%"}),
         (spans(ok=[1, 0, 0]), {"ignore=ok": "50.0%", "state=ok": "12.5%"}),
+        # A length that is given replaces an end of a known name.
+        (
+            spans(minutes_on=[60, 60, 120]).rename(
+                columns={"acctstarttime": "start", "acctstoptime": "end"}
+            ),
+            {"duration=minutes_on": "33.3%", "ignore=minutes_on": "50.0%"},
+        ),
         (sessions("conn_id"), {"session=conn_id": "50.0%", "ignore=conn_id": "37.5%"}),
     ],
 )

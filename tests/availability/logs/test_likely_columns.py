@@ -108,7 +108,16 @@ def test_the_refusal_names_the_columns_and_what_to_type(
         ("device=who,start=in,end=out", "must be a time: a number, or a date as 2024-06"),
     ],
 )
-@pytest.mark.parametrize("form", ["%d/%m/%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d-%b-%Y"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%d/%m/%Y %H:%M",
+        "%m/%d/%Y %I:%M %p",
+        "%d-%b-%Y",
+        "%a, %d %b %Y %H:%M GMT",
+        "%b %d, %Y %H:%M",
+    ],
+)
 def test_days_in_other_forms_are_times_all_the_same(form: str, columns: str, says: str) -> None:
     begin, end = (texts([v[place] for v in VISITS], form) for place in (1, 2))
     frame = pd.DataFrame({"who": [v[0] for v in VISITS], "in": begin, "out": end})
@@ -142,8 +151,9 @@ OF_MASKS = "must be 0 or 1, true or false, online or offline"
         (MASKS.assign(c=["x", "y", "y"]), "", OF_MASKS),
         (MASKS.assign(total=[5, 6, 5]), "", OF_MASKS),
         (LATE, "", "must be the row before plus"),
+        (LATE, "", "rows are not: if it is of changes, .*: table.melt.'time', var_name="),
     ],
-    ids=["no time", "no device", "entry", "words", "total", "late"],
+    ids=["no time", "no device", "entry", "words", "total", "late", "changes"],
 )
 def test_the_refusal_is_that_of_the_form(frame: pd.DataFrame, columns: str, says: str) -> None:
     with pytest.raises(DataError, match=says):

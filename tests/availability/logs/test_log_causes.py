@@ -188,6 +188,10 @@ VISITS = pd.DataFrame(
 CHANGES = pd.DataFrame(
     {"device": ["a", "b"] * 6, "time": [HOUR * n for n in range(12)], "online": [1, 1, 0, 0] * 3}
 )
+# Intervals that leave no gap.
+WINDOWS = VISITS.assign(start=[DAY * (n // 2) for n in range(12)]).assign(
+    end=lambda frame: frame["start"] + DAY
+)
 ODD = [300 + n for n in range(12)]
 
 
@@ -197,6 +201,14 @@ ODD = [300 + n for n in range(12)]
         (VISITS, {"flag": [0, 1, 1] * 4}, "'flag' looks like a state.*state=flag"),
         (VISITS, {"mode": ["p", "q", "q"] * 4}, "'mode' has few values, .*on=p,off=q.*on=q,off=p"),
         (VISITS, {"duration": ODD}, "'duration' looks like a duration.*=duration=duration"),
+        (
+            VISITS,
+            {"flag": ["x", None, None] * 4},
+            "'flag' has few values, .*state=flag,on=x,off=nu",
+        ),
+        (VISITS, {"flag": ["down", None, ""] * 4}, "'flag' has few values, .*state=flag,on=null"),
+        (WINDOWS, {"beats": [3, 0, 2, 0] * 3}, "'beats' has numbers beside spans of one length"),
+        (WINDOWS, {"up_minutes": [9.5, 0, 2, 5] * 3}, "'up_minutes' has numbers beside spans of"),
         (CHANGES, {"value": [1, 0, 0] * 4}, "'value' looks like a state, .*state=value"),
         (CHANGES, {"elapsed": ODD}, "'elapsed' looks like a duration, .*duration=elapsed"),
         (
@@ -270,6 +282,13 @@ REFUSED: dict[str, tuple[pd.DataFrame, str, str]] = {
         "",
         "of the time online is offline by other spans of the same",
     ),
+    "numbers that lost their last digits": (
+        frame_of(daily("a", 5)).assign(
+            time=lambda f: (f.time + 1.7e9).mul(1e3).map("{:.5E}".format)
+        ),
+        "",
+        "is rounded, as Excel does: export all digits",
+    ),
     # A time that is another one on each reading.
     **{
         word: (
@@ -294,6 +313,7 @@ def test_what_is_refused_says_why(frame: pd.DataFrame, columns: str, says: str) 
         ("duration", "seconds", 1),
         ("duration_ms", "milliseconds", 1000),
         ("duration", "minutes", 1 / 60),
+        ("duration", "hundredths of a second", 100),
     ],
 )
 def test_lengths_of_spans_and_their_unit(column: str, unit: str, scale: float) -> None:
@@ -305,8 +325,9 @@ def test_lengths_of_spans_and_their_unit(column: str, unit: str, scale: float) -
         log.masks.table().tolist()
         == log_of_frame(VISITS.assign(state=CHANGES.online)).masks.table().tolist()
     )
-    texts = CHANGES.assign(duration="02:00:00")
-    assert log_of_frame(texts).masks.table().tolist() == log.masks.table().tolist()
+    for text in ("02:00:00", "0d 02:00:00", "7200000ms"):
+        texts = CHANGES.assign(duration=text)
+        assert log_of_frame(texts).masks.table().tolist() == log.masks.table().tolist()
 
 
 @pytest.mark.parametrize("missing", [0, 1])

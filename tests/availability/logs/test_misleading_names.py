@@ -110,6 +110,32 @@ def test_minutes_that_look_like_seconds_are_warned_of(caplog: pytest.LogCaptureF
     assert not caplog.text
 
 
+@pytest.mark.parametrize(
+    ("column", "hours", "scale"),
+    [("duration_min", 24, 60), ("online_hours", 24, 1), ("seconds_up", 1, 3600)],
+)
+def test_totals_of_days_or_hours_do_not_say_when(
+    column: str, hours: int, scale: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They were read as spans that begin at midnight, or with the hour."""
+    rows = [
+        (k, hours * n, hours * (n * w % 7) / 8) for n in range(8) for k, w in (("a", 3), ("b", 5))
+    ]
+    frame = pd.DataFrame(rows, columns=["device", "date", column])
+    frame = frame.assign(date=days(frame["date"]), **{column: frame[column] * scale})
+    with pytest.raises(DataError, match=f"'{column}' is a part of each {hours} h, as a total") as e:
+        log_of_frame(frame)
+    (flag,) = re.findall(r"begins at its time by --columns=(\S+)", str(e.value))
+    assert flag == f"start=date,duration={column}"
+    assert "spans, 2 devices" in log_of_frame(frame, columns=flag).read_as
+    assert "does not say when a device is online; each row is read as a span" in caplog.text
+    # Beside a state, that a check took some time.
+    checks = frame.assign(up=[1, 1, 0, 0] * 4).rename(columns={column: "check_seconds"})
+    with pytest.raises(DataError) as asked:
+        log_of_frame(checks)
+    assert "duration=" not in str(asked.value) and "--columns=state=up " in str(asked.value)
+
+
 def test_lengths_that_end_at_their_time() -> None:
     """A row per span, when it ends; with a session an hour before each, forward they overlap."""
     found = spans(1)
@@ -130,6 +156,20 @@ def test_lengths_that_end_at_their_time() -> None:
 
 
 UP = [on for _, on, _ in ROWS]
+LASTS = {"a": 2 * HOUR, "b": 3 * HOUR}
+
+
+def named(**more: object) -> pd.DataFrame:
+    """Events whose states have an unknown name, and words that are known."""
+    more = {"kind": ["up" if on else "down" for on in UP], **more}
+    return events(**more).drop(columns="online")
+
+
+def by_length(found: pd.DataFrame) -> pd.DataFrame:
+    lengths = (found["end"] - found["start"]).dt.total_seconds()
+    return (
+        found.assign(duration=lengths).drop(columns="end").rename(columns={"device": "user_name"})
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,12 +198,42 @@ UP = [on for _, on, _ in ROWS]
             "time=sent_at",
         ),
         (events(minute=[t * 60 for t, *_ in ROWS]).drop(columns="time"), "time=minute"),
+        # A length in rows that end a session alone, or 0 in the others.
+        (named(duration=[None if on else LASTS[k] for _, on, k in ROWS]), "state=kind"),
+        (named(duration=[0 if on else LASTS[k] for _, on, k in ROWS]), "state=kind"),
+        (
+            named(seconds=[None if on else 7200 for on in UP]).rename(columns={"device": "who_id"}),
+            "device=who_id,state=kind",
+        ),
+        # States from which and to which a device goes.
+        (named(**{"from": ["up", "down"] * 20}).rename(columns={"kind": "to"}), "state=to"),
+        (
+            named(kind=["on" if on else "off" for on in UP]).rename(
+                columns={"device": "Phone, no"}
+            ),
+            "device=Phone, no,state=kind",
+        ),
+        # Known times and lengths, and a known name that all rows share.
+        (spans().pipe(by_length).assign(node="vpn1"), "device=user_name"),
+        # Of four codes one may be off as well as on.
+        (
+            named(kind=[[1, 2, 4][n % 3] * on for n, on in enumerate(UP)]),
+            "state=kind,on=1/2/4,off=0",
+        ),
+        (
+            named(kind=["idle" if on else "DOWN*+NOT_RESPONDING" for on in UP]),
+            "state=kind,on=idle,off=DOWN*+NOT_RESPONDING",
+        ),
+        # Codes by their name, however large.
+        (named(EventID=[6006 - on for on in UP], kind=1), "state=EventID,on=6005,off=6006"),
+        # As for exit codes, 0 may be success.
+        (named(result_code=[1 - on for on in UP], kind=1), "state=result_code,on=0,off=1"),
     ],
 )
 def test_what_is_offered_is_right(frame: pd.DataFrame, flag: str) -> None:
     with pytest.raises(DataError) as error:
         log_of_frame(frame)
-    assert f"--columns={flag}" in str(error.value)
+    assert re.search(f"--columns={re.escape(flag)}[' ]", str(error.value))
     log = log_of_frame(frame, columns=flag)
     assert log.masks.mean().tolist() == pytest.approx(SHARES)
     if flag == "state=is_down":
@@ -331,7 +401,9 @@ def test_sensors_of_which_none_says_whether_a_phone_is_there() -> None:
     assert log_of_frame(one).masks.mean().tolist() == pytest.approx(SHARES, abs=0.001)
 
 
-@pytest.mark.parametrize(("name", "scale"), [("uptime", 1), ("uptime", 1000), ("up_for_s", 1)])
+@pytest.mark.parametrize(
+    ("name", "scale"), [("uptime", 1), ("uptime", 1000), ("uptime", 100), ("up_for_s", 1)]
+)
 def test_a_counter_since_the_start_reaches_back(name: str, scale: int) -> None:
     """Rows each 5 minutes of a device that is there, and the time since it came."""
     rows = [

@@ -153,6 +153,15 @@ def test_words_of_failures_beside_another_are_not_offered_as_online() -> None:
     assert "ignore=state" not in str(refused.value)
 
 
+def test_outages_of_unknown_names_and_words_are_spans_all_the_same() -> None:
+    """They were taken as events, as no word may mean online."""
+    frame = spans("TimeStart", "TimeEnd", State=["DOWN*", "DRAIN"] * 4)
+    with pytest.raises(DataError, match="by --columns=start=TimeStart,end=TimeEnd .*but .*DRAIN"):
+        log_of_frame(frame)
+    log = log_of_frame(frame, columns="start=TimeStart,end=TimeEnd,off=drain,rows=offline")
+    assert log.masks.mean().tolist() == pytest.approx([1 - share for share in SHARES])
+
+
 def test_outages_beside_spans_online_are_times_offline() -> None:
     """With the spans between the outages, a is offline for 2 of 24 hours, b for 3."""
     between = [(k, 24 * day + b, 24 * day + 24 + a) for day in range(3) for k, a, b in ROWS[:2]]

@@ -30,6 +30,9 @@ from f3ast_tff.files.csv_text import csv_text
         (b"# of May\nsep=;\na;b\n", ";", 3, "."),
         (b'"sep=,"\na,b\n', ",", 2, "."),
         (b"#a,b\n1,2\n", ",", 1, "."),
+        (b"Report of May\n\na,b\n1,2\n", ",", 3, "."),
+        # Names of one column.
+        (b"a\n0,5\n", ",", 1, "."),
         ("a;b\n1;2\n".encode("utf-16"), ";", 1, "."),
         (b"\xef\xbb\xbfa;b\n1;2\n", ";", 1, "."),
         ("a;é\n1;2\n".encode("latin-1"), ";", 1, "."),
