@@ -185,23 +185,32 @@ class TrainingFunction:
         """Returns `initial(seed)`, `float32`.
 
         Raises:
-            ParameterError: If there is no array, or one is not of finite floating-point numbers;
-                names it.
+            ParameterError: If there are no arrays, or not as many as `leaves`, or one is not of
+                finite floating-point numbers; names it.
         """
         made = self.initial(seed)
         if not isinstance(made, Iterable):
             said = f"initial returned {type(made).__name__}: must return arrays"
             raise ParameterError("model", self.name, said)
         found = [np.asarray(weight) for weight in made]
-        for place, weight in enumerate(found):
-            floats = is_real(weight.dtype) and weight.dtype.kind not in "biu"
-            if not floats or not np.isfinite(weight).all():
-                name = self.leaf_names()[place] if self.leaf_names() else place
-                allowed = f"array {name} of initial must be of finite floating-point numbers"
-                raise ParameterError("model", self.name, f"{allowed}, not {weight.dtype}")
         if not found:
             raise ParameterError("model", self.name, "initial must return arrays")
-        return [weight.astype(np.float32) for weight in found]
+        names: Sequence[Any] = self.leaf_names() or range(len(found))
+        if len(names) != len(found):
+            allowed = f"has {len(names)} leaves: must be {len(found)}, the arrays of initial"
+            raise ParameterError("model", self.name, allowed)
+        return [self._in_float32(name, each) for name, each in zip(names, found)]
+
+    def _in_float32(self, name: Any, weight: np.ndarray) -> np.ndarray:
+        allowed = f"array {name} of initial must be of finite floating-point numbers"
+        if not is_real(weight.dtype) or weight.dtype.kind in "biu":
+            raise ParameterError("model", self.name, f"{allowed}, not {weight.dtype}")
+        with np.errstate(over="ignore"):
+            found = weight.astype(np.float32)
+        if not np.isfinite(found).all():
+            first = weight[~np.isfinite(found)][0]
+            raise ParameterError("model", self.name, f"{allowed} in float32; it has {first}")
+        return found
 
     def apply(self, weights: Any, inputs: Any) -> Any:
         """See `Model.apply`, in NumPy: `predict`, see `as_floats`.

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import simulate
+from f3ast_tff import TrainingFunction, simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import EngineError, RunFolderError
@@ -139,6 +139,22 @@ def test_a_model_no_better_than_a_guess_is_said(
     messages = [record.getMessage() for record in caplog.records]
     assert [message[: len(said)] for message, said in zip(messages, says, strict=True)] == says
     assert all(message.endswith("ln 10 is 2.3026") for message in messages)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_model_that_no_client_moves_is_said(
+    moves: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """From a good model on the loss alone would not say it."""
+
+    def train(weights: Any, examples: Any, work: Any) -> Any:
+        return [weights[0] + moves * 0.01], 0.1
+
+    model = TrainingFunction(lambda seed: [np.zeros((60, 10))], train, lambda w, x: x @ w[0])
+    with caplog.at_level(logging.WARNING):
+        simulate(model=model, rounds=3, eval_every=1, **{"num_clients": 5, "clients_per_round": 2})
+    said = [each.getMessage() for each in caplog.records if "not moved" in each.getMessage()]
+    assert len(said) == (not moves) and all("of all 3 evaluated rounds" in each for each in said)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, None])
