@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
+
 
 def is_real(dtype: np.dtype[Any]) -> bool:
     """Returns whether a type is of real numbers: truth values, integers or floating-point numbers.
@@ -30,3 +32,18 @@ def as_floats(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "biu":
         return values.astype(np.float64)
     return values.astype(np.float32) if values.dtype.itemsize < 4 else values
+
+
+def start_in_float32(model: str, what: str, weight: Any) -> np.ndarray:
+    """Returns an array of the weights that a model starts from, `float32`.
+
+    Raises:
+        ParameterError: If a number is not finite in `float32`: no update could be.
+    """
+    with np.errstate(over="ignore"):
+        found = np.asarray(weight, np.float32)
+    if not np.isfinite(found).all():
+        first = np.asarray(weight)[~np.isfinite(found)][0]
+        allowed = f"{what} must be of finite floating-point numbers in float32; it has {first}"
+        raise ParameterError("model", model, allowed)
+    return found

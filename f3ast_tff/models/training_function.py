@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.core.real_numbers import as_floats, is_real
+from f3ast_tff.core.real_numbers import as_floats, is_real, start_in_float32
 from f3ast_tff.models.model import ModelConfig
 
 
@@ -202,15 +202,11 @@ class TrainingFunction:
         return [self._in_float32(name, each) for name, each in zip(names, found)]
 
     def _in_float32(self, name: Any, weight: np.ndarray) -> np.ndarray:
-        allowed = f"array {name} of initial must be of finite floating-point numbers"
+        what = f"array {name} of initial"
         if not is_real(weight.dtype) or weight.dtype.kind in "biu":
-            raise ParameterError("model", self.name, f"{allowed}, not {weight.dtype}")
-        with np.errstate(over="ignore"):
-            found = weight.astype(np.float32)
-        if not np.isfinite(found).all():
-            first = weight[~np.isfinite(found)][0]
-            raise ParameterError("model", self.name, f"{allowed} in float32; it has {first}")
-        return found
+            allowed = f"{what} must be of finite floating-point numbers, not {weight.dtype}"
+            raise ParameterError("model", self.name, allowed)
+        return start_in_float32(self.name, what, weight)
 
     def apply(self, weights: Any, inputs: Any) -> Any:
         """See `Model.apply`, in NumPy: `predict`, see `as_floats`.
