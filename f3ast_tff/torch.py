@@ -47,7 +47,8 @@ class TorchModel(TrainingFunction):
             unused weights do not decay.
 
     Raises:
-        ParameterError: If an argument is something else, or PyTorch has no such device.
+        ParameterError: If `buffers` is another text, `weight_decay` no number of at least 0, or
+            PyTorch has no such device.
 
     Examples:
         A network of one layer, for the 60 features of Synthetic(1,1):
@@ -97,10 +98,7 @@ class TorchModel(TrainingFunction):
         if not (isinstance(weight_decay, Real) and 0 <= weight_decay < np.inf):
             raise ParameterError("weight_decay", weight_decay, "must be a number of at least 0")
         make = None if isinstance(module, nn.Module) else module
-        own = _seeded(module, 0) if callable(make) else copy.deepcopy(module)
-        if not isinstance(own, nn.Module):
-            allowed = "must be an nn.Module, or a function that makes one"
-            raise ParameterError("module", type(own).__name__, allowed)
+        own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
         fields: dict[str, Any] = {
             "module": own,
             "device": device,

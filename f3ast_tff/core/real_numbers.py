@@ -38,12 +38,15 @@ def start_in_float32(model: str, what: str, weight: Any) -> np.ndarray:
     """Returns an array of the weights that a model starts from, `float32`.
 
     Raises:
-        ParameterError: If a number is not finite in `float32`: no update could be.
+        ParameterError: If its numbers are no floating-point numbers, or not finite in `float32`.
     """
+    given = np.asarray(weight)
+    allowed = f"{what} must be of finite floating-point numbers"
+    if not is_real(given.dtype) or given.dtype.kind in "biu":
+        raise ParameterError("model", model, f"{allowed}, not {given.dtype}")
     with np.errstate(over="ignore"):
-        found = np.asarray(weight, np.float32)
+        found = given.astype(np.float32)
     if not np.isfinite(found).all():
-        first = np.asarray(weight)[~np.isfinite(found)][0]
-        allowed = f"{what} must be of finite floating-point numbers in float32; it has {first}"
-        raise ParameterError("model", model, allowed)
+        first = given[~np.isfinite(found)][0]
+        raise ParameterError("model", model, f"{allowed} in float32; it has {first}")
     return found

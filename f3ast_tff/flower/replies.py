@@ -75,10 +75,7 @@ def metric(content: RecordDict | None, name: str) -> float:
 def losses_of(
     contents: Mapping[int, RecordDict], ids: np.ndarray, name: str, needed: bool = True
 ) -> np.ndarray:
-    """Returns the loss of each client, `float64 [m]`; logs if it is `needed`, and no reply has it.
-
-    See `metric`.
-    """
+    """Returns each client's loss, see `metric`; logs if none of the replies has a needed one."""
     found = np.array([metric(contents.get(k), name) for k in ids.tolist()], np.float64)
     if needed and contents and np.isnan(found).all():
         _LOG.warning("no reply with examples has the number %s, which the method needs", name)

@@ -199,14 +199,8 @@ class TrainingFunction:
         if len(names) != len(found):
             allowed = f"has {len(names)} leaves: must be {len(found)}, the arrays of initial"
             raise ParameterError("model", self.name, allowed)
-        return [self._in_float32(name, each) for name, each in zip(names, found)]
-
-    def _in_float32(self, name: Any, weight: np.ndarray) -> np.ndarray:
-        what = f"array {name} of initial"
-        if not is_real(weight.dtype) or weight.dtype.kind in "biu":
-            allowed = f"{what} must be of finite floating-point numbers, not {weight.dtype}"
-            raise ParameterError("model", self.name, allowed)
-        return start_in_float32(self.name, what, weight)
+        said = [f"array {name} of initial" for name in names]
+        return [start_in_float32(self.name, what, each) for what, each in zip(said, found)]
 
     def apply(self, weights: Any, inputs: Any) -> Any:
         """See `Model.apply`, in NumPy: `predict`, see `as_floats`.

@@ -105,11 +105,8 @@ def troubles(delivered_round: RoundDelivery, outcome: RoundOutcome) -> dict[str,
     if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
         asked = len(delivered_round.asked)
-        there = delivered_round.num_available
-        kind, why = (
-            "nobody",
-            f"none of {there} clients selected" if there else "no client available",
-        )
+        n = delivered_round.num_available
+        kind, why = "nobody", f"none of {n} clients selected" if n else "no client available"
         if asked:
             kind, why = "lost", f"no update of {asked} clients was delivered"
         if delivered_round.failed:

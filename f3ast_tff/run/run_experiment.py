@@ -157,8 +157,8 @@ def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
     """Logs a warning if updates arrived in evaluated rounds, and none moved the model."""
     norms = [row["update_norm"] for row in rows if row["num_delivered"]]
     if norms and not any(norms):
-        what = "the model has not moved: the updates of all %d evaluated rounds with updates were 0"
-        _LOG.warning(what, len(norms))
+        what = f"all {len(norms)} evaluated rounds with updates"
+        _LOG.warning("the model has not moved: the updates of %s were 0", what)
 
 
 def large_feature(data: FederatedData) -> str:

@@ -43,11 +43,10 @@ def asked_once(losses: Losses) -> Losses:
         key = ids.tobytes()
         if key not in answers:
             found: Any = losses(ids)
-            is_array = isinstance(found, np.ndarray)
-            if not is_array or found.shape != ids.shape or found.dtype.kind not in "biuf":
-                shape = f"shape {list(np.shape(found))}" + (
-                    f" of {found.dtype}" if is_array else ""
-                )
+            fits = isinstance(found, np.ndarray) and found.dtype.kind in "biuf"
+            if not fits or found.shape != ids.shape:
+                kind = getattr(found, "dtype", type(found).__name__)
+                shape = f"shape {list(np.shape(found))} of {kind}"
                 given = type(found).__name__ if found is None else shape
                 allowed = f"must return an array of shape [{len(ids)}], a loss per client asked"
                 raise ParameterError("losses", given, allowed)
