@@ -75,7 +75,7 @@ def test_the_same_clients_are_asked_once() -> None:
     ("answer", "given"),
     [
         (np.ones(3), r"shape \[3\] of float64"),
-        ([1.0, 1.0], r"shape \[2\]"),
+        ([1.0, 1.0], r"shape \[2\] of list"),
         (None, "NoneType"),
         (np.array([1j, 2.0]), r"shape \[2\] of complex128"),
         (np.array(["1", "2"]), r"shape \[2\] of <U1"),
