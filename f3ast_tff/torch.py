@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,12 @@ class TorchModel(TrainingFunction):
         buffers: Whether buffers, such as the running mean of a batch norm, are sent (`"sent"`), or
             stay as they are in `module` for all (`"kept"`). The server takes the mean of the
             buffers that arrive, by weights scaled to sum 1, whatever its step.
-        weight_decay: Factor of the weights in the gradient; 0 for none.
+        weight_decay: Factor of the weights in the gradient; 0 for none. As in PyTorch, frozen and
+            unused weights do not decay.
 
     Raises:
-        ParameterError: If `buffers` is another text, or PyTorch has no such device.
+        ParameterError: If `buffers` is another text, `weight_decay` no number of at least 0, or
+            PyTorch has no such device.
 
     Examples:
         A network of one layer, for the 60 features of Synthetic(1,1):
@@ -92,6 +95,8 @@ class TorchModel(TrainingFunction):
             torch.empty(0, device=device)
         except (AssertionError, RuntimeError) as error:
             raise ParameterError("device", device, f"PyTorch cannot use it: {error}") from error
+        if not (isinstance(weight_decay, Real) and 0 <= weight_decay < np.inf):
+            raise ParameterError("weight_decay", weight_decay, "must be a number of at least 0")
         make = None if isinstance(module, nn.Module) else module
         own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
         fields: dict[str, Any] = {
@@ -284,11 +289,11 @@ class TorchModel(TrainingFunction):
         """Adds weight decay and offsets to the gradients."""
         with torch.no_grad():
             for place, weight in enumerate(parameters):
-                if weight.grad is None:
-                    weight.grad = torch.zeros_like(weight)
-                if self.weight_decay:
+                if self.weight_decay and weight.grad is not None:
                     weight.grad.add_(weight, alpha=self.weight_decay)
                 if offsets:
+                    if weight.grad is None:
+                        weight.grad = torch.zeros_like(weight)
                     weight.grad.add_(offsets[place])
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:

@@ -90,7 +90,7 @@ def audit(
     found = target if isinstance(target, Target) else target_of(target, arguments, objective, model)
     if not found.parts:
         return _audited(found, log, rounds)
-    parts = {name: replace(found, make=make) for name, make in found.parts.items()}
+    parts = {name: replace(found, make=make, seen=name) for name, make in found.parts.items()}
     return merged(found, {name: _audited(part, log, rounds) for name, part in parts.items()})
 
 

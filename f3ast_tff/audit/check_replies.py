@@ -59,7 +59,8 @@ def check_empty(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Fi
     if not usual:
         yield Finding("scale", OPEN, "rounds without replies: not seen, as the model stays before")
         return
-    moved = float(np.max(steps[first] / steps[np.subtract(first, 1)]))
+    # A server that has stopped moves 0 of 0.
+    moved = float(np.nanmax(steps[first] / steps[np.subtract(first, 1)]))
     moved = moved if np.isfinite(steps).all() else np.inf
     after = steps[[t + 1 for t in empty if t + 1 < len(steps) and t + 1 not in empty]]
     found = f"in rounds without replies the model moves {moved:.2f} of the step before, "

@@ -16,9 +16,10 @@ import numpy as np
 from f3ast_tff.audit.findings import NOTE, OPEN, RIGHT, WRONG, Finding
 from f3ast_tff.audit.plays import NoStepError, played, step
 from f3ast_tff.audit.targets import Target
-from f3ast_tff.audit.weights import BY_LOSS, CLIPS, LINEAR, Rule, apart
+from f3ast_tff.audit.weights import ADAPTIVE, BY_LOSS, CLIPS, LINEAR, Rule, apart
 from f3ast_tff.audit.world import DENSE, Reply, Schedule, Trace, fixed, shares_of
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.models.leaf_patterns import is_buffer
 
 # Rounds: all there; client 0 away; back; few there; all; replies lost; all; a reply twice.
 _ALL, _AWAY, _BACK, _FEW, _REST, _LOST, _AFTER, _TWICE = 60, 50, 6, 50, 20, 50, 4, 12
@@ -33,6 +34,7 @@ _ERRORS = 4.0
 # Objectives whose weights vary by round, with the reason.
 _OWN = {"all": "weights p / r", "drawn": "draws with replacement"}
 _REPEATS = 5
+_BUFFER = "Take the mean of the clients' buffers: another step can make a variance negative."
 # Part of a whole round's move below which a server skips the round.
 _STAYS = 1e-3
 
@@ -126,6 +128,8 @@ def check_course(
         yield Finding("scale", WRONG, f"when clients leave and return, it ends: {why}")
         return
     if rule.kind not in (LINEAR, BY_LOSS, CLIPS):
+        if rule.kind == ADAPTIVE and is_buffer(target.seen):
+            yield Finding("scale", WRONG, "a buffer takes steps by axes", _BUFFER)
         yield from _of_same(target, rule, examples)
         yield _lengths(course)
         return
@@ -150,8 +154,7 @@ def check_course(
     if changes:
         about += f" in round {_ALL}, and change with the round: {speeds[0]:.2f} in the first, "
         about += f"{speeds[COURSE - 1]:.2g} in round {COURSE}"
-    off = abs(whole - 1) > _WEIGHT or changes
-    yield Finding("scale", NOTE if off else RIGHT, about, value=whole)
+    yield _scale(target, about, whole, float(speeds[0]), changes)
     with np.errstate(all="ignore"):
         own = weights[:, 0] / shares[:, 0]
     before = np.flatnonzero(shares[:_ALL, 0] > 0)[5:]
@@ -192,6 +195,21 @@ def check_course(
     yield _repeated(target, course, weights[:, _REPEATS])
     if rule.kind == BY_LOSS:
         yield _alike(weights[usual].mean(axis=0) / whole, shares[usual])
+
+
+def _scale(target: Target, about: str, whole: float, first: float, changes: bool) -> Finding:
+    """The sum of the weights when all are there; `first` is the server's rate in round 1."""
+    if abs(whole) <= _DROPPED:
+        stays = abs(first) <= _DROPPED
+        about += ": the model stays" if stays else ": the model no longer moves"
+        return Finding("scale", WRONG if stays else NOTE, about, value=whole)
+    if whole < 0:
+        advice = "Add the mean update: a client's model minus the one that it got."
+        return Finding("scale", WRONG, f"{about}: against the updates", advice, whole)
+    off = abs(whole - 1) > _WEIGHT or changes
+    if off and is_buffer(target.seen):
+        return Finding("scale", WRONG, f"{about}, of a buffer", _BUFFER, whole)
+    return Finding("scale", NOTE if off else RIGHT, about, value=whole)
 
 
 def _alike(weights: np.ndarray, shares: np.ndarray) -> Finding:

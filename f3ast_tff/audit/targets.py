@@ -57,6 +57,7 @@ class Target:
             by the array's name; empty if the model is one array.
         words: Words in its code that may be of names of arrays.
         own_arrays: Whether it begins from arrays of its own.
+        seen: Name of the array that the audit sees; `""` if the model is one array.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Target:
     parts: Mapping[str, Callable[[], Server]] = field(default_factory=dict)
     words: Sequence[str] = ()
     own_arrays: bool = False
+    seen: str = ""
 
     @property
     def gathers(self) -> bool:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.errors import ParameterError
+
 
 def is_real(dtype: np.dtype[Any]) -> bool:
     """Returns whether a type is of real numbers: truth values, integers or floating-point numbers.
@@ -30,3 +32,21 @@ def as_floats(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "biu":
         return values.astype(np.float64)
     return values.astype(np.float32) if values.dtype.itemsize < 4 else values
+
+
+def start_in_float32(model: str, what: str, weight: Any) -> np.ndarray:
+    """Returns an array of the weights that a model starts from, `float32`.
+
+    Raises:
+        ParameterError: If its numbers are no floating-point numbers, or not finite in `float32`.
+    """
+    given = np.asarray(weight)
+    allowed = f"{what} must be of finite floating-point numbers"
+    if not is_real(given.dtype) or given.dtype.kind in "biu":
+        raise ParameterError("model", model, f"{allowed}, not {given.dtype}")
+    with np.errstate(over="ignore"):
+        found = given.astype(np.float32)
+    if not np.isfinite(found).all():
+        first = given[~np.isfinite(found)][0]
+        raise ParameterError("model", model, f"{allowed} in float32; it has {first}")
+    return found

@@ -53,8 +53,9 @@ def models_of(contents: Mapping[int, RecordDict], sent: Model) -> dict[int, Mode
 def _model_of(content: RecordDict, sent: Model) -> Model:
     records = list(content.array_records.values())
     matching = [record for record in records if record.keys() == sent.keys()]
-    if not matching:
-        raise ArrayError(f"its reply has no arrays of the names {', '.join(sent)[:80]}")
+    if len(matching) != 1:
+        many = f"{len(matching)} records with" if matching else "no"
+        raise ArrayError(f"its reply has {many} arrays of the names {', '.join(sent)[:80]}")
     return {name: fitting(name, array, sent[name]) for name, array in matching[0].items()}
 
 
@@ -69,6 +70,16 @@ def metric(content: RecordDict | None, name: str) -> float:
         if is_number(value := record.get(name)):
             return float(value) if abs(value) <= _LARGEST else math.nan
     return math.nan
+
+
+def losses_of(
+    contents: Mapping[int, RecordDict], ids: np.ndarray, name: str, needed: bool = True
+) -> np.ndarray:
+    """Returns each client's loss, see `metric`; logs if none of the replies has a needed one."""
+    found = np.array([metric(contents.get(k), name) for k in ids.tolist()], np.float64)
+    if needed and contents and np.isnan(found).all():
+        _LOG.warning("no reply with examples has the number %s, which the method needs", name)
+    return found
 
 
 def is_number(value: Any) -> bool:

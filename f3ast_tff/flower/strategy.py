@@ -16,11 +16,11 @@ from flwr.serverapp.strategy import Result
 from flwr.serverapp.strategy import Strategy as FlowerStrategy
 
 from f3ast_tff.availability.round_clients import Availability, available_clients
-from f3ast_tff.core.errors import CheckpointError, EngineError, ParameterError
+from f3ast_tff.core.errors import CheckpointError, EngineError, ParameterError, whole_number
 from f3ast_tff.flower.arrays import Model, model_of, record_of
 from f3ast_tff.flower.link import Link
 from f3ast_tff.flower.nodes import Nodes
-from f3ast_tff.flower.replies import by_client, mean_metrics, metric, models_of
+from f3ast_tff.flower.replies import by_client, losses_of, mean_metrics, models_of
 from f3ast_tff.flower.saved import SavedRound, load_round, only_server, save_round, storable
 from f3ast_tff.flower.step import StepError, moved
 from f3ast_tff.methods.parts.own_server import constraint_from, process_from
@@ -214,6 +214,7 @@ class AvailabilityStrategy(FlowerStrategy):
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None,
     ) -> Result:
         arrays, before, self._seconds = record_of(model), self._rounds_before, timeout
+        rounds = max(whole_number("num_rounds", num_rounds, least=0) - before, 0)
         link: Any = Link(grid)
 
         def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:
@@ -222,14 +223,17 @@ class AvailabilityStrategy(FlowerStrategy):
         result = super().start(
             link,
             arrays,
-            num_rounds=max(num_rounds - before, 0),
+            num_rounds=rounds,
             timeout=timeout,
             train_config=train_config,
             evaluate_config=evaluate_config,
             evaluate_fn=None if evaluate_fn is None else scored,
         )
+        last = result.arrays or arrays
+        if rounds and all(each.data == arrays[name].data for name, each in last.items()):
+            _LOG.warning("the model has not moved in %d rounds", rounds)
         return Result(
-            arrays=result.arrays or arrays,
+            arrays=last,
             train_metrics_clientapp=_later(result.train_metrics_clientapp, before),
             evaluate_metrics_clientapp=_later(result.evaluate_metrics_clientapp, before),
             evaluate_metrics_serverapp=_later(result.evaluate_metrics_serverapp, before),
@@ -288,7 +292,7 @@ class AvailabilityStrategy(FlowerStrategy):
         cohort = weigh_updates(self._strategy, asked.now, asked.ids, delivered)
         t = asked.now.number
         if self._strategy.needs_outcome:
-            losses = np.array([metric(contents.get(k), _LOSS) for k in asked.ids.tolist()])
+            losses = losses_of(contents, asked.ids, _LOSS, self._strategy.needs_losses)
             losses[~delivered] = np.nan
             self._strategy.observe(t, Outcome(asked.ids, delivered, losses))
         model = self._step(asked.model, cohort, updates)
@@ -389,7 +393,7 @@ class AvailabilityStrategy(FlowerStrategy):
         content = RecordDict({"arrays": arrays, "config": config})
         asked = self._messages(content, ids, nodes, f"{MessageType.EVALUATE}.{_LOSS}")
         told = by_client(grid.send_and_receive(asked, timeout=self._seconds), nodes)
-        return np.array([metric(told.get(k), _LOSS) for k in ids.tolist()], np.float64)
+        return losses_of(told, ids, _LOSS)
 
     def _messages(
         self, content: RecordDict, ids: np.ndarray, nodes: Mapping[int, int], kind: str

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.real_numbers import start_in_float32
 
 
 class PureModel:
@@ -80,8 +81,8 @@ class PureModel:
         """Returns the leaves of `init(seed)`, `float32`.
 
         Raises:
-            ParameterError: If a leaf is no array of floating-point numbers (names its path), or
-                there is no leaf.
+            ParameterError: If a leaf is no array of finite floating-point numbers (names its path),
+                or there is no leaf.
         """
         from jax import tree_util
 
@@ -140,7 +141,7 @@ class PureModel:
         elif not dtypes.issubdtype(leaf.dtype, np.floating):
             found = f"an array of {leaf.dtype}"
         else:
-            return np.asarray(leaf, np.float32)
+            return start_in_float32(self._name, f"weights{path}", leaf)
         allowed = f"weights{path} must be an array of floating-point numbers, not {found}"
         raise ParameterError("model", self._name, allowed)
 

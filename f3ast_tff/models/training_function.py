@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.core.real_numbers import as_floats, is_real
+from f3ast_tff.core.real_numbers import as_floats, is_real, start_in_float32
 from f3ast_tff.models.model import ModelConfig
 
 
@@ -185,23 +185,22 @@ class TrainingFunction:
         """Returns `initial(seed)`, `float32`.
 
         Raises:
-            ParameterError: If there is no array, or one is not of finite floating-point numbers;
-                names it.
+            ParameterError: If there are no arrays, or not as many as `leaves`, or one is not of
+                finite floating-point numbers; names it.
         """
         made = self.initial(seed)
         if not isinstance(made, Iterable):
             said = f"initial returned {type(made).__name__}: must return arrays"
             raise ParameterError("model", self.name, said)
         found = [np.asarray(weight) for weight in made]
-        for place, weight in enumerate(found):
-            floats = is_real(weight.dtype) and weight.dtype.kind not in "biu"
-            if not floats or not np.isfinite(weight).all():
-                name = self.leaf_names()[place] if self.leaf_names() else place
-                allowed = f"array {name} of initial must be of finite floating-point numbers"
-                raise ParameterError("model", self.name, f"{allowed}, not {weight.dtype}")
         if not found:
             raise ParameterError("model", self.name, "initial must return arrays")
-        return [weight.astype(np.float32) for weight in found]
+        names: Sequence[Any] = self.leaf_names() or range(len(found))
+        if len(names) != len(found):
+            allowed = f"has {len(names)} leaves: must be {len(found)}, the arrays of initial"
+            raise ParameterError("model", self.name, allowed)
+        said = [f"array {name} of initial" for name in names]
+        return [start_in_float32(self.name, what, each) for what, each in zip(said, found)]
 
     def apply(self, weights: Any, inputs: Any) -> Any:
         """See `Model.apply`, in NumPy: `predict`, see `as_floats`.

@@ -108,7 +108,8 @@ def troubles(delivered_round: RoundDelivery, outcome: RoundOutcome) -> dict[str,
     if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
         asked = len(delivered_round.asked)
-        kind, why = "nobody", "no client available"
+        n = delivered_round.num_available
+        kind, why = "nobody", f"none of {n} clients selected" if n else "no client available"
         if asked:
             kind, why = "lost", f"no update of {asked} clients was delivered"
         if delivered_round.failed:
@@ -117,7 +118,9 @@ def troubles(delivered_round: RoundDelivery, outcome: RoundOutcome) -> dict[str,
     elif dropped:
         found["dropped"] = f"dropped {dropped} non-finite updates of {delivered}"
     if outcome.rejected and dropped < delivered:
-        found["rejected"] = "the aggregate is not finite, model left alone"
+        weighs = delivered_round.cohort.weights.sum() != 0
+        why = "the aggregate is not finite" if weighs else "the weights sum to 0"
+        found["rejected"] = f"{why}, model left alone"
     return found
 
 

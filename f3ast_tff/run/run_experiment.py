@@ -122,9 +122,11 @@ def run_experiment(
 
             _LOG.warning("%s", said(result.summary["left_out"]))
         own_loss = scoring is not None and scoring["own_loss"]
-        if not result.finished_before and not own_loss:
-            final = result.summary["final"]
-            warn_of_a_guess(data.num_classes, final, partial(large_feature, data))
+        if not result.finished_before:
+            warn_of_no_step(result.rows)
+            if not own_loss:
+                final = result.summary["final"]
+                warn_of_a_guess(data.num_classes, final, partial(large_feature, data))
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
@@ -149,6 +151,14 @@ def warn_of_a_guess(
         math.log(num_classes),
         cause(),
     )
+
+
+def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
+    """Logs a warning if updates arrived in evaluated rounds, and none moved the model."""
+    norms = [row["update_norm"] for row in rows if row["num_delivered"]]
+    if norms and not any(norms):
+        what = f"all {len(norms)} evaluated rounds with updates"
+        _LOG.warning("the model has not moved: the updates of %s were 0", what)
 
 
 def large_feature(data: FederatedData) -> str:

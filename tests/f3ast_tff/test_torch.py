@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,23 @@ def test_a_network_of_another_type_trains(kind: torch.dtype) -> None:
     )
     np.testing.assert_allclose(ours["test_sample_loss"], plain["test_sample_loss"], rtol=0.05)
     assert ours["test_sample_loss"].iloc[-1] < np.log(10)
+
+
+def test_frozen_and_unused_weights_stay() -> None:
+    odd = net()
+    odd.first.requires_grad_(False)
+    odd.unused = nn.Parameter(torch.ones(2))
+    model = TorchModel(odd, weight_decay=0.1)
+    found = dict(zip(model.leaf_names(), simulate(model=model, **GIVEN).weights))
+    for name, weight in odd.named_parameters():
+        stays = name == "unused" or name.startswith("first")
+        assert np.array_equal(found[name], weight.detach().numpy()) is stays, name
+
+
+@pytest.mark.parametrize("decay", [-1.0, "0.1", math.nan])
+def test_a_decay_that_is_none_is_refused(decay: Any) -> None:
+    with pytest.raises(ParameterError, match=f"weight_decay = {decay}: must be a number of at"):
+        TorchModel(net(), weight_decay=decay)
 
 
 def test_complex_parameters_are_refused_by_name() -> None:

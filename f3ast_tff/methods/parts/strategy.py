@@ -43,8 +43,10 @@ def asked_once(losses: Losses) -> Losses:
         key = ids.tobytes()
         if key not in answers:
             found: Any = losses(ids)
-            if not isinstance(found, np.ndarray) or found.shape != ids.shape:
-                shape = f"shape {list(np.shape(found))}"
+            fits = isinstance(found, np.ndarray) and found.dtype.kind in "biuf"
+            if not fits or found.shape != ids.shape:
+                kind = getattr(found, "dtype", type(found).__name__)
+                shape = f"shape {list(np.shape(found))} of {kind}"
                 given = type(found).__name__ if found is None else shape
                 allowed = f"must return an array of shape [{len(ids)}], a loss per client asked"
                 raise ParameterError("losses", given, allowed)
@@ -172,15 +174,20 @@ class Cohort:
     forgets: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("ids", self.ids), ("weights", self.weights)):
-            if not isinstance(value, np.ndarray):
-                raise ValueError(f"{name} must be an array [m], not {type(value).__name__}")
-        ids, weights = self.ids.shape, self.weights.shape
-        if ids != weights or len(ids) != 1:
-            raise ValueError(f"ids {ids} and weights {weights} must be [m], of one length")
+        _check_lengths(ids=self.ids, weights=self.weights)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def _check_lengths(**arrays: Any) -> None:
+    for name, value in arrays.items():
+        if not isinstance(value, np.ndarray):
+            raise ValueError(f"{name} must be an array [m], not {type(value).__name__}")
+    shapes = [value.shape for value in arrays.values()]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 1:
+        given = " and ".join(f"{name} {shape}" for name, shape in zip(arrays, shapes))
+        raise ValueError(f"{given} must be [m], of one length")
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,12 @@ class Outcome:
     ids: np.ndarray
     delivered: np.ndarray
     losses: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_lengths(ids=self.ids, delivered=self.delivered, losses=self.losses)
+        # NumPy would take 0 and 1 for places, which are other clients.
+        if self.delivered.dtype != np.bool_:
+            raise ValueError(f"delivered has dtype {self.delivered.dtype}: must be bool")
 
 
 class Strategy(Protocol):

@@ -64,6 +64,21 @@ def delta_for_model(model: Any, updates: Any, weights: Any) -> Any:
     return aggregate(0 * model, updates, weights)
 
 
+def against(model: Any, updates: Any, weights: Any) -> Any:
+    """The mean update is subtracted."""
+    return 2 * model - aggregate(model, updates, weights)
+
+
+def hardly(model: Any, updates: Any, weights: Any) -> Any:
+    """A step that `float32` does not see."""
+    return model + 1e-9 * (aggregate(model, updates, weights) - model)
+
+
+def short_counts(model: Any, updates: Any, weights: Any) -> Any:
+    """Numbers of examples in 8 bits, which wrap."""
+    return aggregate(model, updates, np.asarray(weights, int).astype(np.uint8).astype(float))
+
+
 def count_of_replies(model: Any, updates: Any, weights: Any) -> Any:
     """Weights by the number of replies, not by their examples."""
     return aggregate(model, updates, np.ones(len(updates)))

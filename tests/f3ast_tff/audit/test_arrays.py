@@ -242,6 +242,20 @@ def test_a_clip_by_array_is_a_clip_in_each() -> None:
         assert rule.kind == CLIPS and 2 < rule.clip < 15
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("three_steps", "weights of a round with all clients sum to 3.00, of a buffer"),
+        ("AdamOfAll", "a buffer takes steps by axes"),
+    ],
+)
+def test_a_buffer_is_a_mean(name: str, words: str) -> None:
+    found = audit(f"{FILE}:{name}", rounds=100, model="fc.weight,bn.running_var")
+    of_scale = [each for each in said(found) if each.startswith("scale")]
+    assert of_scale == [f"scale: bn.running_var: {words}"]
+
+
 def test_fednova_is_told_the_local_steps() -> None:
     """A mean by examples has 6.5 times the weight of those that take 8 times the steps."""
     found = gradient_weights(target_of(f"{FILE}:fednova"), EXAMPLES, 300)

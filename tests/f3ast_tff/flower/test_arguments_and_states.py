@@ -39,6 +39,12 @@ def test_arguments_of_another_type_are_refused(name: str) -> None:
             server(strategy=value)
 
 
+@pytest.mark.parametrize("rounds", [-1, 2.0, "3", None])
+def test_a_number_of_rounds_that_is_none_is_refused(rounds: Any) -> None:
+    with pytest.raises(ParameterError, match=f"num_rounds = {rounds}: must be"):
+        server().start(NO_GRID, ArrayRecord([np.zeros(4)]), rounds)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

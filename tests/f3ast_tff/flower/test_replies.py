@@ -109,7 +109,9 @@ def test_a_shape_that_only_equals_the_right_one_is_not_delivered(header_of: str)
 
 def test_other_encodings_and_names() -> None:
     other = RecordDict({"arrays": ArrayRecord({"v": array(GOOD)})})
-    contents = {0: reply(array(GOOD, stype="torch.tensor")), 1: other, 2: RecordDict()}
+    twice = reply(array(GOOD))
+    twice["changes"] = next(iter(reply(array(GOOD)).array_records.values()))
+    contents = {0: reply(array(GOOD, stype="torch.tensor")), 1: other, 2: RecordDict(), 3: twice}
     assert models_of(contents, SENT) == {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +15,8 @@ from f3ast_tff import F3AST, FedAvg
 from f3ast_tff.core.errors import CheckpointError, ParameterError
 from f3ast_tff.flower import AvailabilityStrategy, tell_partition_id
 from f3ast_tff.flower.step import StepError, moved
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.oort_loss import OortLoss
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
 from tests.f3ast_tff.flower.test_availability_strategy import app_of
 
@@ -129,6 +132,31 @@ def test_buffers_of_a_server_by_name_or_as_declared(buffers: Any) -> None:
         start = START[name].flat[0]
         by_hand = (2 if value.dtype.kind == "i" else 2.5) if name in own else 20 - 7 * start
         np.testing.assert_allclose(value, np.full_like(value, by_hand), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "says"),
+    [
+        (F3AST.start(P, 4), 1, ["the model has not moved in 2 rounds"]),
+        (F3AST.start(P, 4), 1.3, ["the model has not moved in 2 rounds"]),
+        (F3AST.start(P, 4), 9, []),
+        (FedAU.start(P, 4), 9, []),
+        (OortLoss.start(P, 4), 9, ["no reply with examples has the number loss, which"] * 2),
+    ],
+)
+def test_training_that_does_not_happen_is_said(
+    method: Any, value: float, says: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """An integer of the model is rounded; the clients send no loss."""
+    with caplog.at_level(logging.WARNING):
+        served(ArrayRecord({"w": Array(np.ones(2, int))}), lambda k: came(value), 2, method=method)
+    found = [each.getMessage() for each in caplog.records]
+    found = [each for each in found if "not moved" in each or "number loss" in each]
+    assert [each[: len(start)] for each, start in zip(found, says, strict=True)] == says
+
+
+def came(value: float) -> ArrayRecord:
+    return ArrayRecord({"w": Array(np.full(2, value))})
 
 
 @pytest.mark.parametrize("buffers", ["bn", ["none"], [4], [True], 3, {}])

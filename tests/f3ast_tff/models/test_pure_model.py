@@ -126,6 +126,8 @@ KERNEL = np.zeros((4, 3), np.float32)
             r"weights\['out'\]\['bias'\] .* not an array of int32",
         ),
         ({}, "init must return weights"),
+        ({"w": np.zeros(2), "m": np.array([0, -np.inf])}, r"weights\['m'\] .* it has -inf"),
+        ({"w": np.full(2, 1e39)}, r"weights\['w'\] must be of finite .* in float32; it has 1e\+39"),
     ],
 )
 def test_what_is_no_weights_is_refused(weights: dict[str, Any], message: str) -> None:

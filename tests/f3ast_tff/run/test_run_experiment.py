@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import simulate
+from f3ast_tff import Cohort, Round, TrainingFunction, simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import EngineError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.records.results import read_metrics
 from f3ast_tff.records.run_folder import RunFolder, read_config
 from f3ast_tff.run import begun, run_experiment
@@ -139,6 +140,52 @@ def test_a_model_no_better_than_a_guess_is_said(
     messages = [record.getMessage() for record in caplog.records]
     assert [message[: len(said)] for message, said in zip(messages, says, strict=True)] == says
     assert all(message.endswith("ln 10 is 2.3026") for message in messages)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_model_that_no_client_moves_is_said(
+    moves: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """From a good model on the loss alone would not say it."""
+
+    def train(weights: Any, examples: Any, work: Any) -> Any:
+        return [weights[0] + moves * 0.01], 0.1
+
+    model = TrainingFunction(lambda seed: [np.zeros((60, 10))], train, lambda w, x: x @ w[0])
+    with caplog.at_level(logging.WARNING):
+        simulate(model=model, rounds=3, eval_every=1, num_clients=5, clients_per_round=2)
+    said = [each.getMessage() for each in caplog.records if "not moved" in each.getMessage()]
+    assert len(said) == (not moves) and all("of all 3 evaluated rounds" in each for each in said)
+
+
+class SomeOf(BaseStrategy):
+    """The first available clients, each with a weight."""
+
+    def __init__(self, number: int, weight: float) -> None:
+        self._number, self._weight = number, weight
+
+    def select(self, now: Round) -> np.ndarray:
+        return np.flatnonzero(now.available)[: self._number]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        return Cohort(ids[delivered], np.full(np.count_nonzero(delivered), self._weight))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "says"),
+    [
+        (SomeOf(0, 1.0), "none of 5 clients selected, model left alone"),
+        (SomeOf(2, 0.0), "the weights sum to 0, model left alone"),
+        (SomeOf(2, 1e300), "the aggregate is not finite, model left alone"),
+    ],
+)
+def test_why_a_model_is_left_alone(
+    strategy: Any, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    given: dict[str, Any] = {"num_clients": 5, "clients_per_round": 2, "availability": "always"}
+    with caplog.at_level(logging.WARNING):
+        simulate(algorithm=strategy, aggregation="mean", rounds=2, **given)
+    assert f"round 1: {says} (said once" in caplog.text
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, None])

@@ -384,7 +384,11 @@ def test_wrong_scores_are_named(row: Any, says: str) -> None:
         (lambda seed: [np.zeros(3, complex)], "array 0 of initial must be .*, not complex128"),
         (lambda seed: [np.zeros(3, "V2")], r"array 0 of initial must be .*, not \|V2"),
         (lambda seed: [np.zeros(3, int)], "array 0 of initial must be of finite floating"),
-        (lambda seed: [np.full(3, np.nan)], "array 0 of initial must be of finite floating"),
+        (
+            lambda seed: [np.full(3, np.nan)],
+            "of finite floating-point numbers in float32; it has nan",
+        ),
+        (lambda seed: [np.zeros(2), np.full(3, 1e39)], r"array 1 of initial .*; it has 1e\+39"),
     ],
 )
 def test_wrong_initial_weights(wrong: Callable[[int], Any], says: str) -> None:

@@ -15,6 +15,7 @@ from f3ast_tff.methods.parts.strategy import (
     BaseStrategy,
     Cohort,
     Losses,
+    Outcome,
     Round,
     facts_of,
     participation_rates,
@@ -42,6 +43,22 @@ def test_a_list_is_named() -> None:
         Cohort([0, 1], np.ones(2))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("ids", "delivered", "losses", "says"),
+    [
+        (np.arange(2), np.array([1, 0]), np.ones(2), "delivered has dtype int64: must be bool"),
+        (np.arange(2), [True, False], np.ones(2), r"delivered must be an array \[m\], not list"),
+        (np.arange(2), np.ones(3, bool), np.ones(2), r"delivered \(3,\) and losses \(2,\) must be"),
+        (np.arange(2), np.ones(2, bool), np.ones(0), r"losses \(0,\) must be \[m\], of one length"),
+    ],
+)
+def test_an_outcome_of_other_columns_is_refused(
+    ids: np.ndarray, delivered: Any, losses: np.ndarray, says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        Outcome(ids, delivered, losses)
+
+
 def a_round(losses: Losses) -> Round:
     return Round(1, np.ones(3, bool), RoundConstraint(2), losses)
 
@@ -56,7 +73,14 @@ def test_the_same_clients_are_asked_once() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "given"),
-    [(np.ones(3), r"shape \[3\]"), ([1.0, 1.0], r"shape \[2\]"), (None, "NoneType")],
+    [
+        (np.ones(3), r"shape \[3\] of float64"),
+        ([1.0, 1.0], r"shape \[2\] of list"),
+        (None, "NoneType"),
+        (np.array([1j, 2.0]), r"shape \[2\] of complex128"),
+        (np.array(["1", "2"]), r"shape \[2\] of <U1"),
+        (np.array([1.0, None]), r"shape \[2\] of object"),
+    ],
 )
 def test_an_answer_that_is_not_a_loss_per_client_is_refused(answer: Any, given: str) -> None:
     told = rf"losses = {given}: must return an array of shape \[2\], a loss per client asked"
