@@ -7,7 +7,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 
 from f3ast_tff.core.errors import EXPECTED, PluginError
 from f3ast_tff.files.messages import one_line_of
@@ -65,17 +66,12 @@ def plugins_named() -> Iterator[None]:
 def _called_wrongly(error: BaseException) -> str | None:
     """The plug-in whose function takes other arguments than it was given; `None` if none's."""
     found = _CALL.match(str(error)) if isinstance(error, TypeError) else None
-    if found is None:
-        return None
-    for module in list(sys.modules.values()):
+    for module in [*sys.modules.values()] if found else ():
         plugin = getattr(module, "__dict__", {}).get(MARK)
-        if plugin is not None and _has(module, found[1].split(".")):
-            return str(plugin)
+        with suppress(AttributeError):
+            if found and plugin is not None and attrgetter(found[1])(module):
+                return str(plugin)
     return None
-
-
-def _has(owner: object, names: list[str]) -> bool:
-    return not names or (hasattr(owner, names[0]) and _has(getattr(owner, names[0]), names[1:]))
 
 
 def is_ctrl_c(error: BaseException) -> bool:

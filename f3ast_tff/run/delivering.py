@@ -92,9 +92,10 @@ def arrivals_of(delivery: Delivery, t: int, ids: np.ndarray, *, late: bool) -> A
     if not isinstance(seconds, (int, float, np.number)) or seconds < 0 or np.isinf(seconds):
         wrong = f"has a round of {seconds!r} s: must be finite and at least 0"
         raise ComponentError(f"{where} {wrong}")
-    if asked and np.isnan(arrivals.seconds).any() != np.isnan(seconds):
-        wrong = f"has a round of {seconds!r} s and an update after {arrivals.seconds.min()} s"
-        raise ComponentError(f"{where} {wrong}: without a clock all are NaN")
+    odd = np.isfinite(arrivals.seconds) if np.isnan(seconds) else np.isnan(arrivals.seconds)
+    if odd.any():
+        wrong = f"has a round of {seconds!r} s and an update after {arrivals.seconds[odd][0]} s"
+        raise ComponentError(f"{where} {wrong}: without a clock both are NaN")
     return arrivals
 
 

@@ -141,24 +141,18 @@ def warn_of_a_guess(
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if loss < math.log(num_classes):
         return
-    _LOG.warning(
-        "round %d: the loss is no better than that of a guess among %d classes: sample loss %s, "
-        "ln %d is %.4f%s",
-        final["round"],
-        num_classes,
-        f"{loss:.4f}" if math.isfinite(loss) else "not finite",
-        num_classes,
-        math.log(num_classes),
-        cause(),
-    )
+    found = f"{loss:.4f}" if math.isfinite(loss) else "not finite"
+    guess = f"ln {num_classes} is {math.log(num_classes):.4f}"
+    said = f"the loss is no better than that of a guess among {num_classes} classes"
+    _LOG.warning("round %d: %s: sample loss %s, %s%s", final["round"], said, found, guess, cause())
 
 
 def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
     """Logs a warning if updates arrived in evaluated rounds, and none moved the model."""
     norms = [row["update_norm"] for row in rows if row["num_delivered"]]
     if norms and not any(norms):
-        what = f"all {len(norms)} evaluated rounds with updates"
-        _LOG.warning("the model has not moved: the updates of %s were 0", what)
+        said = f"the updates of all {len(norms)} evaluated rounds were 0"
+        _LOG.warning("the model has not moved: %s", said)
 
 
 def large_feature(data: FederatedData) -> str:

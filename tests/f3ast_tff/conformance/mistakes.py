@@ -1,0 +1,463 @@
+"""Plug-ins with a mistake each, and the property that names it."""
+
+from __future__ import annotations
+
+_STRATEGY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.methods import BaseStrategy, Cohort
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.settings import register
+
+class Mine(BaseStrategy):
+    def __init__(self, p, seed):
+        self.p, self.seed, self.counts, self.turn = p, seed, np.zeros(len(p)), 0
+
+    def select(self, now):
+        there = np.flatnonzero(now.available)
+        return now.constraint.admit(there[np.argsort(self.counts[there], kind="stable")])
+
+    def weigh(self, now, ids, delivered):
+        arrived = ids[delivered]
+        self.counts[arrived] += 1
+        return Cohort(arrived, self.p[arrived] / self.counts[arrived])
+
+    def saved_arrays(self):
+        return {"counts": self.counts}
+REPLACED
+
+@register("algorithm", "mine", "Mine", about="a method")
+@dataclass(frozen=True)
+class MineConfig(AlgorithmConfig):
+    def build(self, world):
+        return Mine(world.p, world.seed)
+"""
+_AVAILABILITY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.availability import AvailabilityConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    positively_correlated, periodic, stationary = False, False, None
+
+    def __init__(self, num_clients, seed):
+        self.num_clients, self.seed, self.last = num_clients, seed, np.ones(num_clients, bool)
+        self.kept, self.seen = np.zeros(num_clients, bool), {}
+
+    def mask(self, t):
+        return np.random.default_rng((self.seed, t)).random(self.num_clients) < 0.5
+REPLACED
+
+@register("availability", "mine", "Mine", about="a process")
+@dataclass(frozen=True)
+class MineConfig(AvailabilityConfig):
+    def build(self, p, seed):
+        return Mine(len(p), seed)
+"""
+_AGGREGATION = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Memory
+from f3ast_tff.settings import register
+
+SEEN = []
+
+class Turns(Memory):
+    def message(self, client, update, losses, now):
+        SEEN.append(1)
+        return update * float(len(SEEN) % 3), 1.0
+
+    has_messages = True
+
+@register("aggregation", "mine", "Mine", about="a rule")
+@dataclass(frozen=True)
+class Mine(Aggregation):
+    def combine(self, updates, weights):
+        return weights @ updates
+REPLACED
+"""
+_CONSTRAINT = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff import RoundConstraint
+from f3ast_tff.availability import ConstraintConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    largest_k, mean_k = 4, 3.0
+
+    def limit(self, t):
+        return RoundConstraint(2 + t % 3)
+REPLACED
+
+@register("constraint", "mine", "Mine", about="two to four clients")
+@dataclass(frozen=True)
+class MineConfig(ConstraintConfig):
+    def build(self, num_clients, seed, update_bytes):
+        return Mine()
+"""
+_DELIVERY = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
+from f3ast_tff.settings import register
+
+class Mine:
+    def arrivals(self, t, ids):
+        draws = generator(3, "mine", t).random(12)[ids]
+        return Arrivals(draws < 0.5, np.where(draws < 0.5, draws, np.inf), 1.0)
+REPLACED
+
+@register("delivery", "mine", "Mine", about="a delivery")
+@dataclass(frozen=True)
+class MineConfig(DeliveryConfig):
+    def build(self, world):
+        return Mine()
+"""
+_TASK = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.datasets import TaskConfig
+from f3ast_tff.settings import register
+
+@register("task", "mine", "Mine", about="a task")
+@dataclass(frozen=True)
+class Mine(TaskConfig):
+    generates_data = True
+    published = {"num_clients": 12, "rounds": 8, "batch_size": 5, "client_lr": 0.1}
+
+    def draws(self):
+        return generator(self.data_seed, "mine")
+
+    def build(self):
+        inputs, clients = self.draws().normal(size=(60, 3)), np.arange(60) % 12
+        labels = (inputs[:, 0] > 0).astype(int)
+        return FederatedData.from_arrays(inputs, labels, clients, test=0.2, seed=self.data_seed)
+REPLACED
+"""
+_OPTIMIZER = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.optimizers import Optimizer
+from f3ast_tff.optimizers.optimizer import OptimizerConfig
+from f3ast_tff.settings import register
+
+class Mine(Optimizer):
+    def in_numpy(self, gradients, moments, *, step, learning_rate):
+        return learning_rate * gradients, moments
+
+    def in_jax(self, learning_rate):
+        import optax
+        return optax.sgd(learning_rate)
+REPLACED
+
+@register("server_optimizer", "mine", "Mine", about="an optimizer")
+@dataclass(frozen=True)
+class MineConfig(OptimizerConfig):
+    def build(self):
+        return Mine(0.5)
+"""
+_SCORE = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.scores import ScoreOfConfig
+from f3ast_tff.settings import register
+
+@register("score_of", "mine", about="a score")
+@dataclass(frozen=True)
+class Mine(ScoreOfConfig):
+    def score(self, means, ids, higher_is_better):
+        return float(np.median(means))
+REPLACED
+"""
+SOURCES = {
+    "algorithm": _STRATEGY,
+    "availability": _AVAILABILITY,
+    "aggregation": _AGGREGATION,
+    "constraint": _CONSTRAINT,
+    "delivery": _DELIVERY,
+    "score_of": _SCORE,
+    "task": _TASK,
+    "server_optimizer": _OPTIMIZER,
+}
+# Of each mistake: kind, the function or attribute that has it, the property, words of its line.
+MISTAKES = {
+    "forgotten state": (
+        "algorithm",
+        "saved_arrays",
+        "def saved_arrays(self): return {}",
+        "state is whole",
+        ("counts is not restored", "name nothing"),
+    ),
+    "a slip in the name of saved_arrays": (
+        "algorithm",
+        "saved_array",
+        "def saved_array(self): return {'counts': self.counts}\ndel Mine.saved_arrays",
+        "state is whole",
+        ("Is saved_array meant to be saved_arrays?",),
+    ),
+    "a number that is no array": (
+        "algorithm",
+        "saved_arrays",
+        "def saved_arrays(self): return {'counts': self.counts, 'turn': self.turn}",
+        "state is whole",
+        ("Mine: saved turn is 0: must be an array",),
+    ),
+    "a number as a part": (
+        "algorithm",
+        "saved_parts",
+        "def saved_parts(self): return {'turn': self.turn}",
+        "state is whole",
+        ("Mine: saved turn is 0: must be an array",),
+    ),
+    "the order of a set": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    names = {f'client {k}' for k in np.flatnonzero(now.available)}\n"
+        "    return now.constraint.admit([int(name[7:]) for name in names])",
+        "a run repeats",
+        ("a run in another process", "sets of texts"),
+    ),
+    "np.random": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    return now.constraint.admit(np.random.permutation(np.flatnonzero(now.available)))",
+        "same seed, same choice",
+        ("now.generator(seed)",),
+    ),
+    "state moved in select": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    self.turn += 1\n"
+        "    there = np.flatnonzero(now.available)\n"
+        "    return now.constraint.admit(np.roll(there, self.turn))",
+        "select moves no state",
+        ("select moves turn",),
+    ),
+    "negative weights": (
+        "algorithm",
+        "weigh",
+        "def weigh(self, now, ids, delivered):\n"
+        "    return Cohort(ids[delivered], self.p[ids[delivered]] - 0.09)",
+        "weights at least 0",
+        ("weight -0.0",),
+    ),
+    "a mask handed on changed": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    mask = now.available\n"
+        "    mask.flags.writeable = True\n"
+        "    mask[0] = False\n"
+        "    return now.constraint.admit(np.flatnonzero(mask))",
+        "inputs stay",
+        ("select changed now.available",),
+    ),
+    "more than K": (
+        "algorithm",
+        "select",
+        "def select(self, now): return np.flatnonzero(now.available)",
+        "same seed, same choice",
+        ("round 1",),
+    ),
+    "needs the round before": (
+        "availability",
+        "mask",
+        "def mask(self, t):\n"
+        "    if t not in self.seen:\n"
+        "        draws = np.random.default_rng((self.seed, t)).random(self.num_clients)\n"
+        "        self.last = self.seen[t] = self.last ^ (draws < 0.3)\n"
+        "    return self.seen[t].copy()",
+        "function of the round",
+        ("asked for first",),
+    ),
+    "one array for all masks": (
+        "availability",
+        "mask",
+        "def mask(self, t):\n"
+        "    draws = np.random.default_rng((self.seed, t)).random(self.num_clients)\n"
+        "    self.kept[:] = draws < 0.5\n"
+        "    return self.kept",
+        "masks are handed over",
+        ("round 2 changed",),
+    ),
+    "a wrong long-run share": (
+        "availability",
+        "stationary",
+        "stationary = np.full(12, 0.6)",
+        "long-run shares",
+        ("stationary says 0.600",),
+    ),
+    "nobody": (
+        "availability",
+        "mask",
+        "def mask(self, t): return np.zeros(self.num_clients, bool)",
+        "long-run shares",
+        ("nobody is available",),
+    ),
+    "a message by the order of clients": (
+        "aggregation",
+        "memory",
+        "memory = property(lambda self: Turns())\nMine.combine = Aggregation.combine",
+        "order does not matter",
+        ("falling ids",),
+    ),
+    "a combine by the order of rows": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights): return updates[0]",
+        "order does not matter",
+        ("",),
+    ),
+    "a delivery by the place in the cohort": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    draws = generator(3, 'mine', t).random(len(ids))\n"
+        "    return Arrivals(draws < 0.5, draws, 1.0)",
+        "order of the asked",
+        ("other delivered in round 1", "draws[ids]"),
+    ),
+    "delivered, and never there": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    draws = generator(3, 'mine', t).random(12)[ids]\n"
+        "    return Arrivals(draws < 2, np.where(draws < 0.5, draws, np.inf), 1.0)",
+        "order of the asked",
+        ("never arrives",),
+    ),
+    "delivered after the round": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.ones(len(ids), bool), np.full(len(ids), 5.0), 1.0)",
+        "order of the asked",
+        ("after 5 s in a round of 1 s",),
+    ),
+    "a clock of updates alone": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.ones(len(ids), bool), np.ones(len(ids)), np.nan)",
+        "order of the asked",
+        ("a round of nan s and an update after 1.0 s",),
+    ),
+    "nothing delivered": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    return Arrivals(np.zeros(len(ids), bool), np.full(len(ids), np.inf), 1.0)",
+        "order of the asked",
+        ("no update is delivered",),
+    ),
+    "a limit above the largest": (
+        "constraint",
+        "largest_k",
+        "largest_k = 3",
+        "limits as it says",
+        ("K_2 is 4",),
+    ),
+    "another mean limit": (
+        "constraint",
+        "mean_k",
+        "mean_k = 2.0",
+        "limits as it says",
+        ("mean_k says 2.000",),
+    ),
+    "a limit of nobody": (
+        "constraint",
+        "limit",
+        "def limit(self, t): return RoundConstraint(0)",
+        "limits as it says",
+        ("k = 0: must be at least 1",),
+    ),
+    "a score of the first client": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return means[0]",
+        "score of the clients",
+        ("in another order",),
+    ),
+    "a score that is no number": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return None",
+        "score of the clients",
+        ("returned NoneType",),
+    ),
+    "a score that is NaN": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return np.nan",
+        "score of the clients",
+        ("it is nan",),
+    ),
+    "no FederatedData": (
+        "task",
+        "build",
+        "def build(self): return self.draws().normal(size=(60, 3))",
+        "data by draw",
+        ("has no train",),
+    ),
+    "data by the order of a set": (
+        "task",
+        "draws",
+        "def draws(self):\n"
+        "    return generator(list({f'draw {k}' for k in range(20)}).index('draw 0'), 'mine')",
+        "a run repeats",
+        ("its data are others in another process",),
+    ),
+    "another number of clients than it publishes": (
+        "task",
+        "published",
+        "published = {**Mine.published, 'num_clients': 7}",
+        "a run repeats",
+        ("num_clients = 7: must be 12",),
+    ),
+    "one argument less": (
+        "availability",
+        "mask",
+        "def mask(self): return np.ones(self.num_clients, bool)",
+        "function of the round",
+        ("plug-in mine: mask() takes 1 positional argument but 2 were given",),
+    ),
+    "data that np.random draws": (
+        "task",
+        "draws",
+        "def draws(self): return np.random",
+        "data by draw",
+        ("generator(self.data_seed",),
+    ),
+    "one data set for all draws": (
+        "task",
+        "draws",
+        "def draws(self): return generator(0, 'mine')",
+        "data by draw",
+        ("does not change the data",),
+    ),
+    "a form with another rate": (
+        "server_optimizer",
+        "in_numpy",
+        "def in_numpy(self, gradients, moments, *, step, learning_rate):\n"
+        "    return self.learning_rate * gradients, moments",
+        "forms agree",
+        ("step 1 of in_jax",),
+    ),
+    "a combine that makes NaN": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights):\n"
+        "    return weights @ (updates / np.linalg.norm(updates, axis=1, keepdims=True))",
+        "finite stays finite",
+        ("zero update",),
+    ),
+}
