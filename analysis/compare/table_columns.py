@@ -70,42 +70,18 @@ def recognised(
         RunsError: If a column is not recognised, or the score is no number; names the rows.
     """
     require_columns(table, given)
-    all_ = listed(table.columns)
-    method = method_in(table, given)
-    roles_by_name = {n for role in NAMES for n in known_as(table, role)}
-    if method is None:
-        hint = no_method(table, roles_by_name)
-        raise RunsError(f"no column is known as the method: --method= names one of {all_}{hint}")
-    score = score_in(table, given)
-    if score is None:
-        hint = no_score(table, {*roles_by_name, method})
-        raise RunsError(f"no column is known as the score: --score= names one of {all_}{hint}")
-    if "score" not in given:
-        refuse_several(table, score, {*roles_by_name, method})
+    method, score = _method_and_score(table, given)
     known = higher_is_better(score)
     if higher is None and known is None:
         raise ParameterError("score", score, "give --higher or --lower, which is better")
     step, seed, draw = (column_of(table, role, given) for role in ("step", "seed", "draw"))
     table = measured(table, score, step)
-    texts = [row for row, value in zip(table.index, table[score]) if as_number(value) is None]
-    if texts:
-        said = (
-            f"column {score} holds text in {rows_said(texts)}: {repr(table.loc[texts[0], score])}"
-        )
-        raise RunsError(said + what_text(table.loc[texts], score))
-    if table.empty:
-        raise RunsError(f"column {score} is empty in every row")
+    _require_numbers(table, score)
     run = None if seed else column_of(table, "run", given)
     if seed is None and run is None and draw is not None:
         # Folds alone are what methods share.
         seed, draw = draw, None
-    for name in (n for n in (method, seed, run, draw) if n):
-        if empty := [r for r, v in zip(table.index, table[name]) if not is_measured(v) or v != v]:
-            cure = "without it a row is no run, delete it or fill it in"
-            if name == method:
-                filled = f"table[{name!r}] = table[{name!r}].replace('', None).ffill()"
-                cure = f"if it is that of the row before, in pandas: {filled}"
-            raise RunsError(f"column {name} is empty in {rows_said(empty)}: {cure}")
+    _refuse_gaps(table, method, [name for name in (method, seed, run, draw) if name])
     refuse_spellings(table, [method])
     if seed is None and run is None:
         refuse_means(table, score, may_differ)
@@ -133,6 +109,43 @@ def recognised(
     refuse_clients(table, found, (*within, *may_differ))
     numbers = number_conditions(table, found, may_differ)
     return replace(found, conditions=(*found.conditions, *numbers))
+
+
+def _method_and_score(table: pd.DataFrame, given: Mapping[str, str]) -> tuple[str, str]:
+    all_ = listed(table.columns)
+    method = method_in(table, given)
+    roles_by_name = {n for role in NAMES for n in known_as(table, role)}
+    if method is None:
+        hint = no_method(table, roles_by_name)
+        raise RunsError(f"no column is known as the method: --method= names one of {all_}{hint}")
+    score = score_in(table, given)
+    if score is None:
+        hint = no_score(table, {*roles_by_name, method})
+        raise RunsError(f"no column is known as the score: --score= names one of {all_}{hint}")
+    if "score" not in given:
+        refuse_several(table, score, {*roles_by_name, method})
+    return method, score
+
+
+def _require_numbers(table: pd.DataFrame, score: str) -> None:
+    texts = [row for row, value in zip(table.index, table[score]) if as_number(value) is None]
+    if texts:
+        first = repr(table.loc[texts[0], score])
+        said = f"column {score} holds text in {rows_said(texts)}: {first}"
+        raise RunsError(said + what_text(table.loc[texts], score))
+    if table.empty:
+        raise RunsError(f"column {score} is empty in every row")
+
+
+def _refuse_gaps(table: pd.DataFrame, method: str, names: Sequence[str]) -> None:
+    """Refuses a row that does not say its method, seed, run or draw."""
+    for name in names:
+        if empty := [r for r, v in zip(table.index, table[name]) if not is_measured(v) or v != v]:
+            cure = "without it a row is no run, delete it or fill it in"
+            if name == method:
+                filled = f"table[{name!r}] = table[{name!r}].replace('', None).ffill()"
+                cure = f"if it is that of the row before, in pandas: {filled}"
+            raise RunsError(f"column {name} is empty in {rows_said(empty)}: {cure}")
 
 
 def score_in(table: pd.DataFrame, given: Mapping[str, str]) -> str | None:
