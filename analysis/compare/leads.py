@@ -1,12 +1,12 @@
-"""What a lead is worth over time: the lead at several times, and the rounds that it saves.
+"""Value of a lead over time: the lead at several times, and the rounds that it saves.
 
-A lead at one time depends on how long one trains: it may be training that the other method has not
-done yet. So a verdict is said at three times (`times_of`), and as a ratio of times (`Saved`): how
-much longer the method that is behind at the end trains until it has the score that it has there.
+A lead at one time depends on the length of training: the method behind may catch up later. So a
+verdict is given at three times (`times_of`), and as a ratio of times (`Saved`): the time that the
+method behind at the end needs for its final score, over the time that the method ahead needs.
 
 For draw d let s be the final score of the method B that is behind, and T_A, T_B the first evaluated
-round at which A and B have s. B has it at the end at the latest. A run of A that never has it is
-censored: it counts as the end. Both times are first passages of the same score, so that neither
+round at which A and B have s. B has it at the end at the latest. If a run of A never has it, its
+time is censored at the end. Both times are first passages of the same score, so that neither
 gains by noise. The ratio T_B / T_A is compared by its logarithm, paired by draw.
 """
 
@@ -36,7 +36,7 @@ class Saved:
     Attributes:
         ahead: Times of the method that is ahead at the end, geometric mean over the common runs.
         behind: Times of the method that is behind, likewise.
-        ratio: Times of the latter over those of the former, geometric mean.
+        ratio: Ratio of times, behind over ahead, geometric mean.
         low: Lower end of the 95% interval of the ratio, not corrected; NaN without an interval.
         high: Upper end.
         arrived: Number of runs of the method ahead that have the score.
@@ -55,14 +55,14 @@ class Saved:
 
 
 def times_of(groups: Sequence[Scored], end: Time = LAST) -> list[Time]:
-    """Returns up to three times of a comparison, the last one its own: at `PARTS` of the training.
+    """Returns up to three times of a comparison, at `PARTS` of the training; the last is `end`.
 
     Args:
         groups: The runs, evaluated at common rounds (or with a clock, if `end` has seconds).
         end: Time of the verdict.
 
     Returns:
-        Rising times; rounds are those evaluated by all runs that are nearest to the parts. The last
+        Rising times; rounds are the nearest to the parts that all runs have evaluated. The last
         evaluation is named by its round if all runs share it. Only `end` for a time until a score,
         and for a period that summarises the whole training.
     """
@@ -86,7 +86,7 @@ def rounds_before(last: int, evaluated: Iterable[int]) -> list[int]:
 
 
 def _dated(end: Time, groups: Sequence[Scored]) -> Time:
-    """The last evaluation as a round, if it is the same of all runs."""
+    """The last evaluation as a round, if all runs share it."""
     if end != LAST:
         return end
     last = {int(c["round"][-1]) for group in groups for c in group.courses.values()}
@@ -114,8 +114,8 @@ def over_time(
 def log_times(a: Scored, b: Scored, score: str, end: Time = LAST) -> Paired:
     """Pairs log times until a score: the final score of B in each draw.
 
-    A run of B that diverged is left out, as it has no score to reach, and so is a seed with which
-    a method has the score before its first round. The mean of A - B is the logarithm of
+    Left out are diverged runs of B, which have no score to reach, and draws in which a method has
+    the score before its first round. The mean of A - B is the logarithm of
     T_A / T_B, so lower is better.
 
     Args:

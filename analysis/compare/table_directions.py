@@ -1,4 +1,4 @@
-"""Words in the name of a score: what it measures, and which direction is better."""
+"""Words in the name of a score: its measure, and the direction that is better."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _LOWER = "loss error err mae mse rmse perplexity ppl nll wer cer bpc fid brier"
 _UP, _DOWN = _HIGHER.split(" "), _LOWER.split(" ")
 _ORDER = (*_UP, *_DOWN)
 _TIMES = frozenset({"time", "seconds", "rounds"})
-# What is counted until a score is reached, as in rounds_to_80_acc.
+# Units counted until a score is reached, as in rounds_to_80_acc.
 _UNTIL = frozenset({*_TIMES, "epochs", "steps", "iterations", "hours", "minutes", "bytes"})
 _LOSSES = frozenset({"loss", "error", "err"})
 # A measure that is lower if better also where the word score follows, as in Brier score.
 _NAMED_LOWER = re.compile(
     r"(fid|brier|mae|mape|mse|rmse|nll|ece|wer|cer|bpc|ppl|perplexity)(\d+k?)?(score)?"
 )
-# What is better lower whatever it is of: a spread, a distance, what was forgotten.
+# Spreads, distances and forgetting: lower is better, whatever the measure.
 _SPREADS = re.compile(
     r"gaps?|forgetting|std|stdev|stddev|stderr|sd|sem|var|variance|disparity|unfairness"
 )
 # A fall of an accuracy is bad, one of a loss is good.
 _FALLS = frozenset({"drop", "drops", "decrease", "decline", "degradation", "reduction"})
-# An accuracy of these may be that of an opponent, or a difference from something unnamed.
+# An accuracy with these words may be an opponent's, or a difference from something unnamed.
 _ASKED = re.compile(
     r"attack\w*|asr|backdoor\w*|poison\w*|forget|explained|diff|difference|delta|minus|negative"
 )
 _ONE_MINUS = re.compile(
     r"^([\w\s]*[/.])?((test|val|valid|eval|train)[\s_]*)?(1|one)[\s_]*([-−]|minus)[\s_]*"
 )
-# Words of what else a run gives, and of what it ran on.
+# Words of a run's other results, and of its machine.
 _RESULTS = frozenset(
     {"best", "final", "last", "stopped", "trained", "ran", "converged", "duration", "runtime"}
     | {"elapsed", "latency", "memory", "energy", "bytes", "mb", "gb", "flops", "seed"}
     | {"id", "pid", "port", "gpu", "host", "node"}
 )
-# A score of these is one that was asked for: a setting.
+# A score with one of these words was asked for: a setting.
 _SETTINGS = frozenset({"target", "goal", "threshold", "budget", "limit"})
 # Parts of the data, tests first.
 SPLITS = (
@@ -89,7 +89,7 @@ def higher_is_better(name: str) -> bool | None:
 
 
 def _is_until(words: Sequence[str]) -> bool:
-    """Whether words say what it took until a score was reached, as in mb_to_80_acc."""
+    """Whether words name the cost of reaching a score, as in mb_to_80_acc."""
     return any(
         two in ("to", "until") and (one in _UNTIL or (not one.isdigit() and three.isdigit()))
         for one, two, three in zip(words, words[1:], [*words[2:], ""])
@@ -112,7 +112,7 @@ def _of_measures(words: Sequence[str]) -> bool | None:
     if _FALLS & set(words):
         return None if down or not up else False
     if up and down:
-        # The loss of accuracy, and the top-5 error; of other pairs neither word decides.
+        # The loss of accuracy, and the top-5 error; in other pairs neither word decides.
         return (
             False if down[-1] in _LOSSES and words.index(down[-1]) > words.index(up[-1]) else None
         )
@@ -120,7 +120,7 @@ def _of_measures(words: Sequence[str]) -> bool | None:
 
 
 def is_derived(name: str) -> bool:
-    """Returns whether a name is that of something made from a score, such as its spread."""
+    """Returns whether a name stands for a value made from a score, such as its spread."""
     words = words_of(name)
     told = any(_SPREADS.fullmatch(w) or _ASKED.fullmatch(w) or w in _FALLS for w in words)
     return told or bool({"to", "until"} & set(words)) or _one_minus(name) is not None
@@ -132,16 +132,16 @@ def is_measure(name: str) -> bool:
 
 
 def is_bare_measure(name: str) -> bool:
-    """Returns whether a name says what is measured and on which data, and no more: `val_acc`."""
+    """Returns whether a name has words of measures and parts of the data alone: `val_acc`."""
     return is_measure(name) and set(words_of(name)) <= {*_ORDER, *SPLITS}
 
 
 def is_result(name: str) -> bool:
-    """Returns whether a name is that of what a run gave: a score, a time, its best round."""
+    """Returns whether a name stands for a result of a run: a score, a time, its best round."""
     words = words_of(name)
     if _SETTINGS & set(words) and "to" not in words:
         return False
-    # As in epochs_run.
+    # Names such as epochs_run end in `run`.
     return is_measure(name) or bool({*_TIMES, *_RESULTS} & set(words)) or words[-1:] == ["run"]
 
 
@@ -151,23 +151,23 @@ def is_share(name: str) -> bool:
 
 
 def is_never_negative(name: str) -> bool:
-    """Returns whether a score is a share, or what it took until a score was reached."""
+    """Returns whether a score is a share, or the cost of reaching a score."""
     return is_share(name) or _is_until(words_of(name))
 
 
 def is_generic(name: str) -> bool:
-    """Returns whether no word of a name but `score` tells what is measured."""
+    """Returns whether a name tells no measure and no time: at most the word `score`."""
     return set(words_of(name)) & {*_ORDER, *_TIMES} <= {"score"} and not is_derived(name)
 
 
 def split_of(name: str) -> int:
-    """Returns the rank of the part of the data that a score is of, tests first."""
+    """Returns the rank of a score's part of the data, tests first."""
     words = words_of(name)
     return next((n for n, word in enumerate(SPLITS) if word in words), SPLITS.index(""))
 
 
 def is_of_splits(values: Iterable[object]) -> bool:
-    """Returns whether all values are names of parts of the data, as of LEAF's column `set`."""
+    """Returns whether all values are names of parts of the data, as in LEAF's column `set`."""
     return {english(str(value).strip()) for value in values} <= {*SPLITS} - {""}
 
 
@@ -177,9 +177,9 @@ def is_loss_beside(name: str, score: str) -> bool:
 
 
 def likeliest_scores(names: Sequence[str], may_be: Callable[[str], bool]) -> list[str]:
-    """Returns the likeliest scores of some columns: accuracies first, of tests, as measured.
+    """Returns the likeliest score columns: measured ones first, then accuracies, then tests.
 
-    They are equally likely by their names, in the order of the columns. Bare measures come before
+    Their names are equally likely; they keep the order of the columns. Bare measures come before
     `acc_ci_low` or `best_acc`.
     """
     found: dict[tuple[bool, bool, int, int, bool], list[str]] = {}

@@ -1,4 +1,4 @@
-"""What a table of scores lacks, and how to give it: a seed, a round, a row per run."""
+"""Missing parts of a table of scores, and how to give them: a seed, a round, a row per run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from f3ast_tff.analysis.compare.table_roles import Columns, plain_name
 RANGES = ("__MIN", "__MAX")
 _SITE = r"site|silo|hospital|clinic|center|centre|institution"
 _OF_CLIENTS = re.compile(rf"(client|user|device|node|participant|worker|partition|{_SITE})(s|id)?")
-# One client of a run; a number of clients is a condition.
+# Columns of single clients; a number of clients is a condition.
 _CLIENT = re.compile(
     rf"(client|user|device|participant|party|{_SITE})(_?(id|idx|index|name|no|number))?|[cu]id"
 )
@@ -25,12 +25,12 @@ _CLIENT_VALUE = rf"((?:client|{_SITE})[\w ]*?)[-_ ]?\d+"
 _PROCESSORS = r"(?i)(cuda|cpu|gpu|tpu|mps)"
 _COUNTS = frozenset({"samples", "examples", "size", "count"})
 _ROUNDS = re.compile(r"\w*(round|epoch|step|iter(ation)?|rnd)s?")
-# Rows of a method of which a rising number is a clock; of fewer each order is likely.
+# Fewest rows of a method in which a rising number is a clock; fewer rise by chance.
 _FEWEST_RISING = 3
 
 
 def may_be_seed(name: str) -> bool:
-    """Returns whether a column may be a seed by its name: it is no client, count or round."""
+    """Returns whether a column may be a seed: its name has no client, count or round."""
     words = words_of(name)
     return not any(_OF_CLIENTS.fullmatch(w) or w in _COUNTS or _ROUNDS.fullmatch(w) for w in words)
 
@@ -41,10 +41,10 @@ def is_round(name: str) -> bool:
 
 
 def refuse_unknown(table: pd.DataFrame, found: Columns, may_differ: Sequence[str]) -> None:
-    """Refuses rows that a column tells apart which may be a seed, a round or a condition.
+    """Refuses a column that tells rows apart: it may be a seed, a round or a condition.
 
     Raises:
-        RunsError: Names the column, and the flags that say what it is.
+        RunsError: Names the column, and the flags that give its role.
     """
     roles = (found.method, found.score, found.loss, found.step, found.draw, *found.conditions)
     if found.step is not None:
@@ -76,10 +76,10 @@ def refuse_clients(table: pd.DataFrame, found: Columns, allowed: Sequence[str]) 
         if as_text(table[name]).str.match(_PROCESSORS).any():
             continue
         if (table.groupby(by)[name].nunique() > 1).all():
-            # Of the file's rows those of trainings are left out later.
+            # The file's rows of trainings are left out later.
             by += [str(n) for n in table if str(n) not in by and is_of_splits(table[n])]
             own, rest = _rows_of_clients(table, name)
-            if table[found.score].dtype.kind == "O":  # As read from a file.
+            if table[found.score].dtype.kind == "O":  # A file's column.
                 own += f".assign(**{{{found.score!r}: pd.to_numeric(table[{found.score!r}])}})"
             mean = f"{own}.groupby({by}, as_index=False)[{found.score!r}].mean()"
             what = (
@@ -113,7 +113,7 @@ def _rows_of_clients(table: pd.DataFrame, name: str) -> tuple[str, str]:
 def _cures(table: pd.DataFrame, name: str) -> str:
     flags = ["within"] if is_text(table[name]) else ["step", "within"]
     if not may_be_seed(name) or _is_of_clients(table, name):
-        # Taken as seeds, rounds or clients of one run would pass for runs.
+        # Rounds or clients of one run, taken as seeds, would pass for runs.
         flags = ["step"] if any(_ROUNDS.fullmatch(word) for word in words_of(name)) else ["within"]
     else:
         flags = ["seed", *flags]
@@ -123,7 +123,7 @@ def _cures(table: pd.DataFrame, name: str) -> str:
 
 
 def _is_shared(table: pd.DataFrame, name: str, method: str) -> bool:
-    """Whether methods share the values of a column, or half of those of one method."""
+    """Whether methods share all values of a column, or half of one method's values."""
     shared = table.groupby(name)[method].nunique() > 1
     if len(shared) < 2 or shared.sum() < 2:
         return False
@@ -135,7 +135,7 @@ def _is_shared(table: pd.DataFrame, name: str, method: str) -> bool:
 
 
 def _rises(table: pd.DataFrame, name: str, method: str) -> bool:
-    """Whether a number rises from row to row of each method, as a clock; a row number is none."""
+    """Whether a number rises from row to row of each method like a clock, not a row number."""
     if is_measure(name) or is_text(table[name]) or plain_name(name) == "number":
         return False
     values = pd.Series([as_number(value) for value in table[name]], table.index, dtype=float)

@@ -1,4 +1,4 @@
-"""Rows of anybody's table that are no finished run: means of the others, and runs that crashed."""
+"""Rows of a user's table that are no finished runs: means of other rows, and crashed runs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from f3ast_tff.analysis.compare.table_languages import english
 from f3ast_tff.analysis.compare.table_roles import column_of, method_in, plain_name
 from f3ast_tff.core.client_names import listed
 
-# What stands in place of a seed in a row that was computed from others, and how, for pandas.
+# Words in place of a seed in a row computed from others, and pandas' name of the computation.
 _SUMMARIES = {
     **dict.fromkeys(("mean", "avg", "average", "overall", "all"), "mean"),
     **{"median": "median", "min": "min", "max": "max", "sum": "sum", "total": "sum"},
     **dict.fromkeys(("std", "sd", "stdev", "stddev", "stderr", "sem", "var", "variance"), ""),
     **dict.fromkeys(("count", "rank", "wins", "25%", "50%", "75%"), ""),
 }
-# Of these a method may have the name, as an aggregation against outliers does: its scores tell.
+# A method may have these names, as an aggregation against outliers does: its scores tell.
 _PERHAPS_METHODS = frozenset({"mean", "median", "min", "max", "sum", "all"})
 _EXACT = 1e-9
 _STATES = ("state", "status", "run_state", "run_status")
-# Of W&B, Optuna, MLflow, Ray and SLURM.
+# Words of W&B, Optuna, MLflow, Ray and SLURM.
 _UNFINISHED = (
     "crashed failed fail failure killed pruned running preempted preempting aborted error errored "
     "cancelled canceled timeout pending paused waiting queued scheduled"
@@ -46,7 +46,7 @@ _UNFINISHED = (
 def without_summaries(
     table: pd.DataFrame, given: Mapping[str, str], asked: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Returns the rows that are no mean, deviation or range of others; the others in words.
+    """Returns the table without means, deviations and ranges of other rows, and notes on these.
 
     Args:
         table: The table.
@@ -83,7 +83,7 @@ def without_summaries(
 
 
 def _summary(text: str) -> str:
-    """The words of a text that says that a row was computed from others, or `""`."""
+    """The words of a text, if all say that a row was computed from others; else `""`."""
     words = re.findall(r"[^\W_]+%?", english(text))
     return " ".join(words) if words and _SUMMARIES.keys() >= {*words} else ""
 
@@ -113,12 +113,12 @@ def _is_computed(
 def without_other_splits(
     table: pd.DataFrame, given: Mapping[str, str], kept: Collection[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Returns the rows of tests of a column such as `set`, else of validations; others in words.
+    """Returns the rows of tests, else of validations, by a column such as `set`; and a note.
 
     Args:
         table: The table.
         given: Columns by role.
-        kept: Columns of which the user says what they are.
+        kept: Columns that the user explains; they leave out no rows.
     """
     method = method_in(table, given)
     for name in map(str, table):
@@ -141,9 +141,9 @@ def without_other_splits(
 def without_unfinished(
     table: pd.DataFrame, given: Mapping[str, str], scores: Sequence[str], may_differ: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Returns the rows of runs that finished, by a column such as `State`; the others in words.
+    """Returns the rows of finished runs, by a column such as `State`; and a note on the others.
 
-    A run without any score is kept, it is said elsewhere; so is one that diverged.
+    A run without any score is kept, as it is reported elsewhere; so is a run that diverged.
 
     Raises:
         RunsError: If no run of a method finished; names the flag that counts them.
@@ -197,9 +197,9 @@ def _last_of_run(
     lost: pd.Series[bool],
     diverged: pd.Series[bool],
 ) -> pd.Series[bool]:
-    """Whether the run of each row was lost at its last round: a state may be that of the round.
+    """Whether each row's run was lost at its last round; a state may be the round's alone.
 
-    A run that diverged counts, also if it crashed for that.
+    A run that diverged is not lost, even if it crashed for that reason.
     """
     step = column_of(table, "step", given)
     if step is None:
@@ -208,7 +208,7 @@ def _last_of_run(
     keys = [method, *(unit for unit in units if unit is not None)]
     found = lost & ~diverged
     for _, rows in table.groupby(keys, sort=False):
-        # Rows of several runs, as of a seed that ran again, keep their own state.
+        # Rows of several runs, such as a seed that ran again, keep their own state.
         if rows[step].is_unique:
             rounds = pd.to_numeric(rows[step], errors="coerce").fillna(-1).to_numpy(float)
             last = bool(lost[rows.index].iloc[int(rounds.argmax())])

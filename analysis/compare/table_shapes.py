@@ -37,7 +37,7 @@ _NUMBER = r"(?<![\w.])[-+]?(?:[.\d][\w.+-]*|nan|inf)"
 _OTHERS = frozenset(
     {"wall_time", "time", "timestamp", "relative_time", "number", "value", INDEX, "num_samples"}
 )
-# Names with numbers that are measures or data sets: top-5, F1, CIFAR-10; and acc@5, of no acc@50.
+# Names with numbers that are measures or data sets: top-5, F1, CIFAR-10.
 _NUMBERED = re.compile(r"(top|(?<![a-z])[fr])[-_]?\d+|cifar[-_]?100?")
 _ROUNDS = frozenset({"round", "rounds", "rnd", "r", "epoch", "ep", "step", "iter", "iteration"})
 _SEEDS = frozenset({"seed", "run", "trial", "rep", "repeat", "replicate", "s", "fold"})
@@ -117,7 +117,7 @@ def refuse_means(table: pd.DataFrame, score: str, may_differ: Sequence[str]) -> 
 
 
 def what_text(table: pd.DataFrame, name: str) -> str:
-    """Returns what cells that are no numbers may be, and how to read them; `""` if nothing tells.
+    """Returns how to read cells that are no numbers; `""` if nothing tells.
 
     Args:
         table: The rows with these cells.
@@ -161,7 +161,7 @@ def _explode(table: pd.DataFrame, names: Sequence[str]) -> str:
 def split_names(values: pd.Series[Any]) -> str:
     """Returns how to split names such as `fedavg_seed0`; `""` for other names."""
     names = as_text(values).drop_duplicates()
-    # With the word seed; without it, the same numbers of each method, three at least.
+    # Names with the word seed; without it, each method has the same numbers, at least three.
     for pattern, fewest in (
         (r"(.+?)[-_ /.,(]*seed[-_ =]*(\d+)\)?(?:/\D*|\.[a-z]\w*)?", 2),
         (r"(.+?)[-_ /(]+(?:s|run|trial|rep)?(\d+)\)?(?:/\D*|\.[a-z]\w*)?", 3),
@@ -179,9 +179,9 @@ def split_names(values: pd.Series[Any]) -> str:
 
 
 def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
-    """How to make rows of columns; `role` is what they are, `None` to tell by their names."""
+    """How to make rows of columns; `role` is their role, `None` to tell by their names."""
     numbers = [str(n) for n in table if str(n) not in known and not is_text(table[n])]
-    if {"count", "mean", "std", "50%"} <= {*numbers}:  # Of describe.
+    if {"count", "mean", "std", "50%"} <= {*numbers}:  # A table of describe.
         return f"; {NO_MEANS}"
     ranges = [name for name in numbers if name.endswith(RANGES)]
     means = [n for n in numbers if set(words_of(n)) & (_MEANS | _SPREADS)]
@@ -202,9 +202,9 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
     values = [name for name in values if name not in others]
     groups = _numbered(values)
     alike = max(groups, key=len, default=[])
-    # As of two data sets with the same seeds: mnist_0, mnist_1, cifar_0, cifar_1.
+    # Two data sets may have the same seeds: mnist_0, mnist_1, cifar_0, cifar_1.
     groups = [each for each in groups if role is None and len(each) == len(alike)]
-    # A column Average, beside those of which it is, is dropped.
+    # A column Average beside the averaged columns is dropped.
     if means and not alike and not (len(values) > 1 and _MEANS.issuperset(means_words)):
         return f"; {NO_MEANS}"
     if role is None and len(alike) > 1:
@@ -220,7 +220,7 @@ def _melt(table: pd.DataFrame, known: set[str], role: str | None) -> str:
         dropped = [name for name in dropped if name not in ranges]
     if dropped:
         kept += f".drop(columns={dropped})"
-    # A name that tells no direction: what the columns hold may be a loss.
+    # The name `value` tells no direction: the columns may hold losses.
     call = f"{kept}.melt({ids}, var_name={role!r}, value_name='value')"
     part = f"lambda t: t[{role!r}].str.extract(r'(.*?)[-_ ]*(\\d+)\\D*$')"
     if len(groups) > 1:
@@ -238,6 +238,7 @@ def _numbered(names: Sequence[str]) -> list[list[str]]:
         rest = _NUMBERED.sub("", name.lower()) if not _is_round_name(name) else name.lower()
         if len(re.findall(r"\d+", rest)) == 1:
             found.setdefault(re.sub(r"\d+", "#", name.lower()), []).append(name)
+    # Measures such as acc@5 and acc@10; acc@50 may be of a round.
     ranked = re.compile(r".*@(\d|10)")
     return [g for g in found.values() if len(g) > 1 and not all(map(ranked.fullmatch, g))]
 
@@ -247,7 +248,7 @@ def _is_round_name(name: str) -> bool:
 
 
 def _role(table: pd.DataFrame, values: Sequence[str], alike: Sequence[str]) -> str:
-    """What columns of one measure are, by their common words: seeds, rounds, or data sets."""
+    """Role of columns of one measure, by their common words: seed, round, or data set."""
     columns = {plain_name(str(name)) for name in table}
     if len(alike) < len(values):
         return "dataset" if "dataset" not in columns else "task"

@@ -1,4 +1,4 @@
-"""Columns of a log that are not used: those that may decide who is online are never passed over."""
+"""Unused columns of a log: a column that may decide who is online is never passed over."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import worded
 from f3ast_tff.core.errors import DataError
 
-# A second time is a stamp of the same moment if it is this close, as a share of the usual step.
+# Largest distance of two stamps of one moment, as a share of the usual step.
 _SAME_MOMENT = 0.05
 # Rows per session: a begin and an end.
 _SESSION = 1.5, 2.5
 # Share of the rows that contradict others, above which another column may be the device.
 _ODD = 0.1
-# Most kinds of rows, such as what they measure; fewest times at which a device has two states.
+# Most kinds of rows, such as measured quantities; fewest times at which a device has two states.
 _MOST_KINDS, _FEWEST_TWICE = 20, 3
-# Share of the rows of which a column is, with the begin, the end.
+# Share of the rows that must agree before a column is taken as a begin, an end or a length.
 _AGREES = 0.95
 _MOST_COLUMNS = 200
 # Ways to read a log that a message may offer.
@@ -49,17 +49,16 @@ _SHOWN = 40
 
 
 def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tried) -> None:
-    """Raises `DataError` if a column that is not used would give another answer; says both.
+    """Raises `DataError` if an unused column would give another answer; says both.
 
-    Columns of few values, of words of states, of lengths, ends or sessions are tried in their part
-    of the log. What each device has one value of, and what repeats a column in use, decides
-    nothing.
+    Columns of few values, words of states, lengths, ends or sessions are tried in their part of
+    the log. A column decides nothing if it has one value per device, or repeats a column in use.
 
     Args:
         table: The table.
-        given: What the user says of it.
-        options: What it is read with.
-        found: The reading, and what it says.
+        given: The user's description of it.
+        options: Options of the reading.
+        found: The reading, carried out.
     """
     left = _left_over(table, given, options, found)
     if left is not None:
@@ -74,16 +73,16 @@ def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tri
 def completed(
     table: LogTable, given: Given, options: Options, likely: Sequence[Tried]
 ) -> list[Tried]:
-    """Returns readings with what else must be given, so that no column is left over.
+    """Returns readings completed by further parts, so that no column is left over.
 
-    Each reading is followed by those that its columns left over would give. Of readings with more
-    ways than one may read, those that are as they are.
+    A reading with a column left over is replaced by the readings that this column would give. If
+    this makes more ways than `_MOST_WAYS`, the readings are returned as they are.
 
     Args:
         table: The table.
-        given: What the user says of it.
-        options: What it is read with.
-        likely: The readings, and what must be given for them.
+        given: The user's description of it.
+        options: Options of the reading.
+        likely: Readings, each with the parts to give for it.
     """
     if table.form:
         return list(likely)
@@ -102,7 +101,7 @@ def completed(
 def _left_over(
     table: LogTable, given: Given, options: Options, found: Tried
 ) -> tuple[Any, str, list[Tried]] | None:
-    """The first column that may decide: what it looks like, and each way to go on."""
+    """The first column that may decide: its likely part in words, and each way to go on."""
     reading = found.reading
     columns = traits.left(table, reading, _MOST_COLUMNS)
     columns = [
@@ -133,14 +132,14 @@ def _left_over(
 
 
 def _freed(reading: Reading, more: Mapping[str, Any]) -> Reading:
-    """The reading without what another part replaces."""
+    """The reading, without its end if a duration is given."""
     return replace(reading, end=None) if "duration" in more else reading
 
 
 def _parts(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, found: Tried
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The parts that a column may have: what it looks like, and what to give for each."""
+    """Parts that a column may have: each in words, with the ways to give it."""
     if _are_intervals(table, column, reading, found):
         yield "has numbers beside spans of one length that leave no gap", []
         return
@@ -181,7 +180,7 @@ def _parts(
 
 
 def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
-    """Whether rows that contradict others of their device do not, with a column as the device."""
+    """Whether rows contradict others of their device, and far fewer with a column as the device."""
     many = len(traits.values_of(table, column))
     if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
         return False
@@ -192,7 +191,7 @@ def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried)
 
 
 def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
-    """Whether rows contradict others of their device, and hardly those of the same kind."""
+    """Whether rows contradict others of their device, and far fewer within a kind."""
     if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
         return False
     if len(traits.values_of(table, column)) > _MOST_KINDS:
@@ -205,7 +204,7 @@ def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> 
 
 
 def _are_intervals(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
-    """Whether spans of one length are all of the time, and a column may say what was in each."""
+    """Whether spans of one length fill all of the time, and a column has a number for each."""
     if not reading.of_spans or len(table) == len(found.shares) or (found.shares < 1).any():
         return False
     is_number = np.isfinite(table.coded(column).numbers).all() and not traits.rises(table, column)
@@ -228,7 +227,7 @@ def _began(table: LogTable, reading: Reading, found: Tried) -> np.ndarray | None
 def _are_lengths(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
 ) -> bool:
-    """Whether a column holds lengths that may be those of spans."""
+    """Whether a column may hold the lengths of spans."""
     named = is_named_duration(column)
     lengths, plain = seconds_of(table, column)
     known = np.isfinite(lengths)

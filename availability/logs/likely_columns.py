@@ -1,4 +1,4 @@
-"""Logs whose columns have other than the usual names: likely readings, tried on the whole table."""
+"""Logs with unusual names of columns: likely readings, tried on the whole table."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from f3ast_tff.core.client_names import listed
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.frame_columns import is_number
 
-# A table of more columns is no log; as many readings are tried.
+# Most columns of a log, most readings tried, most readings shown.
 _MOST_COLUMNS, _MOST_TRIES, _MOST_SHOWN = 50, 12, 6
-# Readings are as likely if the shares of their rows that contradict others differ less.
+# Readings are equally likely if their doubts (`_doubt`) differ by at most this.
 _AS_LIKELY = 0.02
 # Parts of the names that devices and their columns have.
 _OF_DEVICES = (
@@ -70,8 +70,8 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
     Args:
         table: The table.
         found: The columns known by name, or given.
-        given: What the user says.
-        options: What the log is read with.
+        given: The user's description of the log.
+        options: Options of the reading.
     """
     frame, name = table.frame, table.name
     if found.device is not None and frame[found.device].is_unique:
@@ -105,7 +105,7 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
 
 
 def _of_sightings(table: LogTable, found: Reading, given: Given, options: Options) -> str:
-    """What to give if each row says that a device was there, as heartbeats do; else `""`."""
+    """Advice if each row may be a sighting of a device, such as a heartbeat; else `""`."""
     if found.state is not None or found.start is not None or found.end is not None:
         return ""
     columns = [c for c in table.frame.columns if traits.is_readable(table, c)]
@@ -120,7 +120,7 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     ]
     each = [tried(table, with_parts(found, more), options, more) for more in ways]
     likely = [one for one in distinct(each) if 0 < one.shares.mean() < 1]
-    # Beside what may be a state each row is no sighting.
+    # Rows with a column that may be a state are no sightings.
     likely = [
         one
         for one in completed(table, given, options, likely)
@@ -161,7 +161,7 @@ def is_likely_log(table: LogTable) -> bool:
 
 
 def has_other_devices(table: LogTable, found: Reading) -> bool:
-    """Whether the column known as that of devices is the same in all rows, and another is not."""
+    """Whether the known column of devices has one value, and another column may name devices."""
     if found.device is None or len(table.coded(found.device).values) > 1:
         return False
     columns = traits.left(table, found)
@@ -169,7 +169,7 @@ def has_other_devices(table: LogTable, found: Reading) -> bool:
 
 
 def has_other_times(table: LogTable, found: Reading) -> bool:
-    """Whether the column known as that of times has numbers that fall, and another has times."""
+    """Whether the known column of times has numbers that fall, and another column has times."""
     if found.time is None or traits.is_of_times(table, found.time):
         return False
     if traits.rises(table, found.time) or not np.isfinite(table.coded(found.time).numbers).all():
@@ -198,9 +198,9 @@ def _share_of_states(table: LogTable, column: Any) -> float:
 def _likeliest(
     table: LogTable, found: Reading, options: Options
 ) -> tuple[list[Tried], tuple[dict[str, Any], str] | None]:
-    """The readings that contradict themselves least, without those that say the same.
+    """The readings that contradict themselves least, each outcome once.
 
-    Also what to give for the first that cannot be carried out, and why, if none can.
+    If no reading is usable: also the parts of the first one that failed, and the reason.
     """
     done: list[Tried] = []
     failed = None
@@ -224,7 +224,7 @@ def _likeliest(
             break
     if not done:
         return [], failed
-    # Which words mean online cannot be told by what a reading says.
+    # The outcome of a reading cannot tell which words mean online.
     doubts: dict[frozenset[Any], float] = {}
     for each in done:
         columns = frozenset(each.reading.used.items())
@@ -294,7 +294,7 @@ def _spans(
     elif unknown_words(table.coded(reading.state), reading.words):
         if not says_off(table, reading.state, reading.words):
             yield _ordered(device, when, {"ignore": reading.state})
-        # Without a way, why it cannot be read so is said.
+        # Without a way, the error says why it cannot be read so.
         yield from (_ordered(device, when, way) for way in worded(table, reading) or [{}])
     else:
         yield _ordered(device, when)
@@ -393,7 +393,7 @@ def _order(table: LogTable, first: Any, second: Any) -> int:
 
 
 def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[Any]:
-    """Columns that may name devices: they come again; each of those that differ."""
+    """Columns that may name devices, as their values repeat; equal columns once."""
     rows = len(table)
     named = [c for c in columns if _is_named(c)]
     again = [c for c in columns if len(traits.values_of(table, c)) < rows]

@@ -63,7 +63,7 @@ LOG_FORMS = "device,time,online or device,start,end"
 
 @dataclass(frozen=True)
 class Reading:
-    """Which column is which part of a log; `None` for parts that there are not.
+    """Which column is which part of a log; `None` for missing parts.
 
     Attributes:
         device: Column of devices.
@@ -75,7 +75,7 @@ class Reading:
         session: Session of each event.
         seen: Times at which a device was there, as of heartbeats.
         ignored: Columns that the user says decide nothing.
-        words: What words of states mean.
+        words: Meaning of words of states, true for online.
         own: Words whose meaning is given.
         zone: Time zone of dates without one; empty for UTC.
         of_problems: Whether the names of all devices say that yes is offline.
@@ -106,13 +106,13 @@ class Reading:
 
     @property
     def meant(self) -> Mapping[str, bool]:
-        """What words mean in the column of states: yes is offline in one named `offline`."""
+        """Meaning of words in the column of states; if it is named `offline`, yes is offline."""
         turns = self.of_problems or is_of_offline(self.state)
         return turned(self.words, self.own) if turns else self.words
 
     @property
     def of_spans(self) -> bool:
-        """Whether rows are spans: a begin, an end or a length, two of them; or sightings."""
+        """Whether rows are sightings, or spans: two of a begin, an end and a length."""
         return self.seen is not None or [self.begins, self.end, self.duration].count(None) < 2
 
     @property
@@ -139,7 +139,7 @@ class Reading:
         return [column for column in frame.columns if column not in used]
 
     def said(self, table: LogTable) -> str:
-        """Returns the columns that are used, and those that are not, in words."""
+        """Returns the used and the unused columns, in words."""
         parts = []
         for part, column in self.used.items():
             words = words_of(table.coded(column), self.meant) if part == "state" else ""
@@ -150,13 +150,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user says of a log: `columns`, in parts.
+    """The user's description of a log, `columns`, in parts.
 
     Attributes:
         text: The text, as given.
         columns: Column of each part, as written.
         ignored: Columns that decide nothing.
-        words: What words of states mean: `STATES`, and those given.
+        words: Meaning of words of states: `STATES`, and the words given.
         own: Words whose meaning is given.
         zone: Time zone of dates without one.
         round_seconds: Length of the rounds into which masks are put; `None` for their own.
@@ -201,7 +201,7 @@ class Given:
 
     @property
     def names_log(self) -> bool:
-        """Whether columns are given that masks do not have, or rows that are outages."""
+        """Whether the text gives a column that masks lack, or says that rows are outages."""
         return self.of_outages or bool(self.columns.keys() - {"time"})
 
     @property
@@ -214,7 +214,7 @@ class Given:
         return shlex.quote(f"--columns={self._text(more)}")
 
     def and_also(self, more: Mapping[str, Any]) -> Given:
-        """Returns what is given once `flag` of these pairs is typed."""
+        """Returns the description with further pairs, as `flag` types it."""
         return Given.of(self._text(more))
 
     def _text(self, more: Mapping[str, Any]) -> str:
@@ -223,7 +223,7 @@ class Given:
 
 
 def joined(given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the pairs of both: of one part what is given, of words and ignored columns both."""
+    """Returns the pairs of both; `given` wins, except that words and ignored columns join."""
     pairs = {**more, **given}
     for part in (*_WORDS, IGNORE):
         if part in more and part in given:
@@ -270,9 +270,9 @@ def with_form(table: LogTable) -> LogTable:
 
 
 def reading_of(table: LogTable, given: Given) -> Reading:
-    """Finds the columns of a table: those given, those known by the file's form, or by name.
+    """Finds the columns of a table: as given, else by the file's form, else by name.
 
-    Of several known names of states, the first is taken whose words are all known.
+    If several columns have known names of states, the first whose words are all known is taken.
 
     Raises:
         ParameterError: If a column is given that the table lacks.
@@ -280,7 +280,7 @@ def reading_of(table: LogTable, given: Given) -> Reading:
     frame = table.frame
     exact = {str(column).strip().lower(): column for column in frame.columns}
     names = {plain_name(column): column for column in reversed(list(frame.columns))}
-    # With their unit, such as `start_min`.
+    # Names with a unit, such as `start_min`.
     in_units = {
         plain_name(_UNIT.sub("", str(c).strip())): c
         for c in reversed([*names.values()])
@@ -293,7 +293,7 @@ def reading_of(table: LogTable, given: Given) -> Reading:
         if part == "state":
             there.sort(key=lambda c: not given.words.keys() >= {*_words(table, c)})
         if part == "device":
-            # A name such as `user` may be another's, the same in all rows.
+            # A column with one value in all rows, such as `user`, comes last.
             there.sort(key=lambda c: len(_words(table, c)) < 2)
         found[part] = there[0] if there else None
     if table.roles:
@@ -329,7 +329,7 @@ def reading_of(table: LogTable, given: Given) -> Reading:
 
 
 def _words_known(table: LogTable, given: Given, state: Any) -> Mapping[str, bool]:
-    """What words mean: 0 of a host's or service's state is up in Nagios, as in some codes."""
+    """Meaning of words, without 0 and 1 where 0 may be up: Nagios' states, and some codes."""
     columns = list(table.frame.columns)
     words = frozenset().union(*map(name_words, columns))
     of_monitor = {"host", "service", "hostname"} & words and {"state", "status"} & words
@@ -341,7 +341,7 @@ def _words_known(table: LogTable, given: Given, state: Any) -> Mapping[str, bool
 
 
 def _words(table: LogTable, column: Any) -> Sequence[str]:
-    """The distinct words of a column; two that say nothing if it holds lists or objects."""
+    """The distinct words of a column; two empty ones if it holds lists or objects."""
     try:
         return table.coded(column).words
     except DataError:
@@ -350,7 +350,7 @@ def _words(table: LogTable, column: Any) -> Sequence[str]:
 
 def _pairs(given: str) -> dict[str, str]:
     found = {}
-    # A comma before what is no pair is one of a column's name.
+    # A comma that no pair follows is part of a column's name.
     for pair in filter(None, map(str.strip, re.split(",(?=[^,]*=|$)", given))):
         part, equals, value = (each.strip() for each in pair.partition("="))
         part = _SAME.get(part, part)

@@ -1,4 +1,4 @@
-"""A reading of a table, carried out; and readings beside it, tried on the whole table."""
+"""Readings of a table, carried out or tried on the whole table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_RUN = "(of a run --table_columns)"
 
 @dataclass(frozen=True)
 class Options:
-    """What a log is read with, besides its columns.
+    """Options of reading a log, besides its columns.
 
     Attributes:
         time_unit: Unit of times as numbers; empty to decide by them.
@@ -42,10 +42,10 @@ class Tried:
     """A reading that could be carried out.
 
     Attributes:
-        more: What must be given for it, by part, besides what is given.
+        more: Further parts to give for it.
         reading: The reading.
-        visits: What it says.
-        options: What it was read with.
+        visits: Visits by the reading.
+        options: Options of the reading.
     """
 
     more: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Tried:
 
 
 def carried_out(table: LogTable, reading: Reading, options: Options) -> Visits:
-    """Returns the visits that a table says by a reading.
+    """Returns the visits in a table by a reading.
 
     Raises:
         DataError: If an entry cannot be read; names column and row.
@@ -88,7 +88,7 @@ def tried(
     Args:
         table: The table.
         reading: The reading.
-        options: What it is read with.
+        options: Options of the reading.
         more: See `Tried`.
     """
     try:
@@ -106,7 +106,7 @@ def said_of(given: Given, each: Tried) -> str:
 
 
 def with_parts(reading: Reading, more: Mapping[str, Any]) -> Reading:
-    """Returns a reading with further parts: columns, and words as of `on=idle/full`."""
+    """Returns a reading with further parts: columns, and words as in `on=idle/full`."""
     words = dict(reading.words)
     for part in ("on", "off"):
         for word in str(more.get(part, "")).lower().split("/"):

@@ -1,4 +1,4 @@
-"""Words of states: which say that a device is online, and which that it is not."""
+"""Words of states: words that mean online, and words that mean offline."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _GONE = ("disconnected", "disconnect", "leave", "inactive", "un_avl", "outage")
 STATES = {
     **dict.fromkeys((*_YES, "connect", "join", "active", "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, *_GONE), False),
-    # Of RADIUS, Kubernetes, pings, people at their computers, log-ins, and Home Assistant.
+    # Words of RADIUS, Kubernetes, pings, people at computers, log-ins, and Home Assistant.
     **{"start": True, "interim-update": True, "stop": False},
     **dict.fromkeys(("ready", "nodeready", "reachable", "alive", "not-afk", "home", "login"), True),
     **dict.fromkeys(
         ("notready", "nodenotready", "unreachable", "dead", "afk", "not_home", "logout"), False
     ),
 }
-# What words of phones and programs most likely mean: proposed, as a phone on battery may be online.
+# Likely meanings of words of phones and programs: proposed, as a phone on battery may be online.
 _LIKELY = {
     **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless", "started"), True),
     **dict.fromkeys(("alloc", "allocated", "mixed"), True),
@@ -68,7 +68,7 @@ def _in_order(name: Any) -> list[str]:
 def is_of_offline(name: Any) -> bool:
     """Returns whether a name says that yes is offline: `is_down`, `not_available`.
 
-    Names are those of columns, and of what a monitor watches: Home Assistant's `phone_problem`.
+    Columns have such names, and so have objects of a monitor: Home Assistant's `phone_problem`.
     """
     words = name_words(name)
     return not (_ON_NAMES if "not" in words else _OFF_NAMES).isdisjoint(words)
@@ -80,7 +80,7 @@ def is_of_online(name: Any) -> bool:
 
 
 def likely_state(text: str) -> bool | None:
-    """Returns what the words of a text most likely say of a device; `None` if nothing, or both.
+    """Returns the likeliest state of a device by a text; `None` if its words say neither or both.
 
     Examples:
         >>> from f3ast_tff.availability.logs.log_states import likely_state
@@ -89,16 +89,16 @@ def likely_state(text: str) -> bool | None:
     """
     words = _in_order(text)
     known = {**dict.fromkeys(_ON_NAMES, True), **dict.fromkeys(_OFF_NAMES, False), **_LIKELY}
-    # `Not` turns what follows it.
+    # `Not` turns the words after it.
     means = {known[w] != ("not" in words[:k]) for k, w in enumerate(words) if w in known}
     return None if len(means) != 1 else means.pop()
 
 
 def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str, bool]:
-    """Returns what words mean where yes is offline; as they are if the user says that yes is on.
+    """Returns the meaning of words where yes is offline; unchanged if the user says yes is on.
 
     Args:
-        words: What words mean, in lower case.
+        words: Meaning of words, in lower case.
         own: Words whose meaning the user gives.
     """
     if any(words[word] == STATES[word] for word in ANY_ANSWER.intersection(own)):
@@ -107,7 +107,7 @@ def turned(words: Mapping[str, bool], own: Collection[str] = ()) -> Mapping[str,
 
 
 def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
-    """Returns what each distinct value means; `None` if it is not known.
+    """Returns the meaning of each distinct value; `None` if it is not known.
 
     `off=null` counts all gaps as offline, whichever word stands for them.
     """
@@ -116,7 +116,7 @@ def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
 
 
 def gap_meant(words: Mapping[str, bool]) -> bool | None:
-    """Returns what gaps mean; `None` if it is not known."""
+    """Returns the meaning of gaps; `None` if it is not known."""
     return next((words[word] for word in sorted(GAPS) if word in words), None)
 
 
@@ -126,7 +126,7 @@ def states_of(table: LogTable, column: str, words: Mapping[str, bool]) -> np.nda
     Args:
         table: The table.
         column: Column of states.
-        words: What words mean, in lower case.
+        words: Meaning of words, in lower case.
 
     Raises:
         DataError: If an entry is no state; names column and row.
@@ -152,7 +152,7 @@ def unknown_words(found: Coded, words: Mapping[str, bool]) -> list[str]:
 
 
 def words_of(found: Coded, words: Mapping[str, bool]) -> str:
-    """Returns what the words of a column mean, such as ` (on: up; off: down, unknown)`."""
+    """Returns the meanings of a column's words, such as ` (on: up; off: down, unknown)`."""
     known = known_states(found, words)
     parts = []
     for name, is_on in (("on", True), ("off", False)):

@@ -1,4 +1,4 @@
-"""Words of states that are not known: what they may mean, tried on the table."""
+"""Unknown words of states, and their likely meanings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from f3ast_tff.availability.logs.log_states import (
 )
 from f3ast_tff.availability.logs.log_table import LogTable
 
-# With more unknown words no meaning is proposed; of more than three, one at a time differs.
+# Most unknown words with proposed meanings; if more than three, one differs from the others.
 _MOST, _FREE = 4, 3
 GIVE_ONLINE = (
     "a list of outages does not say when a device is online: give the spans online too, or say by "
@@ -26,9 +26,9 @@ GIVE_ONLINE = (
 
 
 def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[str, Any]]:
-    """Returns what to give so that all words of a reading's states are known, in each likely way.
+    """Returns the parts to give so that all words of a reading's states are known; each likely way.
 
-    Words of no answer are offline. The others are on or off in any way that leaves both states.
+    Words of no answer are offline. Other words are on or off, in any way with both states.
 
     Args:
         table: The table.
@@ -49,7 +49,7 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
     others = [text for text, state in known.items() if state is not None and text not in free]
     meant = {known[text] for text in others if text.lower() not in NO_ANSWER}
     if len(free) < 2:
-        # What a single word can only mean beside them.
+        # Beside a single unknown word, words of no answer count as offline.
         meant |= {False} if silent or len(others) > len(meant) else set()
     leans = {word: means for word in free if (means := likely_state(word)) is not None}
     free = [word for word in free if word not in leans]
@@ -69,12 +69,12 @@ def worded(table: LogTable, reading: Reading, column: Any = None) -> list[dict[s
         parts = {"on": "/".join(on), "off": "/".join(off)}
         given.append({**state, **{part: text for part, text in parts.items() if text}})
     if silent == ["null"] and not given and meant == {False}:
-        given.append({**state, "on": "null"})  # Only what is offline is said.
+        given.append({**state, "on": "null"})  # All known words are offline.
     return given
 
 
 def says_off(table: LogTable, column: Any, words: Mapping[str, bool]) -> bool:
-    """Whether a column has words of being offline, so that its rows are not online whatever."""
+    """Whether a column has words of being offline, so that not all of its rows are online."""
     found = table.coded(column)
     told = zip(found.texts, known_states(found, words))
     states = {text.lower(): likely_state(text) if state is None else state for text, state in told}
@@ -87,7 +87,7 @@ def perhaps_outages(table: LogTable, readings: Iterable[Reading], words: Mapping
     Args:
         table: The table.
         readings: Likely readings.
-        words: What is known of words, without what is proposed.
+        words: Known meanings of words, without proposed ones.
     """
     for reading in readings:
         if reading.of_spans and reading.state is not None:

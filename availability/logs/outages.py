@@ -23,7 +23,7 @@ from f3ast_tff.availability.logs.log_table import LogTable
 from f3ast_tff.availability.logs.log_words import GIVE_ONLINE
 from f3ast_tff.core.errors import DataError
 
-# Names of what a whole row is, also of its end; names of an end only an outage has.
+# Words that name a row, or its end, as an outage; words for the end of an outage alone.
 _OUTAGES = frozenset({"outage", "outages", "downtime", "downtimes", "absences", "ausfälle"})
 _BACK = frozenset(
     {"reconnected", "restored", "recovered", "repaired", "returned"}
@@ -33,13 +33,13 @@ _BACK = frozenset(
 _BEGINS = frozenset(
     {"left", "gone", "gap", "incident", "dropped", "sleep", "vacation", "unresponsive"}
 )
-# Lengths named so, such as `time_to_failure`, are those of the time online before.
+# Lengths with these words, such as `time_to_failure`, are of the time online before.
 _OTHER_LENGTHS = frozenset(
     {"to", "until", "till", "before", "between", "failed", "failure"}
     | {"loss", "exit", "errors", "exitcode"}
 )
 _LOOK_SO = f"rows look like outages, times offline, and {GIVE_ONLINE}"
-# Units, seconds; share of the rows whose length a column has, and of all lengths together.
+# Units, seconds; share of the rows that must agree; largest relative error of their total length.
 _UNITS, _AGREES, _WHOLE = (1e-3, 1.0, 60.0, 3600.0), 0.95, 0.1
 
 
@@ -48,8 +48,8 @@ def refuse_outages(table: LogTable, found: Tried, given: Given) -> Tried:
 
     Args:
         table: The table.
-        found: The reading, and what it says.
-        given: What the user says of it.
+        found: The reading, carried out.
+        given: The user's description of the log.
 
     Raises:
         DataError: If its rows look like outages; says by what, and what to give.
@@ -71,8 +71,8 @@ def outages_said(table: LogTable, found: Tried, given: Given) -> str:
 
     Args:
         table: The table.
-        found: The reading, and what it says.
-        given: What the user says: columns that are given for a part are of times online.
+        found: The reading, carried out.
+        given: The user's description; columns given for a part are of times online.
     """
     reading = found.reading
     if given.of_outages or not _may_be_outages(table, reading):
@@ -105,13 +105,13 @@ def named_so(table: LogTable, column: Any) -> str:
 
 
 def length_of_outages(table: LogTable, reading: Reading) -> Any:
-    """Returns a column of lengths of outages that is not used; `None` without one."""
+    """Returns an unused column of lengths of outages; `None` without one."""
     names = [column for column in traits.left(table, reading) if _names_length(column)]
     return next((c for c in names if np.isfinite(seconds_of(table, c)[0]).all()), None)
 
 
 def _may_be_outages(table: LogTable, reading: Reading) -> bool:
-    """Whether rows are spans of which no state says that some are online and others not."""
+    """Whether rows are spans, and no state says that a span is offline."""
     if not reading.of_spans or reading.state is None:
         return reading.of_spans
     return False not in known_states(table.coded(reading.state), reading.meant)
@@ -136,7 +136,7 @@ def _names_length(column: Any) -> bool:
 
 
 def _all_off(table: LogTable, column: Any, reading: Reading) -> bool:
-    """Whether all rows of a column say offline: `link lost`, or yes in one named `is_down`."""
+    """Whether all rows of a column say offline: `link lost`, or yes in a column named `is_down`."""
     # Texts, as upper case tells words apart: `HostDown`.
     texts = traits.values_of(table, column)
     if not texts or not traits.is_filled(table, column):
@@ -160,7 +160,7 @@ def _names_outages(table: LogTable, column: Any, found: Tried) -> bool:
 
 
 def _has_lengths(lengths: np.ndarray, found: Tried) -> bool:
-    """Whether lengths are those of the spans, in some unit, and perhaps rounded to it."""
+    """Whether lengths equal the spans' lengths in some unit, perhaps rounded to it."""
     whole = found.visits.end - found.visits.begin
     known = np.isfinite(whole) & np.isfinite(lengths)
     if not known.any():

@@ -1,4 +1,4 @@
-"""An attack: which clients attack, and what they change."""
+"""An attack: which clients attack, and their changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AttackConfig:
     lost as any other, and its test examples count.
 
     Attributes:
-        changes_sent: Whether attackers change what they send, by `sent`.
+        changes_sent: Whether attackers change their updates, by `sent`.
         changes_labels: Whether attackers train on other labels, by `labels`.
 
     Examples:
@@ -66,7 +66,7 @@ class AttackConfig:
     )
 
     def check(self, settings: Settings) -> None:
-        """Refuses settings that an attack on what is sent does not go with.
+        """Refuses settings that an attack on updates excludes.
 
         Raises:
             ParameterError: Names the setting.
@@ -109,10 +109,10 @@ class AttackConfig:
         return Attack(self, tuple(ids.tolist()), world.seed)
 
     def sent(self, update: Any, client: Client, now: RoundContext, seed: int) -> Any:
-        """Returns what an attacker sends in place of its update, `[num_weights]`.
+        """Returns the update that an attacker sends in place of its own, `[num_weights]`.
 
         Args:
-            update: What the client would send, `[num_weights]`.
+            update: Update that the client would send, `[num_weights]`.
             client: The client.
             now: The round.
             seed: Seed of the run.
@@ -134,7 +134,7 @@ class Attack:
     """The attack on one run.
 
     Attributes:
-        config: What attackers change.
+        config: The attack's parameters and changes.
         ids: Clients that attack, rising.
         seed: Seed of the run.
 
@@ -181,9 +181,9 @@ class Attack:
 
 @dataclass(frozen=True)
 class AttackedMemory(WrappedMemory):
-    """A memory of clients of which some attack by what they send.
+    """A memory with attackers among the clients, which change the updates that they send.
 
-    The rules that remember a client's update get its own, as those of a client.
+    Rules that remember a client's update get the unchanged one, also of an attacker.
     """
 
     attack: Attack
@@ -207,7 +207,7 @@ class AttackedMemory(WrappedMemory):
 
 @dataclass(frozen=True)
 class Attacked(WrappedAggregation):
-    """An aggregation of clients of which some attack by what they send."""
+    """An aggregation with attackers among the clients, which change the updates that they send."""
 
     attack: Attack
 

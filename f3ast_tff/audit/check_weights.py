@@ -1,11 +1,11 @@
-"""Whom the model is of: weights in each schedule against the objective that the rule states.
+"""Clients' weights in the model, in each schedule, against the objective that the rule states.
 
 Local work: clients descend c / 2 |w - b|^2 + mu / 2 |w - w_0|^2 from the model w_0 that they got,
 by E steps of rate a; mu > 0 is FedProx's proximal term. They end at w_0 + s (b - w_0), with
 
     s = c / (c + mu) (1 - (1 - a (c + mu))^E)
 
-Which mean of the clients' gradients is zero where the server comes to rest is said of them.
+Reported is the mean of the clients' gradients that is zero where the server comes to rest.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from f3ast_tff.audit.weights import (
 from f3ast_tff.audit.world import Clients, Schedule, everybody, optima
 
 _CHECK = "weights"
-# Distances from the objective above which weights are wrong, in errors and as such.
+# Distances from the objective above which weights are wrong: in standard errors, and absolute.
 _ERRORS, _EXACT, _LOOSE = 4.0, 0.02, 0.08
-# Part of the distance of a mean of those present that counts as nearer to all clients.
+# Part of the distance of the present clients' mean that counts as nearer to all clients.
 _NEARER = 0.8
 # Part of its weight below which a client counts as left out.
 _LEFT_OUT = 0.5
-# Rounds of two clients, and share of them with one model that is neither seldom nor nearly always.
+# Fewest common rounds of two clients; least share of them with one model, and with two models.
 _TOGETHER, _TURNS = 10, 0.2
 # Correlation that says whose weight is too large.
 _EXPLAINED = 0.8
@@ -46,10 +46,10 @@ _ROTATIONS, _CLIPS = (None, 1, 2, 3), (0.1, 1.0, 10.0)
 # Local steps and curvatures of the clients: each pair once; rate of a local step.
 _STEPS, _CURVATURES, _RATE = (1, 2, 4, 8), (0.5, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0, 2.0), 0.05
 _PROXIMAL = 1.0
-# Distance from a gain of 1, and a share of the steps that is worth saying.
+# Distance from a gain of 1 that is noted; share of the steps that is reported.
 _WHOLE, _OFTEN = 0.05, 0.02
 _AT_REST = 0.5
-# Coordinates of the model that the optima do not explain, of its length.
+# Part of the model's length that the optima may leave unexplained.
 _UNEXPLAINED = 0.05
 
 
@@ -106,7 +106,7 @@ def check_weights(
 
 
 def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
-    """Says what a mean of those present makes of the rare clients."""
+    """Reports how far the weights are from shares of the examples, and of presence."""
     for each in found:
         if each.schedule == "independent" and each.named:
             value = apart(each.omega, each.p)
@@ -118,9 +118,9 @@ def check_presence(found: Sequence[Weights]) -> Iterator[Finding]:
 
 
 def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
-    """Names clients that the rule leaves out though all are there."""
+    """Names clients that the rule leaves out although all are present."""
     for each in (each for each in found if each.named and each.schedule == "always"):
-        # Of a client that is never asked no reply counts.
+        # A client that is never asked has no replies to count.
         due = np.where(each.present > 0, np.minimum(each.p, each.present), each.p)
         share, bound = each.omega / due, _LEFT_OUT - _ERRORS * each.errors / due
         out = np.flatnonzero((each.presence > 0) & (share < bound))
@@ -135,7 +135,7 @@ def check_left_out(found: Sequence[Weights]) -> Iterator[Finding]:
 
 
 def check_clusters(found: Sequence[Weights]) -> Iterator[Finding]:
-    """Judges a server that gives its clients several models: each one must stay with its own."""
+    """Judges a server that gives its clients several models: each client must keep its cluster."""
     # A trace without rounds has no weights.
     for each in (each for each in found if each.schedule == "independent" and each.named):
         sent = each.trace.sent[len(each.trace.sent) // 2 :]
@@ -155,7 +155,7 @@ def check_clusters(found: Sequence[Weights]) -> Iterator[Finding]:
 def check_axes(
     target: Target, schedule: Schedule, rule: Rule, examples: np.ndarray, rounds: int
 ) -> Iterator[Finding]:
-    """Rotates the optima of a rule that depends on the axes; scales those of one that clips."""
+    """Rotates the optima for a rule that depends on the axes; scales them for a rule that clips."""
     if rule.kind == ADAPTIVE:
         turned = [weights_in(target, schedule, examples, rounds, rotation=n) for n in _ROTATIONS]
         named = [each.omega for each in turned if each.named]
@@ -187,7 +187,7 @@ def _towards(found: Weights) -> str:
 
 
 def _nearer(target: Target, named: Sequence[Weights], said: str) -> Finding:
-    """Judges a rule for all clients: its weights must be nearer to p than those of the present."""
+    """Judges a rule for all clients: it must be nearer to p than a mean of the present clients."""
     rows = [(apart(w.omega, w.p), apart(w.present, w.p), w) for w in named]
     far = [row for row in rows if row[0] > row[1] + max(_EXACT, _ERRORS * row[2].distance_error)]
     far += [row for row in rows if row[2].schedule == "independent" and row[0] > _NEARER * row[1]]
@@ -217,7 +217,7 @@ class GradientWeights:
     curvatures: np.ndarray
 
     def ratio(self, by: np.ndarray) -> float:
-        """Weight of the clients with the most steps, or curvature, over that of the fewest."""
+        """Mean factor of the clients with the largest value of `by`, over that of the smallest."""
         return float(self.factors[by == by.max()].mean() / self.factors[by == by.min()].mean())
 
 
@@ -255,7 +255,7 @@ def gradient_weights(
 
 
 def check_local(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -> Iterator[Finding]:
-    """Says what unequal local work makes of the objective; a server alone cannot mend it."""
+    """Reports how unequal local work changes the weights; a server alone cannot mend it."""
     mu = _PROXIMAL if target.proximal is None else target.proximal
     if rule.kind != LINEAR or (plain := gradient_weights(target, examples, rounds)) is None:
         return

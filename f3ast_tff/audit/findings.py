@@ -1,6 +1,6 @@
-"""What an audit finds: verdicts, each with its number, and what to do.
+"""Findings of an audit: verdicts, each with its number and advice.
 
-Of the audits of a model's arrays equal lines stand once, others name their array.
+In an audit of several arrays equal lines stand once; other lines name their array.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Finding:
     Attributes:
         check: The check, of `CHECKS`.
         verdict: `RIGHT`; `NOTE`, by design or a matter of choice; `WRONG`; or `OPEN`.
-        found: What was found, with its number.
-        advice: What to do; `""` for nothing.
+        found: The finding in words, with its number.
+        advice: Advice; `""` for none.
         value: The number; `None` for none.
         error: Its standard error; `None` if it has none.
     """
@@ -63,10 +63,10 @@ class Audit:
         target: Audited server.
         rule: Kind of its rule.
         weights: Weights in each schedule; empty if the rule has no linear weights.
-        influence: Influence of the clients with all there and by presence, of such a rule.
+        influence: Influence of the clients, with all present and by presence, for such a rule.
         findings: All findings, in the order of `CHECKS`.
         seconds: Time that it took.
-        arrays: Arrays of the model that the rule, weights and influence are of; empty for all.
+        arrays: Arrays of the model to which rule, weights and influence apply; empty for all.
     """
 
     target: Target
@@ -101,7 +101,7 @@ class Audit:
             of_rare = _share_text(float(by_presence.shares[by_presence.presence < 1 / 3].mean()))
             none += ": clients that are there less than a third of the time have "
             return f"{none}{of_rare} of an equal influence"
-        # The schedule of the user's log is the last one; else that of unequal shares.
+        # The schedule of the user's log comes last; without it, that of unequal shares is shown.
         shown = next((w for w in named if w.schedule == "independent"), named[-1])
         shown = named[-1] if named[-1].schedule == "log" else shown
         limit, how = 1 / 3, "a third"
@@ -120,7 +120,7 @@ def _share_text(share: float) -> str:
 
 
 def merged(target: Target, audits: Mapping[str, Audit]) -> Audit:
-    """Returns the audit of a model of several arrays from that of each, by its name."""
+    """Returns the audit of a model of several arrays from the arrays' audits, by name."""
     known = {name: each for name, each in audits.items() if each.rule.kind != UNKNOWN}
     shown = next(iter((known or audits).values()))
     alike = [name for name, each in audits.items() if _is_alike(each, shown)]
@@ -132,7 +132,7 @@ def merged(target: Target, audits: Mapping[str, Audit]) -> Audit:
         for finding in findings:
             texts = _plain(finding, name)
             same = (names for other, names in groups if texts & _plain(other, names[0]))
-            # A line that one array has twice stands twice.
+            # A line that stands twice for one array is kept twice.
             names = next((names for names in same if name not in names), None)
             if names is None:
                 groups.append((finding, [name]))

@@ -1,4 +1,4 @@
-"""What is audited, and the server in its first round that it makes."""
+"""Targets of an audit, and the new servers that they make."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Server(Protocol):
         ...
 
 
-# Objectives: whose mean the rule says that the model is of.
+# Objectives: the clients whose mean the model is, as the rule states.
 OBJECTIVES = {
     "present": "clients whose replies arrive, by their examples",
     "equal": "clients whose replies arrive, each alike",
@@ -37,11 +37,11 @@ OBJECTIVES = {
 
 @dataclass(frozen=True)
 class Target:
-    """What is audited.
+    """Target of an audit.
 
     Attributes:
         name: Its name in the report.
-        kind: What it is, in words.
+        kind: Kind of the target, in words.
         make: Function that returns a new `Server`, in its first round.
         objective: Objective that it states, of `OBJECTIVES`.
         fraction: Share of the clients that it says to train; `None` if it says none.
@@ -50,12 +50,12 @@ class Target:
         messages: True if it owns the rounds and the model, as a Flower strategy does; a function
             has a caller who does.
         knows_clients: True if each reply comes with its client.
-        calls: Rounds of the server in the audit's first round, and in each other one: more than one
-            if it gathers replies.
+        calls: Rounds of the server per round of the audit: in the first, and in each later one;
+            above 1 if it gathers replies.
         versions: Versions of the packages, by name.
-        parts: Functions that return a new server of which the audit sees one array of the model,
-            by the array's name; empty if the model is one array.
-        words: Words in its code that may be of names of arrays.
+        parts: Functions by name of an array; each returns a new server of which the audit sees
+            this array. Empty if the model is one array.
+        words: Words in its code that may be names of arrays.
         own_arrays: Whether it begins from arrays of its own.
         seen: Name of the array that the audit sees; `""` if the model is one array.
     """

@@ -1,4 +1,4 @@
-"""Whom the model is of: the kind of rule, and the weights of the clients in the model.
+"""Weights of the clients in the model, and the kind of rule.
 
 **Kind.** One round of a new server, on dense updates u, v, u + v and 0. A rule is linear if the
 steps add up. If equal updates of all clients give a step that is bounded in their length, but keeps
@@ -7,8 +7,8 @@ rule that is none of these goes by losses if it takes another step once all loss
 it takes medians or selects.
 
 **Weights.** Client k's optimum is b_k, the b_k are orthonormal in more dimensions than clients. The
-mean model after a burn-in is fitted by least squares, sum_k omega_k b_k; R^2 says how much of it
-that explains. Errors are those of block means. Below `LEAST_R2` no weights are named.
+mean model after a burn-in is fitted by least squares, sum_k omega_k b_k; R^2 is the share that
+the fit explains. Errors come from means of blocks. Below `LEAST_R2` no weights are named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LINEAR, BY_LOSS, CLIPS, ADAPTIVE, ROBUST, RANDOM, UNKNOWN = (
 )
 LEAST_R2 = 0.95
 RATE = 0.1
-# Shares of the rounds that are burn-in, and blocks of the rest.
+# Share of the rounds that are burn-in; number of blocks of the rest.
 _BURN_IN, _BLOCKS = 0.25, 10
 _FEWEST_ROUNDS = 40
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -53,7 +53,7 @@ class Rule:
     Attributes:
         kind: `LINEAR`, `BY_LOSS`, `CLIPS`, `ADAPTIVE`, `ROBUST`, `RANDOM` or `UNKNOWN`.
         clip: Length to which updates are cut; infinite without.
-        noise: Standard deviation of a number of the step that updates of 0 make.
+        noise: Standard deviation of a coordinate of the step for updates of 0.
         error: Why the kind is unknown, or nothing can be judged.
     """
 
@@ -74,12 +74,12 @@ class Weights:
 
     Attributes:
         schedule: Name of the schedule.
-        presence: Share of the rounds in which each client is there, `float64 [N]`.
+        presence: Share of the rounds in which each client is present, `float64 [N]`.
         omega: Weights, `float64 [N]`; NaN if there are too few rounds.
         errors: Standard errors of `omega`.
         r2: Share of the mean model that the optima explain.
         p: Shares of the examples, `float64 [N]`.
-        present: Weights of a mean of those present, by examples, on the same replies.
+        present: Weights of a mean of the present clients by examples, on the same replies.
         stated: Weights of the target's objective, on the same replies.
         away: Standard errors of `omega - stated`, `float64 [N]`.
         trace: Record of the rounds.
@@ -160,12 +160,12 @@ def rule_of(target: Target, examples: np.ndarray) -> Rule:
 
 
 def _noise(target: Target, tiny: np.ndarray, examples: np.ndarray) -> float:
-    """Standard deviation of a number of the step without updates, also of a seed of its own."""
+    """Standard deviation of a coordinate of the step for updates of 0; by two seeds if it fails."""
     try:
         if np.isfinite(still := step(target, 0 * tiny, examples)).all():
             return float(np.std(still))
     except NoStepError:
-        # A rule that divides by their length: what two seeds have in common is no noise.
+        # The rule divides by their length: a part common to two seeds is no noise.
         pass
     one, other = (step(target, tiny, examples, seed=seed) for seed in (0, 1))
     return float(np.std(one - other) / math.sqrt(2))
@@ -174,8 +174,8 @@ def _noise(target: Target, tiny: np.ndarray, examples: np.ndarray) -> float:
 def speeds_of(target: Target, rule: Rule, examples: np.ndarray, rounds: int) -> np.ndarray:
     """Returns how far each round moves the model along the mean update, `float64 [R]`.
 
-    With all clients there, in each round alike: what changes by round is the server's own rate. Of
-    a server that ends early these are fewer rounds.
+    All clients are present and reply alike in each round, so that changes are the server's rate. A
+    server that ends early has fewer rounds.
     """
     answer = fixed(examples, length=rule.length)
     models = played(target, answer, rounds).flat().reshape(-1, DENSE * len(examples))
@@ -202,7 +202,7 @@ def weights_in(
         rounds: Number of rounds.
         rotation: Seed of the optima's directions; `None` for the axes.
         scale: Length of the optima.
-        speeds: What `speeds_of` returns; `None` for a server of one rate.
+        speeds: Result of `speeds_of`; `None` for a server of one rate.
     """
     goals = optima(len(examples), scale, rotation)
     trace = played(target, Clients(goals, examples, rate=RATE), rounds, schedule)
@@ -224,7 +224,7 @@ def weights_in(
     moves = np.diff(trace.flat(), axis=0, prepend=0.0).any(axis=1)
     used = [each if moved else {} for each, moved in zip(trace.delivered, moves)]
     there = [{k: float(examples[k]) for k in each} for each in trace.there]
-    # How fast a server moves is its own: momentum and rates change no objective.
+    # Momentum and rates of a server change no objective: of several rates the nearest counts.
     rates = [np.full(rounds, RATE * speed) for speed in _SPEEDS]
     if speeds is not None and len(speeds) >= rounds:
         rates.append(RATE * speeds[:rounds])

@@ -1,4 +1,4 @@
-"""Clients that come and go in virtual time, and what they reply.
+"""Clients that come and go in virtual time, and their replies.
 
 Client k has an optimum b_k, and one local step of rate a: it replies w + a (b_k - w). The optima
 are orthogonal, so that the model of a linear server is sum_k omega_k b_k: its coordinates are the
@@ -20,8 +20,8 @@ from f3ast_tff.core.randomness import generator
 Model = dict[str, np.ndarray]
 WEIGHTS, VARIANCE = "w", "bn.running_var"
 ROUND_SECONDS = 60.0
-# `num-examples` of the clients; twice and more for a server that waits for many. Counts that an
-# integer of 16 bits, or for their sum a `float16`, does not hold.
+# `num-examples` of the clients, repeated for a server that waits for many. The largest exceeds an
+# integer of 16 bits, their sum a `float16`.
 EXAMPLES = 1500 * np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
 # Coordinates per client.
 DENSE = 4
@@ -31,16 +31,16 @@ _MOST_POLLS = 10_000
 
 
 class OutOfTime(BaseException):
-    """The schedule is over; no `Exception`, which a server may catch while it waits."""
+    """The schedule is over; not an `Exception`, as a server may catch those while it waits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Who is there when, and what becomes of the replies.
+    """Presence of the clients, and fate of their replies.
 
     Attributes:
         name: Name in the report.
-        masks: Clients that are there by round of virtual time, `bool [T, N]`.
+        masks: Present clients by round of virtual time, `bool [T, N]`.
         lost: Share of the replies that never arrive, in [0, 1).
         late: Share of the replies that arrive one to three rounds later, in [0, 1).
         new_ids: Whether a client has another node id after each absence.
@@ -80,15 +80,15 @@ class Reply:
 
 @dataclass
 class Trace:
-    """What a server did.
+    """Record of a server's rounds.
 
     Attributes:
         models: Model after each round.
-        asked: Clients asked in each round; of a repeated client each time.
+        asked: Clients asked in each round, as often as they are asked.
         delivered: Clients whose reply arrived, with their examples, in each round.
-        there: Clients that were there when the round began to train, in each round.
-        sent: Hash of the model that each asked client got, in each round; empty if the world's
-            rounds are several of the server.
+        there: Clients present when training began, in each round.
+        sent: Hash of the model that each asked client got, in each round; empty if a round of the
+            world holds several of the server.
         waited: Virtual seconds that the server waited in each round, `0` for none.
         ended: Why it ended before its last round; `""` if it did not.
         waited_s: Virtual seconds that it waited in the round in which it ended.
@@ -119,7 +119,7 @@ class World:
     """The other side of a server: nodes, messages, and the clock.
 
     Attributes:
-        trace: What the server did so far.
+        trace: Record of the rounds so far.
         seconds: Virtual time.
     """
 
@@ -150,11 +150,11 @@ class World:
 
     @property
     def round(self) -> int:
-        """The round, from 1; of a server that gathers replies several of its own."""
+        """The round, from 1; it holds several rounds of a server that gathers replies."""
         return len(self.trace.models) + 1
 
     def nodes(self) -> dict[int, int]:
-        """Returns the client of each node that is there now, by node id.
+        """Returns the client of each present node, by node id.
 
         Raises:
             OutOfTime: If the schedule is over, or the server polls without end.
@@ -216,7 +216,7 @@ class World:
         return [replies[i] for i in places]
 
     def close(self, model: Model) -> None:
-        """Ends the server's round with this model; after the last of its calls the next one begins.
+        """Ends the server's round with this model; after its last call the world's next one begins.
 
         Raises:
             OutOfTime: If the schedule is over.
@@ -284,7 +284,7 @@ class Clients:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Clients that always reply the model plus their own update: their optimum is so far away.
+    """Clients that always reply the model plus their own update, as if their optimum were far off.
 
     Attributes:
         updates: Update of each client, `float [N, d]`.
@@ -310,7 +310,7 @@ class Fixed:
         return 1.0 if self.same_loss else float((self.updates[k] ** 2).sum() / 2)
 
 
-# What clients reply: none, one, or several replies to a model.
+# Clients that give none, one or several replies to a model.
 Answer = Clients | Fixed
 
 
@@ -321,7 +321,7 @@ def examples_for(least: int) -> np.ndarray:
 
 
 def presence_of(num_clients: int) -> np.ndarray:
-    """Returns the share of the rounds in which each client is there, the rarest first."""
+    """Returns the share of the rounds in which each client is present, the rarest first."""
     return np.linspace(0.1, 1.0, num_clients)
 
 
@@ -356,7 +356,7 @@ def start_model(size: int, value: float = 0.0, *, buffers: bool = False) -> Mode
 
 
 def everybody(rounds: int, num_clients: int, name: str = "always") -> Schedule:
-    """Returns the schedule in which all clients are always there."""
+    """Returns the schedule in which all clients are always present."""
     return Schedule(name, np.ones((rounds, num_clients), bool))
 
 

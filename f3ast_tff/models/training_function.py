@@ -32,7 +32,7 @@ class Trained(NamedTuple):
     """Result of a client's training.
 
     Attributes:
-        weights: Weights after training, arrays of the shapes of those given.
+        weights: Weights after training, arrays of the given weights' shapes.
         loss: Mean loss of the batches trained on, weighted by examples.
 
     Examples:
@@ -108,11 +108,11 @@ class TrainingFunction:
     Attributes:
         initial: Function from the seed to the initial weights, arrays of floating-point numbers.
         train: Function `train(weights, examples, work) -> Trained`, called for a client of a
-            cohort. If it has a parameter `offset`, it gets arrays like the weights to add to every
-            gradient (SCAFFOLD); if it has a parameter `pull`, a number: every step is along
-            g + offset + pull (w - weights) (FedProx). If it has a parameter `trains`, it gets
-            arrays like the weights, factors of that sum by coordinate: 1, or 0 for those that stay
-            (setting `train`). Otherwise methods that need it are refused.
+            cohort. A parameter `offset` gets arrays like the weights to add to every gradient
+            (SCAFFOLD); a parameter `pull` gets a number: every step is along
+            g + offset + pull (w - weights) (FedProx). A parameter `trains` gets arrays like the
+            weights, factors of that sum: 1, or 0 for coordinates that stay (setting `train`).
+            Methods that need a missing parameter are refused.
         predict: Function from weights and inputs `[n, ...]` to logits, or log-probabilities,
             `[n, classes]`; or to values.
         convex: Whether the loss is convex in the weights; F3AST's first rates depend on it (R1).
@@ -126,7 +126,7 @@ class TrainingFunction:
             cross-entropy.
         scores: Further scores, in NumPy, see `Model`.
         buffer_leaves: Leaves that are buffers, such as running means: names, or numbers from 0. No
-            method changes them, and the server takes the mean of those that arrive. By default the
+            method changes them; the server takes the mean of buffers that arrive. By default the
             leaves named as PyTorch, Keras and Flax name theirs, such as `running_var`.
 
     Examples:
@@ -232,7 +232,7 @@ class TrainingFunction:
 class TrainingFunctionConfig(ModelConfig):
     """Base of the `Config` of a training function: it runs on the engine `host`.
 
-    Local training is a method's own, so its runs are compared with those of other models.
+    Local training counts as part of a method: its runs are compared with runs of other models.
 
     Examples:
         >>> from dataclasses import dataclass

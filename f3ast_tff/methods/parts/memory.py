@@ -40,7 +40,7 @@ class RoundContext(NamedTuple):
         num_clients: Number of clients with p_k above 0.
         cohort: Sums over the updates, for the rules of the server from `aggregated` on; `None` in
             the rules of a client, which precede them.
-        server: Server values before the round, in `Memory.message`, which gets them nowhere else.
+        server: Server values before the round, for `Memory.message`, which has no such argument.
     """
 
     xp: Any
@@ -72,12 +72,12 @@ class Client(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What the clients of a round sent, for `Aggregation.combine_round`; NumPy arrays.
+    """Messages of a round's clients, for `Aggregation.combine_round`; NumPy arrays.
 
     Attributes:
-        updates: What each client sent, `float32 [m, num_weights]`; finite, m at least 1.
+        updates: Update sent by each client, `float32 [m, num_weights]`; finite, m at least 1.
         weights: Weights of the clients in the cohort, over all draws, `float32 [m]`.
-        ids: Their numbers, rising, `int64 [m]`.
+        ids: Numbers of the clients, rising, `int64 [m]`.
         round_number: Round t, from 1.
         model: w_t, before the round, `float32 [num_weights]`.
         server: Server values of the memory before the round; empty without a memory.
@@ -106,7 +106,7 @@ class ClientLosses(NamedTuple):
 
 
 class ClientInit(NamedTuple):
-    """Start of a client: where it trains from, along what, and what it sends.
+    """Start of a client: its first model, the direction of its steps, and its message.
 
     It trains from `model` by steps along g + offset + pull (w - model), and sends scale * D_k +
     shift. `pull` is thus the penalty (pull / 2) |w - model|^2, which reported losses leave out.
@@ -147,7 +147,7 @@ class Memory:
     other clients change nothing. A round runs as follows:
 
         `client` for each of the cohort; local training gives D_k;
-        `message` turns v_k = scale_k D_k + shift_k into what is sent, and may change w_k;
+        `message` turns v_k = scale_k D_k + shift_k into the update sent, and may change w_k;
         Delta = `aggregated` of sum_k w_k v_k [over sum_k w_k if `mean`] + `correction`;
         `after_client` for each of the cohort; the server optimizer steps along Delta if `steps`;
         `after_server_step` for each of the cohort; `end_round`. `evaluated` gives the scored model.
@@ -169,8 +169,8 @@ class Memory:
         last_step: Whether D_k is a client's last local step only, not its whole movement.
         start_loss: Whether `message` reads the loss at the client's start, which costs a pass
             through the network per batch.
-        reads_gradients: Whether the rules read gradients off D_k: clients then step by rate times
-            direction, so that other client optimizers than plain SGD, and clipping, are refused.
+        reads_gradients: Whether the rules read gradients off D_k. Clients must then step by rate
+            times direction: clipping, and optimizers other than plain SGD, are refused.
         vectors_down: Vectors of the model's size sent to a client per round, the model included.
         vectors_up: Vectors sent back, the update included.
 
@@ -211,12 +211,12 @@ class Memory:
     def message(
         self, client: Client, update: Any, losses: ClientLosses, now: RoundContext
     ) -> tuple[Any, Any]:
-        """Returns what a client sends after training, and the factor of its weight w_k.
+        """Returns the update that a client sends after training, and the factor of its weight w_k.
 
         For clipping, quantisation, sparse updates and weights that depend on the update. The rule
         also has the client's number, `client.id`, and the server's values, `now.server`. A client
-        whose message or factor is not finite is left out, as with an update that is not. The rule
-        `after_client` gets D_k itself.
+        whose update, message or factor is not finite is left out. The rule `after_client` gets D_k
+        itself.
 
         Args:
             client: The client.
@@ -230,7 +230,7 @@ class Memory:
         """Returns Delta before the correction, `[num_weights]`.
 
         Args:
-            delta: Sum or mean of what the clients sent.
+            delta: Sum or mean of the updates sent.
             server: Server values before the round.
             now: The round; `now.cohort` holds sums over the updates in `delta`.
         """
@@ -299,7 +299,7 @@ class Memory:
 
     @property
     def least_weights(self) -> int:
-        """Least number of weights of a model that the rules are for."""
+        """Least number of weights that a model must have for the rules."""
         return 0
 
     @property
