@@ -255,7 +255,7 @@ def _pairs(pair: str, by_text: Mapping[str, Key]) -> list[tuple[str, str]]:
 def sentences(table: pd.DataFrame) -> str:
     """Returns `verdicts_of_plan` in words, a paragraph per family."""
     return "\n\n".join(
-        "\n".join(filter(None, [f"{title}:", *_lines(rows), _not_judged(rows), caveat]))
+        "\n".join(filter(None, [f"{title}:", *_lines(rows), caveat]))
         for title, rows, caveat in _families(table)
     )
 
@@ -280,7 +280,8 @@ def _families(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
         number = int((table["family"] == family).sum()) if family else len(rows)
         title = f"{said[0].upper()}{said[1:]}"
         if family:
-            title += f"; {number} claims in one family, intervals and p corrected by Holm's rule"
+            claims = f"{number} claim{'s' * (number > 1)}"
+            title += f"; {claims} in one family, intervals and p corrected by Holm's rule"
         else:
             title += "; intervals and p not corrected"
         yield title, rows, _caveat(rows) if family else ""
