@@ -408,11 +408,10 @@ MISTAKES = {
         "data by draw",
         ("has no train",),
     ),
-    "data by the order of a set": (
+    "data by the hash of a text": (
         "task",
         "draws",
-        "def draws(self):\n"
-        "    return generator(list({f'draw {k}' for k in range(20)}).index('draw 0'), 'mine')",
+        "def draws(self): return generator(hash('draw') % 2**32, 'mine')",
         "a run repeats",
         ("its data are others in another process",),
     ),
