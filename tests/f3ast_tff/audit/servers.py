@@ -74,11 +74,6 @@ def hardly(model: Any, updates: Any, weights: Any) -> Any:
     return model + 1e-9 * (aggregate(model, updates, weights) - model)
 
 
-def short_counts(model: Any, updates: Any, weights: Any) -> Any:
-    """Numbers of examples in 8 bits, which wrap."""
-    return aggregate(model, updates, np.asarray(weights, int).astype(np.uint8).astype(float))
-
-
 def count_of_replies(model: Any, updates: Any, weights: Any) -> Any:
     """Weights by the number of replies, not by their examples."""
     return aggregate(model, updates, np.ones(len(updates)))

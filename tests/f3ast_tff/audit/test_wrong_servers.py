@@ -76,7 +76,6 @@ def test_other_right_ones_pass_all(name: str) -> None:
         ("delta_for_model", "scale", "the model is replaced"),
         ("against", "scale", "sum to -1.00: against the updates"),
         ("hardly", "scale", "sum to 0.00: the model stays"),
-        ("short_counts", "weights", "not the mean of clients whose replies arrive, by their"),
         ("count_of_replies", "weights", "not the mean of clients whose replies arrive, by their"),
         ("replies_so_far", "weights", "not the mean of clients whose replies arrive, by their"),
         ("MomentumOnNaN", "replies", "a reply of NaN stays in the server's state"),
