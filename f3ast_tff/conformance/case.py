@@ -1,4 +1,4 @@
-"""A component on a small problem, and what a property says of it."""
+"""A component on a small problem, and the finding of a property."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from f3ast_tff.campaigns.isolated_run import run_order
+from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import ComponentError, Interrupted, ParameterError, RunFolderError
 from f3ast_tff.records.provenance import provenance
 from f3ast_tff.run.build import Builder
@@ -29,7 +30,7 @@ from f3ast_tff.settings.resolve import resolve
 CLIENTS, COHORT, ROUNDS = 12, 3, 8
 _PROBLEM: Mapping[str, Any] = {"rounds": ROUNDS, "eval_every": 1, "seed": 3, "logger": "csv"}
 _SMALLER = ((2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (6, 1), (6, 3), (8, 3))
-# Kinds that say who is there, is chosen or delivers.
+# Kinds that decide which clients are available, selected or deliver.
 _SIZED = ("algorithm", "availability", "delivery")
 _SMALL: Mapping[str, Any] = {"num_clients": CLIENTS, "size_limit": 60}
 
@@ -107,11 +108,7 @@ class Case:
     def run_elsewhere(self) -> RunResult:
         """Runs it in another process, in which sets of texts have another order."""
         configuration = self._in_folder("elsewhere")
-        order = {
-            "settings": configuration.settings_elsewhere(),
-            "plugins": configuration.plugin_sources,
-            "identity": configuration.identity,
-        }
+        order = PlannedRun(configuration.settings.run.run_name, configuration).order
         here = os.environ.get("PYTHONHASHSEED")
         with (
             mock.patch.dict(os.environ, PYTHONHASHSEED="2" if here == "1" else "1"),
@@ -169,7 +166,7 @@ class Property:
     Attributes:
         name: Its name in a few words.
         kinds: Kinds that have it.
-        about: What is compared, a sentence.
+        about: The comparison, a sentence.
         check: Says whether it holds.
         quick: Whether it takes less than a second.
     """
@@ -183,7 +180,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a property says of a component.
+    """The finding of a property about a component.
 
     Attributes:
         name: Name of the property.
