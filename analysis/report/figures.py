@@ -51,7 +51,7 @@ def new_figure(
     `title_lines` for a panel's title. Panels that share an axis have no labels in between.
     """
     titles = 0.13 * (title_lines - 1)
-    left, right, top, bottom = 0.8, 0.15, 0.35 + titles, 0.6 + 0.3 * legend_rows
+    left, right, top, bottom = 0.8, 0.15, 0.35 + titles, 0.6 + 0.24 * legend_rows
     gap_x = 0.2 if sharey else 0.8
     gap_y = titles + (0.4 if sharex else 0.8)
     width = left + columns * panel[0] + (columns - 1) * gap_x + right

@@ -149,9 +149,8 @@ def _forest(table: pd.DataFrame, name: str) -> Picture:
     conditions = list(dict.fromkeys(shown["where"]))
     headings = len(conditions) if len(conditions) > 1 else 0
     rows = len(shown) + headings
-    figure, panels = new_figure(
-        1, columns=1, panel=(PANEL_WIDTH, _ROW_HEIGHT * rows + 0.2), legend_rows=0
-    )
+    size = PANEL_WIDTH, _ROW_HEIGHT * rows + 0.2
+    figure, panels = new_figure(1, columns=1, panel=size, legend_rows=0, title_lines=0)
     panel, traces, place = panels[0, 0], [], 0
     figure.subplots_adjust(left=0.03)
 
