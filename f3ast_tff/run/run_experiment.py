@@ -148,8 +148,8 @@ def warn_of_a_guess(
 
 
 def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
-    """Logs a warning if updates arrived in evaluated rounds, and none moved the model."""
-    norms = [row["update_norm"] for row in rows if row["num_delivered"]]
+    """Logs a warning if updates with shared leaves arrived when evaluated, and none moved it."""
+    norms = [row["update_norm"] for row in rows if row["num_delivered"] and row["bytes_up"]]
     if norms and not any(norms):
         said = f"the updates of all {len(norms)} evaluated rounds were 0"
         _LOG.warning("the model has not moved: %s", said)

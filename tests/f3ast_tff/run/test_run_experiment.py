@@ -142,18 +142,19 @@ def test_a_model_no_better_than_a_guess_is_said(
     assert all(message.endswith("ln 10 is 2.3026") for message in messages)
 
 
-@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize(("moves", "private"), [(False, ()), (True, ()), (True, (0,))])
 def test_a_model_that_no_client_moves_is_said(
-    moves: bool, caplog: pytest.LogCaptureFixture
+    moves: bool, private: tuple[int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """From a good model on the loss alone would not say it."""
+    """From a good model on the loss alone would not say it. Of private leaves none is sent."""
 
     def train(weights: Any, examples: Any, work: Any) -> Any:
         return [weights[0] + moves * 0.01], 0.1
 
     model = TrainingFunction(lambda seed: [np.zeros((60, 10))], train, lambda w, x: x @ w[0])
+    clients = {"num_clients": 5, "clients_per_round": 2, "private": private}
     with caplog.at_level(logging.WARNING):
-        simulate(model=model, rounds=3, eval_every=1, num_clients=5, clients_per_round=2)
+        simulate(model=model, rounds=3, eval_every=1, **clients)
     said = [each.getMessage() for each in caplog.records if "not moved" in each.getMessage()]
     assert len(said) == (not moves) and all("of all 3 evaluated rounds" in each for each in said)
 
