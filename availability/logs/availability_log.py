@@ -253,6 +253,8 @@ def _log_of(table: LogTable, given: Given, options: Options) -> AvailabilityLog:
     entries = entries_of(visits)
     for note in (*visits.notes, *odd_lengths(entries)):
         _LOGGER.warning("%s: %s", table.name, note)
+    if len({*map(str.casefold, visits.names)}) < len(visits.names):
+        _LOGGER.warning("%s: names of devices differ in upper and lower case alone", table.name)
     assert visits.read is not None
     kind = "spans" if reading.reading.of_spans else "events"
     form = f"{kind}, {len(visits.names)} devices, {visits.read.form}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.availability.logs.log_columns import Reading
 from f3ast_tff.availability.logs.log_states import known_states, name_words
-from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_table import GAPS, LogTable
 from f3ast_tff.availability.logs.time_units import is_since_1970
 from f3ast_tff.core.errors import DataError
 
@@ -18,6 +18,7 @@ from f3ast_tff.core.errors import DataError
 _FEW, _FILLED = 6, 0.95
 # Parts of the names of columns whose numbers are codes, however large: `EventID`.
 _CODES = frozenset({"code", "id", "event"})
+_BEFORE = frozenset({"previous", "prev", "old"})
 # Days, also in forms that are not read as times.
 _DAY = re.compile(
     r"[0-9]{1,4}([./-])[0-9][0-9]?\1[0-9]{2,4}(?![.0-9])|[0-9]{8}T[0-9]|"
@@ -41,9 +42,9 @@ def is_readable(table: LogTable, column: Any) -> bool:
 
 
 def left(table: LogTable, reading: Reading, most: int | None = None) -> list[Any]:
-    """Returns the readable columns that are not used nor ignored, of the first `most`."""
+    """Returns the readable columns neither used nor ignored, nor of a state before, of `most`."""
     columns = [c for c in reading.unused(table.frame) if c not in reading.ignored]
-    return [c for c in columns[:most] if is_readable(table, c)]
+    return [c for c in columns[:most] if is_readable(table, c) and not name_words(c) & _BEFORE]
 
 
 def values_of(table: LogTable, column: Any) -> list[str]:
@@ -68,7 +69,8 @@ def is_of_states(table: LogTable, column: Any, words: Mapping[str, bool]) -> boo
     found = table.coded(column)
     if len(found.values) > len(words) or not is_filled(table, column):
         return False
-    known = [s for s, gap in zip(known_states(found, words), _gaps(table, column)) if not gap]
+    pairs = zip(known_states(found, words), found.words)
+    known = [state for state, word in pairs if word not in GAPS]
     return None not in known and {*known} == {True, False}
 
 
@@ -114,9 +116,3 @@ def is_of_device(table: LogTable, column: Any, place: np.ndarray) -> bool:
     codes = table.coded(column).codes
     pairs = place.astype(np.int64) * (codes.max() + 2) + codes + 1
     return len(np.unique(pairs)) == len(np.unique(place))
-
-
-def _gaps(table: LogTable, column: Any) -> list[bool]:
-    found = table.coded(column)
-    filled = {*np.unique(found.codes[found.filled]).tolist()}
-    return [k not in filled for k in range(len(found.values))]

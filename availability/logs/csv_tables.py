@@ -136,6 +136,9 @@ def csv_frame(log: LogCsv, *, header: bool = True) -> Any:
         if not empty.any():
             break
         empty &= (column == "").to_numpy(bool)
+    again = (frame.iloc[:, 0] == frame.columns[0]).to_numpy(bool)
+    # Of files put together, the names come again.
+    empty[again] |= (frame[again] == list(frame.columns)).all(axis=1)
     return frame[~empty] if empty.any() else frame
 
 

@@ -46,7 +46,7 @@ _OFTEN = 0.5
 def is_named_duration(column: Any) -> bool:
     """Whether a column's name says that it holds lengths of time."""
     name = plain_name(column)
-    words = ("duration", "elapsed", "uptime", "sessiontime", "connectedfor", "length")
+    words = ("duration", "elapsed", "uptime", "sessiontime", "connectedfor", "length", "lifetime")
     units = ("seconds", "minutes", "hours", "milliseconds")
     return name == "dur" or any(word in name for word in (*words, *units))
 

@@ -94,6 +94,9 @@ def visits_of_events(
         return _samples(found, changes, step)
     if (counted := _overlapping(changes)) is not None:
         online, many = counted
+        if not _odd(changes):
+            said = f"{many} rows repeat device, time and state of one before, and count as sessions"
+            notes.append(f"{said}: if they are of exports that overlap, leave them out")
         return replace(
             found,
             place=changes.place[online],

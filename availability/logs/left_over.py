@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,9 @@ _MOST_COLUMNS = 200
 # Ways to read a log that a message may offer.
 _MOST_WAYS = 8
 _SHOWN = 40
+# Names of columns of zones, and what those have.
+_OF_ZONES = re.compile("time[ _-]?zone|(?:utc|gmt|tz|time)[ _-]?offset")
+_ZONE = re.compile(r"(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?|(?:America|Asia|Australia|Europe)/\w+.*")
 
 
 def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tried) -> None:
@@ -63,7 +67,7 @@ def refuse_left_over(table: LogTable, given: Given, options: Options, found: Tri
     left = _left_over(table, given, options, found)
     if left is not None:
         column, what, ways = left
-        shown = sorted(said_of(given, each) for each in ways)
+        shown = sorted(said_of(given, each) for each in completed(table, given, options, ways))
         raise DataError(
             f"{table.name}: column {column!r} {what}, and is not used: "
             f"{' or '.join(shown)} {OF_RUN}"
@@ -111,14 +115,16 @@ def _left_over(
         return None
     place = devices_of(table, reading.device)[1]
     for column in columns:
-        if traits.is_of_device(table, column, place):
+        zones = _has_zones(table, column, found)
+        if not zones and traits.is_of_device(table, column, place):
             continue
-        for what, readings in _parts(table, column, reading, place, found):
+        said = "has zones of the times (write them as 2024-06-01T18:00:00+02:00)"
+        parts = [(said, [])] if zones else _parts(table, column, reading, place, found)
+        for what, readings in parts:
             if readings and all(given.columns.keys() & more.keys() for more in readings):
                 continue  # The user has said which column has that part.
             rivals = distinct(
-                tried(table, with_parts(_freed(reading, more), more), options, more)
-                for more in readings
+                tried(table, with_parts(reading, more), options, more) for more in readings
             )
             rivals = [each for each in rivals if not each.is_as(found)]
             if not rivals and readings:
@@ -131,23 +137,32 @@ def _left_over(
     return None
 
 
-def _freed(reading: Reading, more: Mapping[str, Any]) -> Reading:
-    """The reading, without its end if a duration is given."""
-    return replace(reading, end=None) if "duration" in more else reading
+def _has_zones(table: LogTable, column: Any, found: Tried) -> bool:
+    """Whether times have no zone, and a column has several."""
+    read = found.visits.read
+    if read is None or not read.local or found.reading.zone:
+        return False
+    named = _OF_ZONES.search(str(column).lower()) is not None
+    return named or all(map(_ZONE.fullmatch, traits.values_of(table, column)))
 
 
 def _parts(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, found: Tried
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Parts that a column may have: each in words, with the ways to give it."""
+    read = found.visits.read
+    if read is not None and not read.since_1970 and traits.is_of_times(table, column):
+        yield "has times, and those in use count from the log's start", []
+        return
     if _are_intervals(table, column, reading, found):
         yield "has numbers beside spans of one length that leave no gap", []
         return
-    began = _began(table, reading, found)
+    began = None if read is None else read.seconds[0]
     if began is not None and _are_lengths(table, column, reading, place, began):
         yield "looks like a duration", [{"duration": column}]
         return
-    if reading.of_events and _is_unreadable_length(table, column):
+    is_length = reading.of_events and is_named_duration(column)
+    if is_length and not np.isfinite(seconds_of(table, column)[0]).any():
         word = traits.values_of(table, column)[0][:_SHOWN]
         yield f"looks like a duration, but {word!r} is no length of time that is known", []
     of_devices = _is_of_devices(table, column, reading, found)
@@ -182,24 +197,24 @@ def _parts(
 def _is_of_devices(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
     """Whether rows contradict others of their device, and far fewer with a column as the device."""
     many = len(traits.values_of(table, column))
-    if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
-        return False
-    if not 1 < many * _SESSION[1] <= (~table.repeats).sum():
-        return False
-    other = tried(table, replace(reading, device=column), found.options)
-    return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
+    few = 1 < many * _SESSION[1] <= (~table.repeats).sum()
+    return few and _explains(table, column, column, reading, found)
 
 
 def _are_kinds(table: LogTable, column: Any, reading: Reading, found: Tried) -> bool:
     """Whether rows contradict others of their device, and far fewer within a kind."""
-    if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
-        return False
     if len(traits.values_of(table, column)) > _MOST_KINDS:
         return False
     both = f"{reading.device}/{column}"
     frame = table.frame.assign(**{both: table.pairs(reading.device, column)})
-    kinds = replace(table, frame=frame, _coded={})
-    other = tried(kinds, replace(reading, device=both), found.options)
+    return _explains(replace(table, frame=frame, _coded={}), column, both, reading, found)
+
+
+def _explains(table: LogTable, column: Any, device: Any, reading: Reading, found: Tried) -> bool:
+    """Whether rows contradict others of their device, and far fewer by another device."""
+    if found.visits.odd < _ODD or reading.session is not None or traits.is_of_times(table, column):
+        return False
+    other = tried(table, replace(reading, device=device), found.options)
     return isinstance(other, Tried) and other.visits.odd <= found.visits.odd / 4
 
 
@@ -219,11 +234,6 @@ def _lacks_state(table: LogTable, reading: Reading) -> bool:
     return reading.of_events and len(known - {None}) < 2
 
 
-def _began(table: LogTable, reading: Reading, found: Tried) -> np.ndarray | None:
-    read = found.visits.read
-    return None if read is None else read.seconds[0]
-
-
 def _are_lengths(
     table: LogTable, column: Any, reading: Reading, place: np.ndarray, began: np.ndarray
 ) -> bool:
@@ -240,11 +250,6 @@ def _are_lengths(
     if reaches_back(place, began, lengths) or counts_up(place, began, lengths):
         return False
     return named or bool(known.all()) and reaches_forward(place, began, lengths, often=True)
-
-
-def _is_unreadable_length(table: LogTable, column: Any) -> bool:
-    lengths, _ = seconds_of(table, column)
-    return is_named_duration(column) and not np.isfinite(lengths).any()
 
 
 def _repeats_end(table: LogTable, reading: Reading, began: np.ndarray, lengths: np.ndarray) -> bool:

@@ -25,13 +25,14 @@ from f3ast_tff.availability.logs.log_columns import (
     devices_of,
     plain_name,
 )
-from f3ast_tff.availability.logs.log_masks import refuse_a_row_per_client
+from f3ast_tff.availability.logs.log_masks import DATED, refuse_a_row_per_client
 from f3ast_tff.availability.logs.log_reading import (
     OF_RUN,
     Options,
     Tried,
     distinct,
     said_of,
+    that_fits,
     tried,
     with_parts,
 )
@@ -40,6 +41,7 @@ from f3ast_tff.availability.logs.log_states import (
     STATES,
     is_of_offline,
     likely_state,
+    name_words,
     unknown_words,
 )
 from f3ast_tff.availability.logs.log_table import GAPS, LogTable
@@ -61,6 +63,7 @@ _OF_DEVICES = (
     *("instance", "imei", "mac", "serial", "phone", "user", "asset", "station", "unit", "ups"),
     *("monitor", "peer", "agent"),
 )
+_ENDS = frozenset({"end", "ended", "expire", "expires", "finished", "stopped", "closed", "until"})
 _ORDERED = 0.95
 
 
@@ -74,11 +77,16 @@ def refuse_columns(table: LogTable, found: Reading, given: Given, options: Optio
         options: Options of the reading.
     """
     frame, name = table.frame, table.name
+    found = that_fits(table, found, given.columns, options.time_unit)
     if found.device is not None and frame[found.device].is_unique:
         refuse_a_row_per_client(frame[found.device], frame.columns.drop(found.device), name)
-    if all(map(is_number, frame.columns)):
+    dated = [c for c in frame.columns if DATED.match(str(c))]
+    if all(map(is_number, frame.columns)) or any(traits.is_of_times(table, c) for c in dated):
         raise DataError(f"{name}: its first line must name the columns, as in {LOG_FORMS}")
-    likely, failed = _likeliest(table, found, options)
+    if 2 * len(dated) > frame.shape[1]:
+        allowed = "must have a row per device and time, as table.melt makes in pandas"
+        raise DataError(f"{name}: its columns are times, such as {dated[0]}: {allowed}")
+    likely, failed = _likeliest(table, found, given, options)
     likely = _without_outages(table, given, completed(table, given, options, likely), found)
     of_spans = likely[0].reading.of_spans if likely else bool(found.start or found.end)
     parts = ("device", "start", "end") if of_spans else ("device", "time", "state")
@@ -113,7 +121,11 @@ def _of_sightings(table: LogTable, found: Reading, given: Given, options: Option
     times = times or [c for c in columns if traits.is_of_times(table, c)]
     if len(times) != 1 or any(is_of_offline(c) for c in columns):
         return ""
-    others = [c for c in columns if c not in times and not traits.is_of_times(table, c)]
+    others = [c for c in columns if c not in times]
+    # Rows with another time, or a word such as `off`, are no sightings.
+    off = [c for c in others if {"off", "none"}.intersection(table.coded(c).words)]
+    if off or any(traits.is_of_times(table, c) or says_off(table, c, found.words) for c in others):
+        return ""
     devices = [found.device] if found.device is not None else _devices(table, others, [])
     ways = [
         {**({"device": each} if each != found.device else {}), "seen": times[0]} for each in devices
@@ -139,7 +151,8 @@ def _without_outages(
     said = [outages_said(table, each, given) for each in likely]
     if likely and all(said):
         raise DataError(said[0])
-    if not likely and (column := length_of_outages(table, found)) is not None:
+    column = None if likely or given.of_outages else length_of_outages(table, found)
+    if column is not None:
         raise DataError(named_so(table, column))
     return [each for each, outages in zip(likely, said) if not outages]
 
@@ -196,7 +209,7 @@ def _share_of_states(table: LogTable, column: Any) -> float:
 
 
 def _likeliest(
-    table: LogTable, found: Reading, options: Options
+    table: LogTable, found: Reading, given: Given, options: Options
 ) -> tuple[list[Tried], tuple[dict[str, Any], str] | None]:
     """The readings that contradict themselves least, each outcome once.
 
@@ -207,7 +220,8 @@ def _likeliest(
     for spans in (True, False):
         # Two times per row may be stamps of one event.
         for more in itertools.islice(_candidates(table, found, spans=spans), _MOST_TRIES):
-            reading = with_parts(found, more)
+            own = {*given.columns, *more}
+            reading = that_fits(table, with_parts(found, more), own, options.time_unit)
             if not (reading.of_spans or reading.of_events):
                 continue
             each = tried(table, reading, options, more)
@@ -224,13 +238,15 @@ def _likeliest(
             break
     if not done:
         return [], failed
-    # The outcome of a reading cannot tell which words mean online.
+    # The outcome of a reading cannot tell which words mean online; of spans, not the state.
     doubts: dict[frozenset[Any], float] = {}
+    keys = []
     for each in done:
-        columns = frozenset(each.reading.used.items())
-        doubts[columns] = min(_doubt(each), doubts.get(columns, np.inf))
+        state = None if each.reading.of_events else "state"
+        keys.append(frozenset(pair for pair in each.reading.used.items() if pair[0] != state))
+        doubts[keys[-1]] = min(_doubt(each), doubts.get(keys[-1], np.inf))
     least = min(doubts.values()) + _AS_LIKELY
-    likely = [each for each in done if doubts[frozenset(each.reading.used.items())] <= least]
+    likely = [each for each, columns in zip(done, keys) if doubts[columns] <= least]
     return distinct(likely)[:_MOST_SHOWN], None
 
 
@@ -263,12 +279,15 @@ def _candidates(table: LogTable, found: Reading, *, spans: bool = True) -> Itera
     for device in devices:
         name = device.get("device", found.device)
         codes = table.coded(name).codes
+        states = [c for c in columns if traits.is_of_states(table, c, found.words)]
+        if device and any(_is_same(codes, table.coded(c).codes) for c in states if c != name):
+            continue  # Such as the reasons of states.
         left = [c for c in others if c != name and not traits.is_of_device(table, c, codes)]
         for when in _times(table, found, name, times, lengths, spans=spans):
             reading = with_parts(found, {**device, **when})
             if reading.of_spans:
                 yield from _spans(table, reading, left, device, when)
-            elif reading.time is not None:
+            if reading.time is not None and (reading.end is None or not reading.of_spans):
                 yield from _events(table, reading, left, device, when)
 
 
@@ -286,9 +305,6 @@ def _spans(
     if reading.state is None:
         states = [c for c in left if traits.is_of_states(table, c, reading.words)]
         yield from (_ordered(device, when, {"state": c}) for c in states)
-        for column in [] if states else [c for c in left if traits.is_of_codes(table, c)]:
-            ways = worded(table, replace(reading, state=column))
-            yield from (_ordered(device, when, {"state": column}, way) for way in ways)
         if all(traits.words_in(table, c) <= ANY_ANSWER for c in states):
             yield _ordered(device, when)
     elif unknown_words(table.coded(reading.state), reading.words):
@@ -313,7 +329,9 @@ def _events(
         return
     known = [c for c in left if traits.is_of_states(table, c, reading.words)]
     known = known or [c for c in left if _is_nearly_of_states(table, c, reading)]
-    for column in known or [c for c in left if traits.is_of_codes(table, c)]:
+    codes = [] if known else [c for c in left if traits.is_of_codes(table, c)]
+    both = [c for c in codes if {*map(likely_state, traits.values_of(table, c))} >= {True, False}]
+    for column in known or both or codes:
         with_state = replace(reading, state=column)
         if unknown_words(table.coded(column), reading.words) or not traits.is_filled(table, column):
             ways = worded(table, with_state)
@@ -347,7 +365,8 @@ def _times(
         part = "end" if begun["end"] is None else "start"
         return [{part: column} for column in times] or [{"duration": c} for c in lengths]
     ways: list[dict[str, Any]] = []
-    for first, second in itertools.combinations(times, 2) if spans else ():
+    known = [begun["time"]] if begun["time"] is not None and found.state is None else []
+    for first, second in itertools.combinations([*known, *times], 2) if spans else ():
         order = _order(table, first, second)
         if order:
             start, end = (first, second) if order > 0 else (second, first)
@@ -357,7 +376,7 @@ def _times(
     for column in [begun["time"]] if begun["time"] is not None else times:
         time = {} if begun["time"] is not None else {"time": column}
         for length in lengths:
-            counts = _counts_up(table, device, column, length)
+            counts = name_words(column) & _ENDS or _counts_up(table, device, column, length)
             ways.append({**({"end": column} if counts else time), "duration": length})
         ways.append(time)
     return ways
@@ -395,7 +414,9 @@ def _order(table: LogTable, first: Any, second: Any) -> int:
 def _devices(table: LogTable, columns: list[Any], constant: list[Any]) -> list[Any]:
     """Columns that may name devices, as their values repeat; equal columns once."""
     rows = len(table)
-    named = [c for c in columns if _is_named(c)]
+    # Numbers such as 0.25 name no devices.
+    columns = [c for c in columns if not (table.coded(c).numbers % 1 > 0).any()] or columns
+    named = [c for c in columns if _is_named(c) and traits.is_filled(table, c)]
     again = [c for c in columns if len(traits.values_of(table, c)) < rows]
     likely = [c for c in again if c in named] or [
         c

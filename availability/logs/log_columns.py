@@ -335,6 +335,9 @@ def _words_known(table: LogTable, given: Given, state: Any) -> Mapping[str, bool
     of_monitor = {"host", "service", "hostname"} & words and {"state", "status"} & words
     codes = [c for c in (columns if state is None else [state]) if name_words(c) & _CODES]
     of_code = not all(map(is_of_offline, codes))
+    # So does a text of all rows: `agent is not available`. Wide tables are masks.
+    texts = [_words(table, column) for column in columns[:50]]
+    of_code |= any(len(each) == 1 and is_of_offline(each[0]) for each in texts)
     if not (of_monitor or of_code) or table.roles or given.own or any(map(is_of_online, columns)):
         return given.words
     return {word: is_on for word, is_on in given.words.items() if word not in ("0", "1")}
@@ -369,10 +372,14 @@ def devices_of(table: LogTable, column: Any) -> tuple[tuple[str, ...], np.ndarra
     Raises:
         DataError: If a row has no device; names it.
     """
+    import pandas as pd
+
     found, what = table.coded(column), f"{table.name}: column {column!r}"
     values = table.frame[column].to_numpy()
     try:
-        if values.dtype.kind == "f" or _has_numbers(values):
+        texts = ("string", "categorical", "empty")
+        mixed = values.dtype.kind == "O" and pd.api.types.infer_dtype(values) not in texts
+        if values.dtype.kind == "f" or mixed:
             refuse_rounded(values, what)
         names = client_names(found.values)
     except ValueError as error:
@@ -389,10 +396,3 @@ def devices_of(table: LogTable, column: Any) -> tuple[tuple[str, ...], np.ndarra
     ordered = sorted({*names})
     places = {name: k for k, name in enumerate(ordered)}
     return tuple(ordered), np.array([places[name] for name in names], np.int64)[found.codes]
-
-
-def _has_numbers(values: np.ndarray) -> bool:
-    import pandas as pd
-
-    kinds = ("string", "categorical", "empty")
-    return values.dtype.kind == "O" and pd.api.types.infer_dtype(values) not in kinds

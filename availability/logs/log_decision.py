@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from f3ast_tff.availability.logs import column_traits as traits
-from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
 from f3ast_tff.availability.logs.left_over import completed, refuse_left_over
 from f3ast_tff.availability.logs.likely_columns import (
     has_other_devices,
@@ -22,12 +21,12 @@ from f3ast_tff.availability.logs.log_reading import (
     carried_out,
     distinct,
     said_of,
+    that_fits,
     tried,
     with_parts,
 )
 from f3ast_tff.availability.logs.log_states import ANY_ANSWER, NO_ANSWER, states_of, unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
-from f3ast_tff.availability.logs.log_times import read_times
 from f3ast_tff.availability.logs.log_words import perhaps_outages, says_off, worded
 from f3ast_tff.availability.logs.outages import all_off_said, refuse_outages
 from f3ast_tff.core.client_names import listed
@@ -47,7 +46,7 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
         DataError: If a part of a log is not known, a word, or a column is left over that may
             decide; says what to give, and what each reading would say.
     """
-    reading = _with_parts_that_fit(table, reading, given, options.time_unit)
+    reading = that_fits(table, reading, given.columns, options.time_unit)
     if "device" not in given.columns and not table.form and has_other_devices(table, reading):
         reading = replace(reading, device=None)
     if "time" not in given.columns and not table.form and has_other_times(table, reading):
@@ -70,34 +69,6 @@ def decided(table: LogTable, reading: Reading, given: Given, options: Options) -
     if found.visits.lacks:
         raise DataError(f"{table.name}: {found.visits.lacks}")
     return found
-
-
-def _with_parts_that_fit(table: LogTable, reading: Reading, given: Given, unit: str) -> Reading:
-    """Drops columns known by name that do not fit their part: a span of all rows, other lengths."""
-    own = given.columns
-    bounds = [getattr(reading, part) for part in ("start", "end") if part not in own]
-    if any(c is not None and traits.is_of_states(table, c, reading.words) for c in bounds):
-        return replace(reading, start=None, end=None)  # States `from` which and `to` which.
-    if reading.time is not None and reading.state is not None and len(bounds) == 2:
-        there = [column for column in bounds if column is not None]
-        if there and all(len(table.coded(column).values) == 1 for column in there):
-            reading = replace(reading, start=None, end=None)
-    if reading.duration is None or "duration" in own:
-        return reading
-    if reading.end is not None:
-        return reading if reading.begins is None else replace(reading, duration=None)
-    lengths, _ = seconds_of(table, reading.duration)
-    if reading.start is None and 2 * (lengths > 0).sum() <= len(lengths):
-        return replace(reading, duration=None)  # Such as at the ends of sessions.
-    if reading.state is None or reading.device is None or reading.time is None:
-        return reading
-    column = table.frame[reading.time]
-    try:
-        began = read_times([column], table.name, unit, table=table).seconds[0]
-    except DataError:
-        return reading
-    place = devices_of(table, reading.device)[1]
-    return reading if reaches_forward(place, began, lengths) else replace(reading, duration=None)
 
 
 def _with_state_of_spans(table: LogTable, reading: Reading, given: Given) -> Reading:

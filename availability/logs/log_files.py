@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from reprlib import repr
 from typing import Any
@@ -48,7 +49,7 @@ def table_of(path: Path, given: Given) -> LogTable | None:
             return None
         raise DataError(f"{path}: there is no such file")
     if form in CSV_FORMS:
-        text = _text_of(path)
+        text = _read(path, log_csv)
         if {entry.lower() for entry in text.entries} in _UNNAMED_STATES:
             return LogTable(csv_frame(text, header=False), str(path), named=False)
         if given.names_columns or _is_header(text):
@@ -58,23 +59,17 @@ def table_of(path: Path, given: Given) -> LogTable | None:
         return None
     if form in PARQUET_FORMS:
         return None if packed else LogTable(_parquet(path), str(path))
-    found = json_table(_bytes_of(path), str(path), lines=form in LINES_FORMS)
+    content = _read(path, read_packed, MAX_TEXT_BYTES)
+    found = json_table(content, str(path), lines=form in LINES_FORMS)
     if found is None:
         return None
     frame, of = found
     return LogTable(frame, str(path), form=of, sampled=of == PROMETHEUS)
 
 
-def _bytes_of(path: Path) -> bytes:
+def _read(path: Path, read: Callable[..., Any], *limits: int) -> Any:
     try:
-        return read_packed(path, MAX_TEXT_BYTES)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: {error}") from error
-
-
-def _text_of(path: Path) -> LogCsv:
-    try:
-        return log_csv(path)
+        return read(path, *limits)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {error}") from error
 

@@ -33,7 +33,7 @@ _LOGGER = logging.getLogger(__name__)
 # Names of a first column that counts the rounds or has their times.
 CLOCKS = ("round", "hour", "index", "step", *KNOWN["time"], "")
 _UNNAMED = re.compile(r"unnamed: \d+")
-_DATED = re.compile(r"\d{4}-\d\d-\d\d")
+DATED = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d(?::\d\d)?$")
 _ROUND = re.compile(r"(?:r|t|h|d|round|step|hour|day|epoch|iteration)?[-_ ]?\d+")
 # Rounds in which equal columns are no chance.
 _MANY_ROUNDS = 48
@@ -80,7 +80,7 @@ def masks_of_frame(
     if len(set(clients)) < len(clients):
         counts = np.unique(clients, return_counts=True)
         raise DataError(f"{name}: two columns have the name {str(counts[0][counts[1] > 1][0])!r}")
-    dated = sum(bool(_DATED.match(client)) for client in clients[:10])
+    dated = sum(bool(DATED.match(client)) for client in clients[:10])
     if dated > 1 and dated == len(clients[:10]):
         allowed = "must have a row per round and a column per client"
         raise DataError(f"{name}: its columns are times, such as {clients[0]}: {allowed}")
@@ -120,18 +120,14 @@ def yes_is_offline(columns: Sequence[Any], given: Given) -> bool:
 def _refuse_some_of_offline(frame: Any, name: str) -> None:
     """Raises `DataError` if yes is offline by the names of some columns, not of the others."""
     columns = [column for column in frame.columns if is_of_offline(column)]
-    if columns and any(_has_answers(frame[column]) for column in columns):
+    # Not only words such as `up`.
+    if any(not ANY_ANSWER.isdisjoint(coded(frame[c], str(c)).words) for c in columns):
         has = "column {} says by its name" if len(columns) == 1 else "columns {} say by their names"
         raise DataError(
             f"{name}: {has.format(listed(columns))} that yes is offline, and the others do not: "
             "name all alike, or say that yes is online in all of them by --columns=on=1,off=0 (of "
             "a run --table_columns)"
         )
-
-
-def _has_answers(column: Any) -> bool:
-    """Whether a column of masks has yes or no, and not only words such as `up`."""
-    return not ANY_ANSWER.isdisjoint(coded(column, str(column.name)).words)
 
 
 def refuse_words_of_masks(table: LogTable, given: Given, unit: str = "") -> None:

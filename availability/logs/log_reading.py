@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.logs import column_traits as traits
+from f3ast_tff.availability.logs.durations import reaches_forward, seconds_of
 from f3ast_tff.availability.logs.event_visits import visits_of_events
-from f3ast_tff.availability.logs.log_columns import KNOWN, Given, Reading
+from f3ast_tff.availability.logs.log_columns import KNOWN, Given, Reading, devices_of
 from f3ast_tff.availability.logs.log_entries import Visits, entries_of
 from f3ast_tff.availability.logs.log_rounds import shares_of
+from f3ast_tff.availability.logs.log_states import unknown_words
 from f3ast_tff.availability.logs.log_table import LogTable
+from f3ast_tff.availability.logs.log_times import read_times
+from f3ast_tff.availability.logs.log_words import says_off
 from f3ast_tff.availability.logs.span_visits import visits_of_spans
 from f3ast_tff.core.errors import DataError
 
@@ -80,6 +85,38 @@ def carried_out(table: LogTable, reading: Reading, options: Options) -> Visits:
     return carry(table, reading, options.time_unit, options.max_visit)
 
 
+def that_fits(table: LogTable, reading: Reading, own: Container[str], unit: str) -> Reading:
+    """Returns a reading without columns that do not fit, such as other lengths; `own` stay."""
+    bounds = [getattr(reading, part) for part in ("start", "end") if part not in own]
+    if any(c is not None and traits.is_of_states(table, c, reading.words) for c in bounds):
+        return replace(reading, start=None, end=None)  # States `from` which and `to` which.
+    if reading.state is not None and "state" not in own and not reading.of_spans:
+        found = table.coded(reading.state)
+        alone = len(found.values) == 1 < len(table) and unknown_words(found, reading.words)
+        if alone and not says_off(table, reading.state, reading.words):
+            reading = replace(reading, state=None)  # Such as the type of all rows.
+    if reading.time is not None and reading.state is not None and len(bounds) == 2:
+        there = [column for column in bounds if column is not None]
+        if there and all(len(table.coded(column).values) == 1 for column in there):
+            reading = replace(reading, start=None, end=None)
+    if reading.duration is None or "duration" in own:
+        return reading
+    if reading.end is not None:
+        return reading if reading.begins is None else replace(reading, duration=None)
+    lengths, _ = seconds_of(table, reading.duration)
+    if reading.start is None and 2 * (lengths > 0).sum() <= len(lengths):
+        return replace(reading, duration=None)  # Such as at the ends of sessions.
+    if reading.state is None or reading.device is None or reading.time is None:
+        return reading
+    column = table.frame[reading.time]
+    try:
+        began = read_times([column], table.name, unit, table=table).seconds[0]
+    except DataError:
+        return reading
+    place = devices_of(table, reading.device)[1]
+    return reading if reaches_forward(place, began, lengths) else replace(reading, duration=None)
+
+
 def tried(
     table: LogTable, reading: Reading, options: Options, more: Mapping[str, Any] | None = None
 ) -> Tried | DataError:
@@ -117,6 +154,8 @@ def with_parts(reading: Reading, more: Mapping[str, Any]) -> Reading:
     ignored = [more["ignore"]] if "ignore" in more else []
     taken = [*ignored, *columns.values()]
     left_out = {part: None for part in KNOWN if getattr(reading, part) in taken}
+    if "duration" in more and reading.begins is not None:
+        left_out["end"] = None
     words_and = {"words": words, "own": own, "ignored": (*reading.ignored, *ignored)}
     return replace(reading, **{**left_out, **columns, **words_and})
 

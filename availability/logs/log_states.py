@@ -28,8 +28,10 @@ STATES = {
 # Likely meanings of words of phones and programs: proposed, as a phone on battery may be online.
 _LIKELY = {
     **dict.fromkeys(("charging", "full", "plugged", "ac", "usb", "wireless", "started"), True),
-    **dict.fromkeys(("alloc", "allocated", "mixed"), True),
+    **dict.fromkeys(("alloc", "allocated", "mixed", "associated", "authenticated"), True),
+    "present": True,
     **dict.fromkeys(("discharging", "unplugged", "stopped", "disconnecting"), False),
+    **dict.fromkeys(("disassociated", "deauthenticated", "deauthenticating"), False),
     **dict.fromkeys(("drain", "drained", "draining"), False),
 }
 # Words that answer any question, not only whether a device is online.
@@ -112,7 +114,13 @@ def known_states(found: Coded, words: Mapping[str, bool]) -> list[bool | None]:
     `off=null` counts all gaps as offline, whichever word stands for them.
     """
     gap = gap_meant(words)
-    return [words.get(word, gap if word in GAPS else None) for word in found.words]
+    return [words.get(word, gap if word in GAPS else _joint(word, words)) for word in found.words]
+
+
+def _joint(word: str, words: Mapping[str, bool]) -> bool | None:
+    """The meaning of several words that mean the same, as PBS's `down,offline`."""
+    means = {words.get(part) for part in re.split("[,+] ?", word) if not part.isdigit()}
+    return means.pop() if len(means) == 1 else None
 
 
 def gap_meant(words: Mapping[str, bool]) -> bool | None:

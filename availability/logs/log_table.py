@@ -148,8 +148,9 @@ def coded(values: Any, what: str) -> Coded:
 
     if values.dtype.kind == "O" and pd.api.types.infer_dtype(values) not in ("string", "empty"):
         flat = np.asarray(values, object)
-        if any(isinstance(value, (list, dict, tuple, set, np.ndarray)) for value in flat):
-            raise DataError(f"{what}: holds lists or objects")
+        lists = [v for v in flat if isinstance(v, (list, dict, tuple, set, np.ndarray))]
+        if lists:
+            raise DataError(f"{what}: holds lists or objects, such as {str(lists[0])[:80]}")
         values = np.array([_plain(value) for value in flat], object)
     try:
         codes, distinct = pd.factorize(values)

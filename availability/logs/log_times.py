@@ -27,7 +27,7 @@ from f3ast_tff.availability.logs.time_units import (
 from f3ast_tff.core.errors import DataError
 
 # What programs write for an end that has not come.
-_OPEN = {*GAPS, "inf", "+inf", "infinity", "-", "unknown"}
+_OPEN = {*GAPS, "inf", "+inf", "infinity", "-", "unknown", "present", "still logged in"}
 _ZONE = re.compile(r"[T ][0-9]{2}.*?(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$")
 _NAMED_UTC = re.compile(r"\s*(?:UTC|GMT|utc|gmt)$")
 _TWELVE = re.compile(
@@ -35,7 +35,7 @@ _TWELVE = re.compile(
 )
 # As Excel writes long numbers: none of the last digits is left.
 _ROUNDED = re.compile(r"[1-9](?:\.[0-9]{1,5})?[eE]\+(?:0?9|[1-9][0-9])")
-_FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9])[0-9]{2}-")
+_FAR_YEAR = re.compile(r"(?:2[1-9]|[3-9][0-9]|00)[0-9]{2}-|1970-01-01[ T]00:00:00")
 # Times are no longer, and begin with a digit: `now` would be another time on each reading.
 _TIME = re.compile(r"[0-9][\x20-\x7e]{0,63}")
 # Distinct numbers beyond 2100 that may stand for ends that have not come.
@@ -44,6 +44,7 @@ _MAX_SENTINELS = 2
 _FARTHEST = 2**63 / 1e9
 # With dots the day is first, everywhere; with slashes it may be either.
 _DOTTED = re.compile(r"^(\d\d?)\.(\d\d?)\.(\d{4})\b")
+_FRACTION = re.compile(r"(:\d\d),(?=\d)")
 _SLASHED = re.compile(r"\d\d?[/-]\d\d?[/-]\d{2,4}\b")
 _DATE = re.compile(rf"\d{{4}}-\d\d?-\d\d?|\d{{8}}T\d|{_DOTTED.pattern}")
 
@@ -236,7 +237,8 @@ def _of_texts(column: Any, ends: bool, name: str, found: Coded) -> _Column:
 
 
 def year_first(text: str) -> str:
-    """Returns a date such as 3.6.2024, with what follows it, as 2024-06-03; others as they are."""
+    """Returns a date such as 3.6.2024 18:00:00,5 as 2024-06-03 18:00:00.5; others as they are."""
+    text = _FRACTION.sub(r"\1.", text)
     return _DOTTED.sub(lambda found: f"{found[3]}-{int(found[2]):02d}-{int(found[1]):02d}", text)
 
 
@@ -333,6 +335,8 @@ def _scale(each: _Column, unit: str, name: str, flags: str) -> None:
         others = [u for u in DECIDED if u != unit and len(known) and fits(known, u).all()]
         if others and unit != "start" and not fits(known, unit).any():
             unit = others[0]
+        if fits(each.values, unit).any():
+            each.is_open = each.is_open | (each.values <= 0)
         beyond = ~each.is_open & (seconds_in(each.values, unit, ends=True) >= LATEST)
         if len(np.unique(each.values[beyond])) > _MAX_SENTINELS:
             allowed = f"must be {WORDS[unit]}, as other rows are; else give the unit by {flags}"

@@ -106,7 +106,8 @@ def named_so(table: LogTable, column: Any) -> str:
 
 def length_of_outages(table: LogTable, reading: Reading) -> Any:
     """Returns an unused column of lengths of outages; `None` without one."""
-    names = [column for column in traits.left(table, reading) if _names_length(column)]
+    names = [c for c in traits.left(table, reading) if _names_length(c)]
+    names = [c for c in names if not traits.is_of_states(table, c, STATES)]
     return next((c for c in names if np.isfinite(seconds_of(table, c)[0]).all()), None)
 
 

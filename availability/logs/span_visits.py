@@ -6,6 +6,7 @@ import shlex
 
 import numpy as np
 
+from f3ast_tff.availability.logs.device_traces import DAY
 from f3ast_tff.availability.logs.durations import are_of_ends, period_of_totals, read_duration
 from f3ast_tff.availability.logs.event_visits import in_zone, zoned
 from f3ast_tff.availability.logs.local_times import check_no_fall_back
@@ -108,6 +109,8 @@ def visits_of_spans(
             f"{(endless & online).sum()} of {len(ended)} spans have no end, and last until the "
             f"log's end; {closing(lengths)}"
         )
+    if (ended == began).any() and not (np.append(began, ended[~endless]) % DAY).any():
+        notes.append("spans begin and end on one day, without a time: ends are read as midnight")
     if last == began.min():
         raise DataError(f"{name}: has no length: all spans begin when the log ends")
     odd = _contradictions(place, began, np.minimum(ended, last), online)

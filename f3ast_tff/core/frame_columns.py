@@ -170,6 +170,7 @@ def feature_columns(frame: Any, columns: Sequence[str] | None, known: Sequence[s
     """
     # All columns at once: a frame may have a column per pixel.
     numbers = {c for c, dtype in zip(frame.columns, frame.dtypes) if _is_of_numbers(dtype)}
+    ignored = []
     if columns is None:
         others = [column for column in frame.columns if column not in known]
         columns = [c for c in others if c in numbers]
@@ -183,6 +184,7 @@ def feature_columns(frame: Any, columns: Sequence[str] | None, known: Sequence[s
     odd = [str(column) for column in columns if column not in numbers]
     if odd or not columns:
         what = f"column {odd[0]!r} holds neither" if odd else "no other column holds either"
+        what += f", not {listed(ignored)}" if ignored else ""
         raise ValueError(f"features must be columns of numbers, or one of arrays: {what}")
     return list(columns)
 

@@ -75,7 +75,7 @@ def _zstd() -> Any | None:
 
 
 def _only_member(archive: zipfile.ZipFile) -> IO[bytes]:
-    names = archive.namelist()
+    names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
     if len(names) != 1:
         raise ValueError(f"it has {len(names)} files, must have one")
     return archive.open(names[0])

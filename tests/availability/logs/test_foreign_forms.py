@@ -52,6 +52,8 @@ TEXTS = {
     ),
     "pipes": ("x.csv", lines("|")),
     "tab": ("x.tab", lines("\t")),
+    "names that come again": ("x.csv", lines(",").replace("b,", lines(",")[:19] + "b,", 1)),
+    "a comma before fractions": ("x.csv", lines(";").replace(":00Z", ":00,000Z")),
     "comments": ("x.csv", "# made by a program\n# version 2\n" + lines(",")),
     "a title": ("x.csv", "Report of May\n\n" + lines(",")),
     "a header behind a hash": ("x.tsv", "#" + lines("\t")),

@@ -18,6 +18,7 @@ EVENTS = sorted(
     (t, on, k, number) for number, (k, *ab) in enumerate(SPANS) for t, on in zip(ab, (1, 0))
 )
 WORDS = ("LEAVE", "JOIN")
+DATES = ["2024-06-01", "2024-06-02", "2024-06-03"]
 # In its first visit a takes over from itself, which ends later; so does it four times in its last.
 TAKEN = [("a", 0, 1, 1), ("a", 1, 2, 2), ("b", 1, 3, 3), ("a", 4, 6, 4), ("a", 5, 8, 5)]
 
@@ -71,6 +72,31 @@ def test_each_flag_that_is_offered_is_read_as_it_says(
         assert said == f"{len(log.clients)} devices, {log.masks.mean().mean():.1%}"
     for part, share in flags.items():
         assert [said for flag, said in found.items() if part in flag] == [f"2 devices, {share}"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"timezone": ["Asia/Tokyo", "Europe/Paris", "Asia/Tokyo"]}, "'timezone' has zones of"),
+        ({"where": ["UTC+09:00", "UTC+02:00", "UTC+09:00"]}, "'where' has zones of the times"),
+        ({"tz_offset_min": [540, 120, 540]}, "'tz_offset_min' has zones of the times"),
+        (
+            {
+                "start": [480, 500, 480],
+                "end": [1020, 900, 990],
+                "date": [f"2024-06-0{n}" for n in (1, 2, 3)],
+            },
+            "'date'",
+        ),
+    ],
+)
+def test_zones_and_days_of_the_times_are_not_passed_over(more: Any, says: str) -> None:
+    """Local times of several zones were read as UTC, and minutes of a day from the log's start."""
+    frame = pd.DataFrame(SPANS, columns=["device", "start", "end"])
+    frame = frame.assign(start=days(frame["start"]), end=days(frame["end"]))
+    local = frame.assign(**{name: frame[name].dt.tz_localize(None) for name in ("start", "end")})
+    with pytest.raises(DataError, match=says):
+        log_of_frame(local.assign(**more))
 
 
 def test_a_column_of_what_rows_measure_is_named() -> None:

@@ -89,6 +89,9 @@ def test_rows_that_are_there_twice_count_once(caplog: pytest.LogCaptureFixture) 
     # A row that differs in any column is another session.
     frame = frame_of(events + again).assign(note=[f"n{k}" for k in range(len(events + again))])
     assert "sessions that overlap 25 times, and are counted" in log_of_frame(frame).read_as
+    upper = frame.assign(device=["A", *frame["device"][1:]])
+    assert log_of_frame(upper).clients[0] == "A" and "upper and lower case alone" in caplog.text
+    assert "25 rows repeat device, time and state of one before, and count as" in caplog.text
     lists = frame_of(events + again).assign(tags=[[]] * len(events + again))
     assert log_of_frame(lists).masks.table().tolist() == log.masks.table().tolist()
 
@@ -251,6 +254,7 @@ def test_a_column_that_may_decide_is_refused_with_what_each_reading_says(
         {"received": [HOUR * n + 1 for n in range(12)]},
         {"note": [f"n{n}" for n in range(12)]},
         {"one": 1},
+        {"old_status": ["down", "up"] * 6},
         {"by_server": [True, None, None] * 4},
     ],
 )

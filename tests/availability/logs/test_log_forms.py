@@ -194,12 +194,23 @@ REFUSED = [
         '{"device": 3, "time": 5, "online": [1]}',
         "column 'online': holds lists or objects",
     ),
+    (".json", '{"rows": [{"id": "a", "visits": [[0, 9]]}]}', "lists or objects, such as .*0, 9"),
     (".jsonl", '{"device": 3, "time": 5, "online": 1}\n{"device":\n', "not a table: "),
     (".jsonl", "", "not a table|it has no rows"),
     # No rounds are made for empty centuries.
     (".csv", f"{ENTRIES}a,1990-01-01,1\nb,2090-01-01,0", "rounds of 3600 s, and only 2 times"),
     (".csv", f"{ENTRIES}a,0,1\nb,599999999,0", "rounds of 3600 s, and only 2 times"),
     (".csv", f"{ENTRIES}{'x' * 10**6},0,1\na,3600,1\nb,7200,0", "1000000 characters: must have at"),
+    (
+        ".csv",
+        "2024-06-01 01:00,a,up\n2024-06-01 02:00,a,down\n",
+        "first line must name the columns",
+    ),
+    (
+        ".csv",
+        "device,date,00:00,12:00,18:00\na,2024-06-01,1,0,0\nb,2024-06-01,0,1,0\n",
+        "its col.*00:0",
+    ),
     (".json", '{"devices": {"a": [[-Infinity, "AVL_TRAIN"]]}}', "no entry has a time"),
 ]
 

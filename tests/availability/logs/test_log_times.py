@@ -75,6 +75,12 @@ def test_a_unit_that_is_named_settles_two_readings() -> None:
 OPEN: dict[str, tuple[Any, Any]] = {
     "iso": (["2024-06-03T00:00Z"] * 3, ["9999-12-31", "2024-06-04T00:00Z", ""]),
     "words": ([FIRST] * 3, ["infinity", str(SECOND), "NULL"]),
+    "zeros": ([FIRST] * 3, [0, SECOND, -1]),
+    "zero dates": (
+        ["2024-06-03T00:00Z"] * 3,
+        ["0001-01-01T00:00:00Z", "2024-06-04T00:00Z", "0000-00-00 00:00:00"],
+    ),
+    "a person": (["2024-06-03T00:00Z"] * 3, ["still logged in", "2024-06-04T00:00Z", "present"]),
     "numbers": ([FIRST] * 3, [np.inf, SECOND, np.nan]),
     "sentinels": ([FIRST] * 3, [253_402_300_799, SECOND, 9_223_372_036_854_775_807]),
     "compact": ([20240603] * 3, [99991231, 20240604, 99991231]),

@@ -226,6 +226,57 @@ def by_length(found: pd.DataFrame) -> pd.DataFrame:
         ),
         # Codes by their name, however large.
         (named(EventID=[6006 - on for on in UP], kind=1), "state=EventID,on=6005,off=6006"),
+        # A type that all rows share; a reason that has a state, and numbers, name no device.
+        (
+            named(event_type="state_change").rename(columns={"device": "who", "time": "at"}),
+            "device=who,time=at,state=kind",
+        ),
+        (
+            named(lat=[0.25, 0.75] * 20, reason=["ok" if on else "timeout" for on in UP]).rename(
+                columns={"device": "who"}
+            ),
+            "device=who,state=kind",
+        ),
+        # A column with a gap in each second row names no device, nor does the word of a state.
+        (
+            named(host=[k if on else None for _, on, k in ROWS]).rename(columns={"device": "who"}),
+            "device=who,state=kind",
+        ),
+        # The step of a check is no length of a state.
+        (
+            named(duration=600, status=UP)
+            .drop(columns="kind")
+            .rename(columns={"device": "who_id", "time": "at"}),
+            "device=who_id,time=at",
+        ),
+        # A text of all rows says that 1 may be offline.
+        (
+            named(name="agent is not available", value=[1 - on for on in UP]).drop(columns="kind"),
+            "state=value,on=0,off=1",
+        ),
+        # Words of Wi-Fi beside access points, and two words of one state.
+        (
+            events(
+                ap=[*"ABCA"] * 10, kind=["Associated" if on else "Disassociated" for on in UP]
+            ).drop(columns="online"),
+            "state=kind,on=Associated,off=Disassociated",
+        ),
+        (named(kind=["free" if on else "down,offline" for on in UP]), "state=kind,on=free"),
+        # Spans where a device was, by a known time and another end, and by an end and a length.
+        (spans(device="who").assign(ap=["A", "B", "C", "D"] * 5), "ignore=ap,device=who"),
+        # Of two such columns each flag settles both.
+        (spans().assign(ap=["A", "A", "B", "B"] * 5, kind=[*"gghhh"] * 4), "ignore=ap/kind"),
+        (
+            spans(start="timestamp", end="double_end_timestamp").assign(battery_end=0.9),
+            "start=timestamp,end=double_end_timestamp",
+        ),
+        (
+            spans()
+            .pipe(by_length)
+            .assign(start=lambda f: f["start"] + pd.to_timedelta(f["duration"], unit="s"))
+            .rename(columns={"start": "expire", "duration": "lifetime"}),
+            "device=user_name,end=expire,duration=lifetime",
+        ),
         # As for exit codes, 0 may be success.
         (named(result_code=[1 - on for on in UP], kind=1), "state=result_code,on=0,off=1"),
     ],
@@ -234,11 +285,25 @@ def test_what_is_offered_is_right(frame: pd.DataFrame, flag: str) -> None:
     with pytest.raises(DataError) as error:
         log_of_frame(frame)
     assert re.search(f"--columns={re.escape(flag)}[' ]", str(error.value))
+    assert not re.search("device=(lat|reason)", str(error.value))
     log = log_of_frame(frame, columns=flag)
     assert log.masks.mean().tolist() == pytest.approx(SHARES)
+    assert f"{log.masks.mean().mean():.1%} online" in str(error.value)
     if flag == "state=is_down":
         turned = log_of_frame(frame, columns=f"{flag},on=1,off=0")
         assert turned.masks.mean().tolist() != pytest.approx(SHARES)
+
+
+def test_spans_of_whole_days_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    """From the 1st to the 1st was never online, from the 1st to the 3rd for two days."""
+    ends = ["2024-06-01", "2024-06-03", "2024-06-05"]
+    frame = pd.DataFrame({"device": [*"aba"], "start": [ends[0], ends[0], ends[1]], "end": ends})
+    log = log_of_frame(frame)
+    assert "spans begin and end on one day, without a time: ends are read" in caplog.text
+    assert log.masks.mean().tolist() == [0.5, 0.5]
+    caplog.clear()
+    log_of_frame(frame[1:])
+    assert "on one day" not in caplog.text
 
 
 def test_a_missing_online_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -68,8 +68,10 @@ def test_they_are_not_offered_beside_messages() -> None:
     missed = frame.drop(columns=["message", "handshake"]).assign(
         error=[None, "timeout"] * 20 + [None]
     )
+    roams = beats().assign(ap=lambda t: [["OFF", f"A{n}"][n % 2] for n in range(len(t))])
+    ends = beats().assign(until=lambda t: t["time"] % 7 + 1_717_200_000, level=0.5)
     texts, times = frame.drop(columns="handshake"), frame.drop(columns=["message", "device"])
-    for each in (texts, times, missed):
+    for each in (texts, times, missed, roams, ends):
         with pytest.raises(DataError) as refused:
             log_of_frame(each, HOUR)
         assert "seen=" not in str(refused.value) and "% online" not in str(refused.value)

@@ -409,7 +409,7 @@ BAD: dict[str, tuple[pd.DataFrame, str]] = {
     "no rows": (FRAME[:0], "it has no rows"),
     "twice": (pd.concat([FRAME, FRAME[["x"]]], axis=1), "two columns have the same name"),
     "levels": (pd.concat([FRAME], keys=["a"], axis=1), "one name per column, not 2 levels"),
-    "no features": (FRAME[["client", "label", "note"]], "no other column holds either"),
+    "no features": (FRAME[["client", "label", "note"]], "no other column holds either, not note"),
     "no name": (FRAME.assign(client=["a", None, "b", "b"]), "column 'client': row 1 has no value"),
     "no label": (FRAME.assign(label=["a", "b", None, "b"]), "column 'label': row 2 has no value"),
     "half": (FRAME.assign(label=[0, 0.5, 1, 1]), "column 'label': row 1 has 0.5, no integer"),

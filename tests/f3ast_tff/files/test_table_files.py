@@ -36,6 +36,7 @@ PACKED = {
     ".csv.bz2": bz2.compress(TEXT),
     ".CSV.XZ": lzma.compress(TEXT),
     ".zip": zipped("x.csv"),
+    ".ZIP": zipped("x.csv", "__MACOSX/._x.csv"),
 }
 
 
