@@ -153,6 +153,7 @@ class _Link:
     def __init__(self, world: World, form: Form, model: Model, told: Sequence[str]) -> None:
         self.world, self._form, self._vector = world, form, model[WEIGHTS]
         self._told = told
+        self._latest: tuple[Model, Model] = ({}, {})
         self.first = {**form.whole(self._vector), **_without(model, WEIGHTS, *form.keys)}
 
     def ask(self, client: int, sent: Model) -> list[tuple[Reply, Model]]:
@@ -175,14 +176,16 @@ class _Link:
         if not {*self._form.keys} & {*model}:
             raise ValueError(f"returns arrays {', '.join(model)}, not {', '.join(self._form.keys)}")
         seen = self._seen(model)
-        self._vector = seen[WEIGHTS]
+        self._vector, self._latest = seen[WEIGHTS], ({}, {})
         self.world.close({**self._form.vectors(model, self._vector.size), **seen})
 
     def _seen(self, arrays: Model) -> Model:
-        """The world's model of some arrays."""
-        form = self._form
-        vector = form.vectors(arrays, self._vector.size).get(form.key, self._vector)
-        return {WEIGHTS: vector, **_without(arrays, *form.keys)}
+        """The world's model of some arrays, made once for all who are sent the same."""
+        if arrays is not self._latest[0]:
+            form = self._form
+            vector = form.vectors(arrays, self._vector.size).get(form.key, self._vector)
+            self._latest = arrays, {WEIGHTS: vector, **_without(arrays, *form.keys)}
+        return self._latest[1]
 
 
 def _without(arrays: Model, *keys: str) -> Model:
@@ -220,6 +223,7 @@ class _WorldGrid(LocalGrid):
     def __init__(self, link: _Link, weighted_by: str) -> None:
         super().__init__()
         self._link, self._weighted_by = link, weighted_by
+        self._latest: tuple[dict[str, bytes], Model] = ({}, {})
 
     def get_node_ids(self) -> Iterable[int]:
         return list(self._link.world.nodes())
@@ -234,8 +238,8 @@ class _WorldGrid(LocalGrid):
         client = self._link.world.nodes().get(message.metadata.dst_node_id)
         if client is None:
             return []
-        kind, records = message.metadata.message_type, message.content.array_records
-        sent = [{name: a.numpy() for name, a in each.items()} for each in records.values()]
+        kind = message.metadata.message_type
+        sent = [self._arrays(each) for each in message.content.array_records.values()]
         if not kind.startswith("train"):
             loss = self._link.loss(client, sent[0]) if sent else 1.0
             told: dict[str, Any] = {"metrics": self._metrics(1, loss, "eval_loss")}
@@ -246,6 +250,14 @@ class _WorldGrid(LocalGrid):
             raise ValueError(f"sends {len(sent)} records of arrays: the audit's clients know one")
         replies = self._link.ask(client, sent[0])
         return [self._message(reply, arrays, message) for reply, arrays in replies]
+
+    def _arrays(self, record: ArrayRecord) -> Model:
+        """The arrays of a record, decoded once for all who are sent the same bytes."""
+        sent = {name: array.data for name, array in record.items()}
+        before = self._latest[0]
+        if [*sent] != [*before] or any(sent[name] is not before[name] for name in sent):
+            self._latest = sent, {name: array.numpy() for name, array in record.items()}
+        return self._latest[1]
 
     def _message(self, reply: Reply, arrays: Model, message: Message) -> Message:
         """The message of a reply: arrays by the key under which they came, and metrics."""
