@@ -251,7 +251,7 @@ class LocalSgd:
 
     def _step(self, local: Trained, start: LocalStart, batch: Batches, rate: Any) -> Trained:
         here = batch.rows >= 0
-        present = jnp.maximum(batch.rows, 0)
+        present = jnp.maximum(batch.rows, -1 - batch.rows)
         x = self.preprocessing.in_jax(batch.features[present], batch.draws)
         y = batch.labels[present]
 
