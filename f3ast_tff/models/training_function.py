@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -91,9 +92,9 @@ class Work:
         starts = range(0, self.order.shape[1], self.batch_size)
         return [row[first : first + self.batch_size] for row in self.order for first in starts]
 
-    @property
+    @cached_property
     def generator(self) -> np.random.Generator:
-        """A new generator, the same for the same seed, round and client."""
+        """The training's generator, at first the same for the same seed, round and client."""
         return generator(self.seed, "training function", self.round_number, self.client)
 
 
