@@ -316,7 +316,7 @@ def _copied(module: nn.Module | Callable[[], nn.Module]) -> nn.Module:
         own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
     except RuntimeError as error:
         # A weight that a hook of `weight_norm` or `prune` computes cannot be copied.
-        allowed = f"must be a function that makes the network: {one_line_of(error)}"
+        allowed = f"cannot be copied or made, a function may make it: {one_line_of(error)}"
         raise ParameterError("module", name, allowed) from error
     if not isinstance(own, nn.Module) or any(map(is_lazy, own.parameters())):
         allowed = "must be a network whose weights have a shape, or a function that makes one"

@@ -168,7 +168,8 @@ def pruned() -> Net:
 @pytest.mark.parametrize(
     ("module", "says"),
     [
-        (pruned(), r"module = Net: must be a function that makes the network: RuntimeError: Only"),
+        (pruned(), "module = Net: cannot be copied or made, a function may make it: RuntimeError: Only"),
+        (lambda: nn.Linear(-1, 2), "module = <lambda>: cannot be copied or made, .*negative dim"),
         (nn.LazyLinear(10), "module = LazyLinear: must be a network whose weights have a shape"),
         (lambda: nn.LazyLinear(10), "module = <lambda>: must be a network whose weights have a"),
         (lambda: "net", "module = <lambda>: must be a network"),

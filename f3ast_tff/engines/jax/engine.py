@@ -343,7 +343,6 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
     if shape is None or shape[:-1] != labels.shape or shape[-1] < classes:
         said = type(found).__name__ if shape is None else f"shape {[*shape]}"
         wanted = f"must be logits of shape {[*labels.shape, classes]}, at least one per class"
-        of = f"for {len(labels)} examples"
-        raise ComponentError(f"{name}: apply returned {said} {of}: {wanted}")
+        raise ComponentError(f"{name}: apply returned {said} for {len(labels)} examples: {wanted}")
     if parts.scoring is not None:
         jax.eval_shape(sums_of(parts.scoring), found, labels)
