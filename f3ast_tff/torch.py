@@ -315,7 +315,7 @@ def _copied(module: nn.Module | Callable[[], nn.Module]) -> nn.Module:
     try:
         own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
     except RuntimeError as error:
-        # A weight that a hook of `weight_norm` or `prune` computes cannot be copied.
+        # As a weight that a hook of `weight_norm` or `prune` computes.
         allowed = f"cannot be copied or made, a function may make it: {one_line_of(error)}"
         raise ParameterError("module", name, allowed) from error
     if not isinstance(own, nn.Module) or any(map(is_lazy, own.parameters())):
