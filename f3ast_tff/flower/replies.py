@@ -55,8 +55,7 @@ def _model_of(content: RecordDict, sent: Model) -> Model:
     matching = [record for record in records if record.keys() == sent.keys()]
     if len(matching) != 1:
         has = f"{len(matching)} records" if matching else ", ".join(map(str, map(list, records)))
-        names = ", ".join(sent)[:80]
-        raise ArrayError(f"its reply has {has[:80] or 'none'}: must be arrays {names}")
+        raise ArrayError(f"its reply has {has[:80] or 'none'}: must be {', '.join(sent)[:80]}")
     return {name: fitting(name, array, sent[name]) for name, array in matching[0].items()}
 
 

@@ -329,10 +329,9 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
         lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
     )
     name = f"model {type(parts.model).__name__}"
-    term = jax.eval_shape(parts.model.penalty, initial)
-    if getattr(term, "shape", None) != ():
-        said = getattr(term, "shape", type(term).__name__)
-        raise ComponentError(f"{name}: penalty returned {said}: must be a number, of shape ()")
+    term = getattr(jax.eval_shape(parts.model.penalty, initial), "shape", "no array")
+    if term != ():
+        raise ComponentError(f"{name}: penalty returned {term}: must be a number, of shape ()")
     kind = getattr(found, "dtype", np.float32)
     if not jax.dtypes.issubdtype(kind, np.floating):
         raise ComponentError(f"{name}: apply returned {kind}: must be floating-point numbers")

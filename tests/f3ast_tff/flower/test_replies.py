@@ -115,7 +115,7 @@ def test_other_encodings_and_names(caplog: pytest.LogCaptureFixture) -> None:
     assert models_of(contents, SENT) == {}
     names = ", ".join(SENT)
     assert [each.partition("its reply has ")[2] for each in caplog.messages[1:]] == [
-        f"{has}: must be arrays {names}, not delivered" for has in ("['v']", "none", "2 records")
+        f"{has}: must be {names}, not delivered" for has in ("['v']", "none", "2 records")
     ]
 
 

@@ -132,7 +132,7 @@ BROKEN: list[tuple[str, Any, str]] = [
         model(lambda z: z, penalty=lambda w: w["kernel"] ** 2),
         r"PureModel: penalty returned \(60, 10\): must be a number",
     ),
-    ("model", model(lambda z: z, penalty=lambda w: None), "penalty returned NoneType: must be a n"),
+    ("model", model(lambda z: z, penalty=lambda w: None), "penalty returned no array: must be a n"),
     ("constraint", Limits(4), r"limit\(1\) returned 4: must be a RoundConstraint"),
     ("constraint", Limits(RoundConstraint(2), RoundConstraint(3)), r"limit\(1\) returned two"),
     ("delivery", Delivers(None), r"arrivals\(1\) returned NoneType: must be Arrivals"),
