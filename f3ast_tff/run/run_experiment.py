@@ -131,7 +131,8 @@ def run_experiment(
             return result
         trained = builder.trained(experiment.engine)
         if trained.config.in_numpy and not own_loss and trained.private is None:
-            warn_of_probabilities(trained.outputs(data.test.features[:64]))
+            with np.errstate(all="ignore"):
+                warn_of_probabilities(trained.outputs(data.test.features[:64]))
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
@@ -160,8 +161,7 @@ def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
 def warn_of_probabilities(outputs: np.ndarray) -> None:
     """Logs a warning if outputs that count as logits, `[n, ..., C]`, are probabilities."""
     if outputs.shape[-1] > 1 and (outputs >= 0).all() and np.allclose(outputs.sum(axis=-1), 1):
-        said = "losses take them for logits: return logits, or logarithms of probabilities"
-        _LOG.warning("the model returns probabilities, and %s", said)
+        _LOG.warning("the model returns probabilities, taken for logits: return their logarithms")
 
 
 def large_feature(data: FederatedData) -> str:

@@ -188,7 +188,7 @@ def test_pruned_weights_of_a_function_stay_pruned() -> None:
 
 
 class Stateful(Net):
-    """What it does depends on how often it was called, which a mask of -inf hides from nobody."""
+    """Its outputs depend on how often it was called, as with a hidden state that it keeps."""
 
     def __init__(self, persistent: bool = True) -> None:
         super().__init__()
