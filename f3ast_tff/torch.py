@@ -253,9 +253,7 @@ class TorchModel(TrainingFunction):
                 parameter.grad = None
             loss.backward()
             if corrects:
-                self._correct(parameters, offsets)
-            if starts:
-                _pull(parameters, starts, pull or 0.0)
+                self._correct(parameters, offsets, starts, pull or 0.0)
             if trains is not None:
                 for weight, factor in zip(parameters, trains):
                     if weight.grad is not None:
@@ -293,8 +291,14 @@ class TorchModel(TrainingFunction):
             x, y = (torch.tensor(each, device=self.device) for each in (outputs, labels))
             return _in_numpy(self._own_loss(x, _known(y)))
 
-    def _correct(self, parameters: list[nn.Parameter], offsets: list[torch.Tensor]) -> None:
-        """Adds weight decay and offsets to the gradients."""
+    def _correct(
+        self,
+        parameters: list[nn.Parameter],
+        offsets: list[torch.Tensor],
+        starts: list[torch.Tensor],
+        pull: float,
+    ) -> None:
+        """Adds weight decay, offsets and pull (w - start) to the gradients."""
         with torch.no_grad():
             for place, weight in enumerate(parameters):
                 if self.weight_decay and weight.grad is not None:
@@ -303,6 +307,8 @@ class TorchModel(TrainingFunction):
                     if weight.grad is None:
                         weight.grad = torch.zeros_like(weight)
                     weight.grad.add_(offsets[place])
+                if starts and weight.grad is not None:
+                    weight.grad.add_(weight - starts[place], alpha=pull)
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
         with torch.no_grad(), self._drawing(0), self._loaded(weights) as module:
@@ -334,14 +340,6 @@ def _in_numpy(tensor: torch.Tensor) -> np.ndarray:
 def _known(labels: torch.Tensor) -> torch.Tensor:
     """Labels for a loss of the user's: classes are `int64`, class 0 for pads."""
     return labels if labels.is_floating_point() else labels.clamp(min=0).long()
-
-
-def _pull(parameters: list[nn.Parameter], starts: list[torch.Tensor], pull: float) -> None:
-    """Adds pull (w - start) to the gradients."""
-    with torch.no_grad():
-        for weight, start in zip(parameters, starts):
-            if weight.grad is not None:
-                weight.grad.add_(weight - start, alpha=pull)
 
 
 def _clip(parameters: list[nn.Parameter], limit: float) -> None:

@@ -189,11 +189,11 @@ def _taken_apart(where: str, trained: Any) -> tuple[list[np.ndarray], float]:
         of_numpy = isinstance(loss, (np.ndarray, np.generic))
         # `float` reads numbers in texts, and drops the imaginary part of NumPy's.
         if isinstance(loss, (str, bytes, bytearray)) or of_numpy and not is_real(loss.dtype):
-            raise TypeError
+            raise TypeError("loss is no number")
         return [np.asarray(weight) for weight in weights], float(loss.item() if of_numpy else loss)
     except (OverflowError, TypeError, ValueError) as error:
         said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
-        raise ComponentError(said) from error
+        raise ComponentError(f"{said}; {one_line_of(error)}") from error
 
 
 def _called(where: str, call: Callable[[], Any]) -> Any:

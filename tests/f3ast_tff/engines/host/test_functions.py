@@ -235,7 +235,7 @@ def _raises(weights: Any, examples: Any, work: Any) -> Trained:
         (_labels_of_all, "changed its arguments"),
         (_huge_loss, r"returned Trained: must be Trained\(weights, loss\)"),
         (_huge_weight, r"returned array 0 of object: must be of real numbers"),
-        (_text_loss, r"returned Trained: must be"),
+        (_text_loss, r"returned Trained: must be Trained\(weights, loss\); .*: loss is no number"),
         (_objects, r"returned array 0 of object: must be of real numbers"),
         (_complex_loss, r"returned Trained: must be"),
         (_loss_in_an_array_of_texts, r"returned Trained: must be"),
@@ -403,7 +403,9 @@ def test_wrong_scores_are_named(row: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda seed: None, "initial returned NoneType: must return arrays"),
+        (lambda seed: None, "initial must return arrays; it raised TypeError: 'NoneType' obj"),
+        (lambda seed: {}["w"], "initial must return arrays; it raised KeyError: 'w'"),
+        ([np.zeros(3)], "initial must return arrays; it raised TypeError: 'list' object is not ca"),
         (lambda seed: [10**400], "array 0 of initial must be of finite floating"),
         (lambda seed: [], "initial must return arrays"),
         (lambda seed: [np.zeros(3, complex)], "array 0 of initial must be .*, not complex128"),
