@@ -320,7 +320,7 @@ def _copied(module: nn.Module | Callable[[], nn.Module]) -> nn.Module:
     name = getattr(module, "__name__", type(module).__name__)
     try:
         own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         # As a weight that a hook of `weight_norm` or `prune` computes.
         allowed = f"cannot be copied or made, a function may make it: {one_line_of(error)}"
         raise ParameterError("module", name, allowed) from error
