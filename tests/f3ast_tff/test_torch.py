@@ -173,7 +173,7 @@ def pruned() -> Net:
         (nn.LazyLinear(10), "module = LazyLinear: must be a network whose weights have a shape"),
         (lambda: nn.LazyLinear(10), "module = <lambda>: must be a network whose weights have a"),
         (lambda: "net", "module = <lambda>: must be a network"),
-        (None, "module = NoneType: cannot be copied or made, .*: 'NoneType' object is not callable"),
+        (None, "module = NoneType: cannot be copied or made, .*'NoneType' object is not calla"),
     ],
 )
 def test_what_is_no_network_to_copy_is_named(module: Any, says: str) -> None:
