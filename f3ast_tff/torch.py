@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.files.messages import one_line_of
 from f3ast_tff.models.training_function import Examples, Trained, TrainingFunction, Work
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.optimizers.optimizer import looks
@@ -42,13 +44,14 @@ class TorchModel(TrainingFunction):
         device: PyTorch's name of the device, such as `"cpu"` or `"cuda:0"`.
         buffers: Whether buffers, such as the running mean of a batch norm, are sent (`"sent"`), or
             stay as they are in `module` for all (`"kept"`). The server takes the mean of the
-            buffers that arrive, by weights scaled to sum 1, whatever its step.
+            buffers that arrive, by weights scaled to sum 1, whatever its step. Integers stay, and
+            what is not finite, such as a mask of -inf.
         weight_decay: Factor of the weights in the gradient; 0 for none. As in PyTorch, frozen and
             unused weights do not decay.
 
     Raises:
-        ParameterError: If `buffers` is another text, `weight_decay` no number of at least 0, or
-            PyTorch has no such device.
+        ParameterError: If `buffers` is another text, `weight_decay` no number of at least 0,
+            PyTorch has no such device, or `module` is no network that can be copied.
 
     Examples:
         A network of one layer, for the 60 features of Synthetic(1,1):
@@ -98,7 +101,9 @@ class TorchModel(TrainingFunction):
         if not (isinstance(weight_decay, Real) and 0 <= weight_decay < np.inf):
             raise ParameterError("weight_decay", weight_decay, "must be a number of at least 0")
         make = None if isinstance(module, nn.Module) else module
-        own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
+        own = _copied(module)
+        sent = own.named_buffers() if buffers == "sent" else ()
+        floats = [(name, each) for name, each in sent if each.is_floating_point()]
         fields: dict[str, Any] = {
             "module": own,
             "device": device,
@@ -106,6 +111,7 @@ class TorchModel(TrainingFunction):
             "weight_decay": weight_decay,
             "_make": make,
             "_own_loss": loss,
+            "_sent_buffers": frozenset(n for n, each in floats if each.isfinite().all()),
         }
         for name, value in fields.items():
             # The base is a frozen dataclass.
@@ -132,6 +138,7 @@ class TorchModel(TrainingFunction):
     _make: Callable[[], nn.Module] | None
     _own_loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None
     _start: list[np.ndarray]
+    _sent_buffers: frozenset[str]
 
     def check_optimizer(self, optimizer: Any) -> None:
         """See `TrainingFunction.check_optimizer`: must be SGD."""
@@ -139,23 +146,20 @@ class TorchModel(TrainingFunction):
             allowed = f"must be sgd with {self.name}"
             raise ParameterError("client_optimizer", type(optimizer).__name__.lower(), allowed)
 
-    def _tensors(self, module: nn.Module) -> list[torch.Tensor]:
-        """The tensors that are sent: parameters, and buffers of floating-point numbers if so."""
-        sent = list(module.buffers()) if self.buffers == "sent" else []
-        return [*module.parameters(), *(each for each in sent if each.is_floating_point())]
+    def _tensors(self, module: nn.Module) -> dict[str, torch.Tensor]:
+        """The tensors that are sent, by name: parameters, then buffers."""
+        buffers = {n: each for n, each in module.named_buffers() if n in self._sent_buffers}
+        return {**dict(module.named_parameters()), **buffers}
 
     def leaf_names(self) -> list[str]:
         """Returns PyTorch's name of each tensor that is sent, such as `fc.weight`."""
-        sent = [*self.module.named_parameters()]
-        if self.buffers == "sent":
-            sent += [each for each in self.module.named_buffers() if each[1].is_floating_point()]
-        return [name for name, _ in sent]
+        return list(self._tensors(self.module))
 
     def _initial(self, seed: int) -> list[np.ndarray]:
         return self._start if self._make is None else self._sent(_seeded(self._make, seed))
 
     def _sent(self, module: nn.Module) -> list[np.ndarray]:
-        return [_in_numpy(tensor).copy() for tensor in self._tensors(module)]
+        return [_in_numpy(tensor).copy() for tensor in self._tensors(module).values()]
 
     def _inputs(self, features: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
         """Model inputs on the device, in a type of floating-point numbers if there is one."""
@@ -182,13 +186,24 @@ class TorchModel(TrainingFunction):
             seeded.manual_seed(seed)
             yield
 
-    def _loaded(self, weights: Sequence[np.ndarray]) -> nn.Module:
-        """The network with these weights, on the device."""
+    @contextmanager
+    def _loaded(self, weights: Sequence[np.ndarray]) -> Iterator[nn.Module]:
+        """The network with these weights, on the device; at the end it has its own state again."""
         module = self.module.to(self.device)
-        with torch.no_grad():
-            for tensor, weight in zip(self._tensors(module), weights):
-                tensor.copy_(torch.tensor(weight))
-        return module
+        buffers = [each.clone() for each in module.buffers()]
+        attributes = [(each, dict(vars(each))) for each in module.modules()]
+        try:
+            with torch.no_grad():
+                for tensor, weight in zip(self._tensors(module).values(), weights):
+                    tensor.copy_(torch.tensor(weight))
+            yield module
+        finally:
+            for each, own in attributes:
+                vars(each).clear()
+                vars(each).update(own)
+            with torch.no_grad():
+                for buffer, before in zip(module.buffers(), buffers):
+                    buffer.copy_(before)
 
     def _train(
         self,
@@ -200,12 +215,12 @@ class TorchModel(TrainingFunction):
         trains: Sequence[np.ndarray] | None = None,
     ) -> Trained:
         draws = generator(work.seed, "torch", work.round_number, work.client)
-        with self._drawing(int(draws.integers(2**63))):
-            return self._trained(weights, examples, work, offset=offset, pull=pull, trains=trains)
+        with self._drawing(int(draws.integers(2**63))), self._loaded(weights) as module:
+            return self._trained(module, examples, work, offset=offset, pull=pull, trains=trains)
 
     def _trained(
         self,
-        weights: Sequence[np.ndarray],
+        module: nn.Module,
         examples: Examples,
         work: Work,
         *,
@@ -214,9 +229,7 @@ class TorchModel(TrainingFunction):
         trains: Sequence[np.ndarray] | None,
     ) -> Trained:
         sgd = work.optimizer
-        module = self._loaded(weights).train()
-        kept = [buffer.clone() for buffer in module.buffers()]
-        parameters = list(module.parameters())
+        parameters = list(module.train().parameters())
         offsets = [torch.tensor(each, device=self.device) for each in offset or ()]
         starts = [] if pull is None else [each.detach().clone() for each in parameters]
         step = torch.optim.SGD(parameters, work.learning_rate, sgd.momentum)
@@ -240,9 +253,7 @@ class TorchModel(TrainingFunction):
                 parameter.grad = None
             loss.backward()
             if corrects:
-                self._correct(parameters, offsets)
-            if starts:
-                _pull(parameters, starts, pull or 0.0)
+                self._correct(parameters, offsets, starts, pull or 0.0)
             if trains is not None:
                 for weight, factor in zip(parameters, trains):
                     if weight.grad is not None:
@@ -251,13 +262,9 @@ class TorchModel(TrainingFunction):
                 _clip(parameters, sgd.clip_norm)
             step.step()
             losses.append(loss.detach())
-        found = self._sent(module)
-        with torch.no_grad():
-            for buffer, before in zip(module.buffers(), kept):
-                buffer.copy_(before)
         sizes = [len(batch) for batch in batches]
         mean = np.average(_in_numpy(torch.stack(losses)), weights=sizes) if losses else 0.0
-        return Trained(found, float(mean))
+        return Trained(self._sent(module), float(mean))
 
     def _batch_loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Mean loss over a batch's labels that count."""
@@ -281,12 +288,17 @@ class TorchModel(TrainingFunction):
     def _loss_in_numpy(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         assert self._own_loss is not None
         with torch.no_grad():
-            found = self._own_loss(torch.tensor(outputs), _known(torch.tensor(labels)))
-        values: np.ndarray = found.numpy()
-        return values
+            x, y = (torch.tensor(each, device=self.device) for each in (outputs, labels))
+            return _in_numpy(self._own_loss(x, _known(y)))
 
-    def _correct(self, parameters: list[nn.Parameter], offsets: list[torch.Tensor]) -> None:
-        """Adds weight decay and offsets to the gradients."""
+    def _correct(
+        self,
+        parameters: list[nn.Parameter],
+        offsets: list[torch.Tensor],
+        starts: list[torch.Tensor],
+        pull: float,
+    ) -> None:
+        """Adds weight decay, offsets and pull (w - start) to the gradients."""
         with torch.no_grad():
             for place, weight in enumerate(parameters):
                 if self.weight_decay and weight.grad is not None:
@@ -295,11 +307,27 @@ class TorchModel(TrainingFunction):
                     if weight.grad is None:
                         weight.grad = torch.zeros_like(weight)
                     weight.grad.add_(offsets[place])
+                if starts and weight.grad is not None:
+                    weight.grad.add_(weight - starts[place], alpha=pull)
 
     def _predict(self, weights: Sequence[np.ndarray], features: np.ndarray) -> np.ndarray:
-        module = self._loaded(weights).eval()
-        with torch.no_grad(), self._drawing(0):
-            return _in_numpy(module(self._inputs(torch.tensor(features), self._dtype)))
+        with torch.no_grad(), self._drawing(0), self._loaded(weights) as module:
+            return _in_numpy(module.eval()(self._inputs(torch.tensor(features), self._dtype)))
+
+
+def _copied(module: nn.Module | Callable[[], nn.Module]) -> nn.Module:
+    """A network of the caller's, copied or made."""
+    name = getattr(module, "__name__", type(module).__name__)
+    try:
+        own = copy.deepcopy(module) if isinstance(module, nn.Module) else _seeded(module, 0)
+    except (RuntimeError, TypeError) as error:
+        # As a weight that a hook of `weight_norm` or `prune` computes.
+        allowed = f"cannot be copied or made, a function may make it: {one_line_of(error)}"
+        raise ParameterError("module", name, allowed) from error
+    if not isinstance(own, nn.Module) or any(map(is_lazy, own.parameters())):
+        allowed = "must be a network whose weights have a shape, or a function that makes one"
+        raise ParameterError("module", name, allowed)
+    return own
 
 
 def _in_numpy(tensor: torch.Tensor) -> np.ndarray:
@@ -312,14 +340,6 @@ def _in_numpy(tensor: torch.Tensor) -> np.ndarray:
 def _known(labels: torch.Tensor) -> torch.Tensor:
     """Labels for a loss of the user's: classes are `int64`, class 0 for pads."""
     return labels if labels.is_floating_point() else labels.clamp(min=0).long()
-
-
-def _pull(parameters: list[nn.Parameter], starts: list[torch.Tensor], pull: float) -> None:
-    """Adds pull (w - start) to the gradients."""
-    with torch.no_grad():
-        for weight, start in zip(parameters, starts):
-            if weight.grad is not None:
-                weight.grad.add_(weight - start, alpha=pull)
 
 
 def _clip(parameters: list[nn.Parameter], limit: float) -> None:

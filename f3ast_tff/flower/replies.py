@@ -54,8 +54,8 @@ def _model_of(content: RecordDict, sent: Model) -> Model:
     records = list(content.array_records.values())
     matching = [record for record in records if record.keys() == sent.keys()]
     if len(matching) != 1:
-        many = f"{len(matching)} records with" if matching else "no"
-        raise ArrayError(f"its reply has {many} arrays of the names {', '.join(sent)[:80]}")
+        has = f"{len(matching)} records" if matching else ", ".join(map(str, map(list, records)))
+        raise ArrayError(f"its reply has {has[:80] or 'none'}: must be {', '.join(sent)[:80]}")
     return {name: fitting(name, array, sent[name]) for name, array in matching[0].items()}
 
 

@@ -9,7 +9,8 @@ from f3ast_tff.core.errors import ParameterError
 
 # Words of the names that frameworks give to buffers: running, moving and exponential means; what
 # PyTorch counts; Flax' collection; and statistics of a norm.
-_AVERAGES = frozenset({"running", "moving", "ema"})
+_AVERAGES = frozenset({"running", "moving"})
+_PARAMETERS = frozenset({"kernel", "weight", "weights", "bias", "scale", "embedding"})
 _WHOLE = ("num_batches_tracked", "batch_stats")
 _STATISTICS = frozenset({"mean", "avg", "var", "variance", "std"})
 # Leaves of which each name stands in an error.
@@ -88,8 +89,11 @@ def is_buffer(name: str) -> bool:
     plain = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     words = re.findall("[a-z]+", plain)
     of_norm = any(word == "bn" or word.endswith("norm") for word in words)
-    return (
-        not _AVERAGES.isdisjoint(words)
+    # Flax trains its collection `params`; a layer may be called `running_head`, and an average of
+    # all weights `ema`.
+    return words[:1] != ["params"] and (
+        "ema" in words
+        or (not _AVERAGES.isdisjoint(words) and words[-1] not in _PARAMETERS)
         or any(part in plain for part in _WHOLE)
         or (of_norm and words[-1] in _STATISTICS)
     )

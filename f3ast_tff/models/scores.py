@@ -176,6 +176,8 @@ def scoring_of(
     """
     if loss is not None and not callable(loss):
         raise ParameterError("model", model, "must have a function of outputs and labels as loss")
+    if not isinstance(scores or {}, Mapping):
+        raise ParameterError("scores", type(scores).__name__, "must be functions by name, a dict")
     found = []
     for name, value in (scores or {}).items():
         is_pair = isinstance(value, tuple) and len(value) == 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.core.real_numbers import as_floats, is_real, start_in_float32
+from f3ast_tff.files.messages import one_line_of
 from f3ast_tff.models.model import ModelConfig
 
 
@@ -91,9 +93,9 @@ class Work:
         starts = range(0, self.order.shape[1], self.batch_size)
         return [row[first : first + self.batch_size] for row in self.order for first in starts]
 
-    @property
+    @cached_property
     def generator(self) -> np.random.Generator:
-        """A new generator, the same for the same seed, round and client."""
+        """The training's generator, at first the same for the same seed, round and client."""
         return generator(self.seed, "training function", self.round_number, self.client)
 
 
@@ -185,22 +187,22 @@ class TrainingFunction:
         """Returns `initial(seed)`, `float32`.
 
         Raises:
-            ParameterError: If there are no arrays, or not as many as `leaves`, or one is not of
-                finite floating-point numbers; names it.
+            ParameterError: If `initial` raises, there are no arrays, or not as many as `leaves`, or
+                one is not of finite floating-point numbers; names it.
         """
-        made = self.initial(seed)
-        if not isinstance(made, Iterable):
-            said = f"initial returned {type(made).__name__}: must return arrays"
-            raise ParameterError("model", self.name, said)
-        found = [np.asarray(weight) for weight in made]
+        try:
+            found = [np.asarray(weight) for weight in self.initial(seed)]
+        except Exception as error:
+            said = f"initial must return arrays; it raised {one_line_of(error)}"
+            raise ParameterError("model", self.name, said) from error
         if not found:
             raise ParameterError("model", self.name, "initial must return arrays")
         names: Sequence[Any] = self.leaf_names() or range(len(found))
         if len(names) != len(found):
             allowed = f"has {len(names)} leaves: must be {len(found)}, the arrays of initial"
             raise ParameterError("model", self.name, allowed)
-        said = [f"array {name} of initial" for name in names]
-        return [start_in_float32(self.name, what, each) for what, each in zip(said, found)]
+        pairs = zip(names, found)
+        return [start_in_float32(self.name, f"array {n} of initial", w) for n, w in pairs]
 
     def apply(self, weights: Any, inputs: Any) -> Any:
         """See `Model.apply`, in NumPy: `predict`, see `as_floats`.

@@ -130,6 +130,9 @@ def run_experiment(
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
+        if trained.config.in_numpy and not own_loss and trained.private is None:
+            with np.errstate(all="ignore"):
+                warn_of_probabilities(trained.outputs(data.test.features[:64]))
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
@@ -153,6 +156,12 @@ def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
     if norms and not any(norms):
         said = f"the updates of all {len(norms)} evaluated rounds were 0"
         _LOG.warning("the model has not moved: %s", said)
+
+
+def warn_of_probabilities(outputs: np.ndarray) -> None:
+    """Logs a warning if outputs that count as logits, `[n, ..., C]`, are probabilities."""
+    if outputs.shape[-1] > 1 and (outputs >= 0).all() and np.allclose(outputs.sum(axis=-1), 1):
+        _LOG.warning("the model returns probabilities, taken for logits: return their logarithms")
 
 
 def large_feature(data: FederatedData) -> str:

@@ -157,6 +157,71 @@ def test_wrong_settings_are_named() -> None:
         simulate(model=TorchModel(net()), client_optimizer="adam", **GIVEN)
 
 
+def pruned() -> Net:
+    from torch.nn.utils import prune
+
+    made = net()
+    prune.random_unstructured(made.first, "weight", 0.5)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        (pruned(), "module = Net: cannot be copied or made, a function may make it: RuntimeError"),
+        (lambda: nn.Linear(-1, 2), "module = <lambda>: cannot be copied or made, .*negative dim"),
+        (nn.LazyLinear(10), "module = LazyLinear: must be a network whose weights have a shape"),
+        (lambda: nn.LazyLinear(10), "module = <lambda>: must be a network whose weights have a"),
+        (lambda: "net", "module = <lambda>: must be a network"),
+        (None, "module = NoneType: cannot be copied or made, .*'NoneType' object is not calla"),
+    ],
+)
+def test_what_is_no_network_to_copy_is_named(module: Any, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        TorchModel(module)
+
+
+def test_pruned_weights_of_a_function_stay_pruned() -> None:
+    model = TorchModel(pruned)
+    found = dict(zip(model.leaf_names(), simulate(model=model, **{**GIVEN, "rounds": 4}).weights))
+    mask = found["first.weight_mask"]
+    assert 0 < mask.mean() < 1 and set(np.unique(mask)) == {0, 1}
+
+
+class Stateful(Net):
+    """Its outputs depend on how often it was called, as with a hidden state that it keeps."""
+
+    def __init__(self, persistent: bool = True) -> None:
+        super().__init__()
+        self.calls = 0
+        self.register_buffer("count", torch.tensor(0))
+        self.register_buffer("mask", torch.full((2, 2), -torch.inf).triu(1), persistent=persistent)
+
+    def forward(self, x: Any) -> Any:
+        self.calls, self.count = self.calls + 1, self.count + 1
+        seen = torch.softmax(self.mask, dim=-1).sum()
+        return super().forward(x) * seen / (self.calls + self.count)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_network_s_own_state_does_not_go_from_client_to_client(persistent: bool) -> None:
+    """Evaluations between rounds, and an earlier run, change nothing; the mask is not sent."""
+    model = TorchModel(Stateful(persistent))
+    assert model.leaf_names() == ["first.weight", "first.bias", "last.weight", "last.bias"]
+    runs = [simulate(model=model, eval_every=each, **GIVEN).weights for each in (20, 1)]
+    for one, other in zip(*runs):
+        np.testing.assert_array_equal(one, other)
+    assert model.module.calls == 0 == model.module.count
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float64])
+def test_losses_of_any_type_are_scored(kind: torch.dtype) -> None:
+    loss = nn.CrossEntropyLoss(reduction="none")
+    model = TorchModel(net(), loss=lambda outputs, labels: loss(outputs, labels).to(kind))
+    found = simulate(model=model, **{**GIVEN, "rounds": 2}).metrics["test_sample_loss"]
+    assert 1 < found.iloc[-1] < 3
+
+
 def test_a_loss_of_pytorch_trains_and_scores() -> None:
     """The mean absolute error of a linear model goes down, and is that of its weights."""
     rng = np.random.default_rng(0)

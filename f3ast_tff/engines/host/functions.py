@@ -96,7 +96,7 @@ class FunctionWork:
         client = self.parts.data.train.name(work.client)
         where = f"round {work.round_number}, client {client}: {self.model.name}"
         examples, given = self._examples(work.client), self._read_only(model)
-        trained = _called(where, lambda: self.model.train(given, examples, work, **more))
+        trained = _called(where, lambda: self.model.train([*given], examples, work, **more))
         same = np.array_equal(flat(given), model)
         # Foreign code, such as `torch.from_numpy`, writes into read-only arrays; here into copies.
         if is_first or work.round_number <= _CHECKED_ROUNDS:
@@ -189,11 +189,11 @@ def _taken_apart(where: str, trained: Any) -> tuple[list[np.ndarray], float]:
         of_numpy = isinstance(loss, (np.ndarray, np.generic))
         # `float` reads numbers in texts, and drops the imaginary part of NumPy's.
         if isinstance(loss, (str, bytes, bytearray)) or of_numpy and not is_real(loss.dtype):
-            raise TypeError
-        return [np.asarray(weight) for weight in weights], float(loss)
+            raise TypeError("loss is no number")
+        return [np.asarray(weight) for weight in weights], float(loss.item() if of_numpy else loss)
     except (OverflowError, TypeError, ValueError) as error:
         said = f"{where} returned {type(trained).__name__}: must be Trained(weights, loss)"
-        raise ComponentError(said) from error
+        raise ComponentError(f"{said}; {one_line_of(error)}") from error
 
 
 def _called(where: str, call: Callable[[], Any]) -> Any:

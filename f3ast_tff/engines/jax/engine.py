@@ -328,10 +328,13 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
     found = jax.eval_shape(
         lambda weights, x: apply(weights, parts.preprocessing.in_jax(x, None)), initial, features
     )
+    name = f"model {type(parts.model).__name__}"
+    term = getattr(jax.eval_shape(parts.model.penalty, initial), "shape", "no array")
+    if term != ():
+        raise ComponentError(f"{name}: penalty returned {term}: must be a number, of shape ()")
     kind = getattr(found, "dtype", np.float32)
     if not jax.dtypes.issubdtype(kind, np.floating):
-        name = f"model {type(parts.model).__name__}: apply"
-        raise ComponentError(f"{name} returned {kind}: must be floating-point numbers")
+        raise ComponentError(f"{name}: apply returned {kind}: must be floating-point numbers")
     if parts.scoring is not None and not parts.scoring.classes:
         jax.eval_shape(sums_of(parts.scoring), found, labels)
         return
@@ -339,9 +342,6 @@ def _check_logits(parts: EngineParts, initial: Sequence[np.ndarray]) -> None:
     if shape is None or shape[:-1] != labels.shape or shape[-1] < classes:
         said = type(found).__name__ if shape is None else f"shape {[*shape]}"
         wanted = f"must be logits of shape {[*labels.shape, classes]}, at least one per class"
-        raise ComponentError(
-            f"model {type(parts.model).__name__}: apply returned {said} for {len(labels)} "
-            f"examples: {wanted}"
-        )
+        raise ComponentError(f"{name}: apply returned {said} for {len(labels)} examples: {wanted}")
     if parts.scoring is not None:
         jax.eval_shape(sums_of(parts.scoring), found, labels)

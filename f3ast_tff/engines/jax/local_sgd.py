@@ -92,10 +92,11 @@ class LabelSums(NamedTuple):
 def label_sums(logits: Any, labels: Any) -> LabelSums:
     """Returns the sums, given logits `[n, ..., classes]` and labels `[n, ...]`.
 
-    A negative label does not count.
+    A negative label does not count. Short floating-point numbers, as bfloat16, become `float32`.
     """
     rest = tuple(range(1, labels.ndim))
     labels = labels.astype(jnp.int32)
+    logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
     # A mask, because the gradient of indexing is a scatter, slow on CPUs.
     classes = jnp.arange(logits.shape[-1])
     of_label = labels[..., None] == classes
@@ -251,7 +252,7 @@ class LocalSgd:
 
     def _step(self, local: Trained, start: LocalStart, batch: Batches, rate: Any) -> Trained:
         here = batch.rows >= 0
-        present = jnp.maximum(batch.rows, 0)
+        present = jnp.maximum(batch.rows, -1 - batch.rows)
         x = self.preprocessing.in_jax(batch.features[present], batch.draws)
         y = batch.labels[present]
 

@@ -116,7 +116,8 @@ class PackedWork(NamedTuple):
 
     Attributes:
         rows: Examples of each step, as rows of the training data, wave after wave, `int32 [length,
-            lanes, batch_size]`; -1 pads short batches and lanes that are done.
+            lanes, batch_size]`; -1 pads lanes that are done. A short batch is filled with its own
+            rows r in turn, written as -1 - r, so that no other client's are in its statistics.
         draws: Result of `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
         first: First step of each wave, `int32 [waves]`.
         steps: Steps of each lane's client, 0 for an empty lane, `int32 [waves, lanes]`.
@@ -235,10 +236,10 @@ def pack(
     for i, (k, count, start, order) in enumerate(zip(clients, counts, starts, orders)):
         w, lane = divmod(i, form.lanes)
         here = slice(ends[w], ends[w] + count)
-        rows[here, lane] = _batches(order + start, work.batch_size, -1)
+        rows[here, lane] = _batches(order + start, work.batch_size, marks=True)
         if preprocessing.num_draws:
             drawn = preprocessing.draws(round_number, k, order.shape)
-            draws[here, lane] = _batches(drawn, work.batch_size, 0)
+            draws[here, lane] = _batches(drawn, work.batch_size)
     packed = PackedWork(
         rows=rows,
         draws=draws,
@@ -266,15 +267,23 @@ def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     return ids[order], place[order], times[order], weights[order]
 
 
-def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:
-    """Cuts `[segments, length, ...]` into `[batches, batch_size, ...]`."""
+def _batches(visits: np.ndarray, batch_size: int, marks: bool = False) -> np.ndarray:
+    """Cuts `[segments, length, ...]` into `[batches, batch_size, ...]`; see `PackedWork.rows`.
+
+    Args:
+        visits: Visits to examples.
+        batch_size: Examples per batch.
+        marks: Whether a visit r that fills a short batch becomes -1 - r.
+    """
     segments, length, *of_visit = visits.shape
     per_segment = -(-length // batch_size)
-    if per_segment * batch_size == length:
-        return visits.reshape((segments * per_segment, batch_size, *of_visit))
-    padded = np.full((segments, per_segment * batch_size, *of_visit), pad, np.int32)
-    padded[:, :length] = visits
-    return padded.reshape((segments * per_segment, batch_size, *of_visit))
+    if per_segment * batch_size > length:
+        own, last = np.arange(per_segment * batch_size), (per_segment - 1) * batch_size
+        own[last:] = last + np.arange(batch_size) % (length - last)
+        visits = visits[:, own]
+        if marks:
+            visits[:, length:] = -1 - visits[:, length:]
+    return visits.reshape((segments * per_segment, batch_size, *of_visit))
 
 
 def round_up(length: int, fewest: int) -> int:

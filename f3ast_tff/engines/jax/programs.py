@@ -224,8 +224,8 @@ class FusedScorer:
             weights: The model.
             rows: Rows of the split, `int [n]`.
         """
-        padded = np.zeros(max(1, -(-len(rows) // self._chunk)) * self._chunk, np.int32)
-        padded[: len(rows)] = rows
+        chunks = max(1, -(-len(rows) // self._chunk))
+        padded = np.resize(rows.astype(np.int32), chunks * self._chunk)
         parts = [
             self._programs.score(weights, self._features, self._labels, chunk)
             for chunk in padded.reshape(-1, self._chunk)

@@ -17,12 +17,16 @@ def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (loss * counts).sum(1), (right * counts).sum(1), counts.sum(1)
 
 
-def test_label_sums_in_jax() -> None:
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16"])
+def test_label_sums_in_jax(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bfloat16 has 8 bits: its logits are rounded, their losses are not."""
     import jax.numpy as jnp
 
     from f3ast_tff.engines.jax.local_sgd import label_sums
 
-    for got, expected in zip(label_sums(jnp.asarray(LOGITS), jnp.asarray(LABELS)), by_hand()):
+    logits = jnp.asarray(LOGITS).astype(kind)
+    monkeypatch.setitem(globals(), "LOGITS", np.asarray(logits.astype("float32")))
+    for got, expected in zip(label_sums(logits, jnp.asarray(LABELS)), by_hand()):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 

@@ -107,12 +107,16 @@ def test_a_shape_that_only_equals_the_right_one_is_not_delivered(header_of: str)
     assert models_of({0: content}, sent) == {}
 
 
-def test_other_encodings_and_names() -> None:
+def test_other_encodings_and_names(caplog: pytest.LogCaptureFixture) -> None:
     other = RecordDict({"arrays": ArrayRecord({"v": array(GOOD)})})
     twice = reply(array(GOOD))
     twice["changes"] = next(iter(reply(array(GOOD)).array_records.values()))
     contents = {0: reply(array(GOOD, stype="torch.tensor")), 1: other, 2: RecordDict(), 3: twice}
     assert models_of(contents, SENT) == {}
+    names = ", ".join(SENT)
+    assert [each.partition("its reply has ")[2] for each in caplog.messages[1:]] == [
+        f"{has}: must be {names}, not delivered" for has in ("['v']", "none", "2 records")
+    ]
 
 
 def test_arrays_by_columns_of_other_dtypes_and_without_a_dimension_are_read() -> None:

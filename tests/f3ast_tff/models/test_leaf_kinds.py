@@ -31,6 +31,8 @@ def model(leaves: tuple[str, ...] = NAMES, **more: Any) -> TrainingFunction:
         (("bn/moving_variance:0", "bn0_moving_var", "BatchNorm_0/var", "runningVar"), [0, 1, 2, 3]),
         (("bn/~/var_ema/average", "bn1._variance", "_running_var"), [0, 1, 2]),
         (("normal.mean", "fc_var.weight", "schema.kernel", "LayerNorm_0/scale", "kernel.var"), []),
+        (("params.moving.kernel", "params/norm/var", "running_head.weight", "moving.bias"), []),
+        (("running.mean", "ema.fc.weight", "ema.kernel", "moving.average"), [0, 1, 2, 3]),
         ((), []),
     ],
 )

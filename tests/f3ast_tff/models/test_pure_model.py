@@ -179,3 +179,21 @@ def test_the_fused_engine_trains_it_as_the_built_in_one(monkeypatch: pytest.Monk
     measured = [name for name in first.columns if "seconds" not in name]
     assert first[measured].equals(second[measured])
     assert len(measured) > 5
+
+
+@pytest.mark.long
+def test_statistics_of_a_short_batch_are_of_the_clients_own_examples() -> None:
+    """Batches of 6 hold a client's 3 examples twice: the same means and variances."""
+    from f3ast_tff import FederatedData, simulate
+
+    features = np.random.default_rng(2).normal(size=(9, 2)) + np.arange(9)[:, None]
+    data = FederatedData.from_arrays(features, [0, 1, 2] * 3, np.repeat([0, 1, 2], 3), test=None)
+
+    def normed(weights: dict[str, Any], inputs: Any) -> Any:
+        return apply(weights, (inputs - inputs.mean(axis=0)) / inputs.std(axis=0))
+
+    common = {"model": PureModel(init, normed, examples_at_once=9), "algorithm": "fedavg_all"}
+    common |= {"availability": "always", "clients_per_round": 3, "rounds": 2, "client_lr": 0.5}
+    full, short = (simulate(data, batch_size=size, **common) for size in (3, 6))
+    for one, other in zip(full.weights, short.weights):
+        np.testing.assert_allclose(one, other, atol=1e-6)

@@ -81,6 +81,7 @@ def test_other_shapes_are_refused(loss: Any, shape: str) -> None:
         (squared, {"loss": absolute}, "a name must be of small letters"),
         (squared, {"Mae!": absolute}, "a name must be of small letters"),
         (squared, {"mae": 3}, "must be a function"),
+        (squared, ["mae"], "scores = list: must be functions by name, a dict"),
         (squared, {"mae": (absolute, "up")}, "must be a function, or"),
     ],
 )

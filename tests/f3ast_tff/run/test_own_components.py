@@ -26,10 +26,11 @@ SMALL: dict[str, Any] = {**WORLD, "clients_per_round": 3}
 NO_CLOCK = np.full(3, np.nan)
 
 
-def model(apply: Callable[[Any], Any], outputs: int = 10) -> PureModel:
+def model(apply: Callable[[Any], Any], outputs: int = 10, **more: Any) -> PureModel:
     """A linear model of the 60 features, whose logits go through `apply`."""
     kernel = np.zeros((60, outputs), np.float32)
-    return PureModel(lambda seed: {"kernel": kernel}, lambda w, x: apply(x @ w["kernel"]))
+    init = lambda seed: {"kernel": kernel}  # noqa: E731
+    return PureModel(init, lambda w, x: apply(x @ w["kernel"]), **more)
 
 
 class Limits:
@@ -126,6 +127,12 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("model", model(lambda z: None), "apply returned NoneType for 2 examples"),
     ("model", model(lambda z: z.astype("int8")), "apply returned int8: must be floating-point"),
     ("model", model(lambda z: z + 1j), "apply returned complex64: must be floating-point"),
+    (
+        "model",
+        model(lambda z: z, penalty=lambda w: w["kernel"] ** 2),
+        r"PureModel: penalty returned \(60, 10\): must be a number",
+    ),
+    ("model", model(lambda z: z, penalty=lambda w: None), "penalty returned no array: must be a n"),
     ("constraint", Limits(4), r"limit\(1\) returned 4: must be a RoundConstraint"),
     ("constraint", Limits(RoundConstraint(2), RoundConstraint(3)), r"limit\(1\) returned two"),
     ("delivery", Delivers(None), r"arrivals\(1\) returned NoneType: must be Arrivals"),

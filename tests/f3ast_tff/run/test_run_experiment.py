@@ -142,6 +142,23 @@ def test_a_model_no_better_than_a_guess_is_said(
     assert all(message.endswith("ln 10 is 2.3026") for message in messages)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "says"), [(lambda p: p, 1), (np.log, 0), (lambda p: p - 0.01, 0), (np.rint, 1)]
+)
+def test_probabilities_in_place_of_logits_are_said(
+    outputs: Any, says: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    def predict(weights: Any, features: Any) -> Any:
+        chances = np.full((len(features), 10), 0.01)
+        chances[np.arange(len(features)), features.argmax(axis=1) % 10] = 0.91
+        return outputs(chances)
+
+    model = TrainingFunction(lambda seed: [np.ones(1)], lambda w, *_: ([w[0] + 1], 0.1), predict)
+    with caplog.at_level(logging.WARNING):
+        simulate(model=model, rounds=1, num_clients=5, clients_per_round=2)
+    assert sum("the model returns probabilities" in each for each in caplog.messages) == says
+
+
 @pytest.mark.parametrize(("moves", "private"), [(False, ()), (True, ()), (True, (0,))])
 def test_a_model_that_no_client_moves_is_said(
     moves: bool, private: tuple[int, ...], caplog: pytest.LogCaptureFixture

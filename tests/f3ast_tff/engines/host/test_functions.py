@@ -99,6 +99,7 @@ def test_the_work_of_a_client() -> None:
     work, examples = met[-1]
     assert (work.batch_size, work.epochs, work.steps, work.round_number) == (7, 2, None, 4)
     assert work.learning_rate == work.optimizer.rate(4) == 0.5**4
+    assert len({work.generator.random() for _ in range(3)}) == 3
     visits = np.sort(np.concatenate(work.batches))
     np.testing.assert_array_equal(visits, np.repeat(np.arange(len(examples.labels)), 2))
 
@@ -123,6 +124,30 @@ def test_a_run_that_breaks_off_is_resumed(tmp_path: Path) -> None:
     assert asked == [3, 4]
     for one, other in zip(again.weights, simulate(model=MODEL, **GIVEN).weights):
         np.testing.assert_array_equal(one, other)
+
+
+def _into_the_list(weights: Any, examples: Any, work: Any) -> Any:
+    weights[:] = (weight + 1 for weight in list(weights))
+    return weights, 0.5
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        _into_the_list,
+        lambda weights, *_: Trained([weight + 1 for weight in weights], np.array([0.5])),
+        lambda weights, *_: (
+            (np.asfortranarray(weight + 1) for weight in weights),
+            np.float16(0.5),
+        ),
+    ],
+)
+def test_weights_and_losses_of_other_forms(train: Any) -> None:
+    run = simulate(model=TrainingFunction(initial, train, predict), algorithm="fedavg", **GIVEN)
+    assert run.metrics["train_loss"].iloc[-1] == 0.5
+    for weight, shape in zip(run.weights, SHAPES):
+        np.testing.assert_array_equal(weight, np.full(shape, weight.flat[0]))
+        assert weight.flat[0] >= 1
 
 
 def _fewer(weights: Any, examples: Any, work: Any) -> Trained:
@@ -210,7 +235,7 @@ def _raises(weights: Any, examples: Any, work: Any) -> Trained:
         (_labels_of_all, "changed its arguments"),
         (_huge_loss, r"returned Trained: must be Trained\(weights, loss\)"),
         (_huge_weight, r"returned array 0 of object: must be of real numbers"),
-        (_text_loss, r"returned Trained: must be"),
+        (_text_loss, r"returned Trained: must be Trained\(weights, loss\); .*: loss is no number"),
         (_objects, r"returned array 0 of object: must be of real numbers"),
         (_complex_loss, r"returned Trained: must be"),
         (_loss_in_an_array_of_texts, r"returned Trained: must be"),
@@ -378,7 +403,9 @@ def test_wrong_scores_are_named(row: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda seed: None, "initial returned NoneType: must return arrays"),
+        (lambda seed: None, "initial must return arrays; it raised TypeError: 'NoneType' obj"),
+        (lambda seed: {}["w"], "initial must return arrays; it raised KeyError: 'w'"),
+        ([np.zeros(3)], "initial must return arrays; it raised TypeError: 'list' object is not ca"),
         (lambda seed: [10**400], "array 0 of initial must be of finite floating"),
         (lambda seed: [], "initial must return arrays"),
         (lambda seed: [np.zeros(3, complex)], "array 0 of initial must be .*, not complex128"),

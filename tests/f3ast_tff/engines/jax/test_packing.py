@@ -92,6 +92,10 @@ def test_every_batch_of_every_client_once_and_in_order(
         ]
         assert len(batches) == len(expected) == steps[k]
         drawn = inputs.draws(9, k, work.order(9, k, sizes[k]).shape).reshape(-1, 3)
+        for batch, own in zip(batches, expected):
+            rows = np.resize(own, work.batch_size)
+            filled = np.arange(work.batch_size) >= len(own)
+            np.testing.assert_array_equal(batch[:, 0], np.where(filled, -1 - rows, rows))
         visited = np.concatenate(batches)
         visited = visited[visited[:, 0] >= 0]
         np.testing.assert_array_equal(visited[:, 0], np.concatenate(expected))
