@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import tempfile
 import time
 import warnings
@@ -85,6 +86,11 @@ def _plugin(name: str) -> str:
     return os.path.abspath(os.path.expanduser(name)) if name.endswith(".py") else name
 
 
+def _cause(said: str) -> str:
+    """A fault without the numbers by which it differs from property to property."""
+    return re.sub(r" \([^(]* show it\)$|s? \d[\d, ]*|\d+", "", said)
+
+
 def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> int:
     """Prints a component's findings; returns how many properties fail."""
     from f3ast_tff.conformance.case import Case
@@ -92,6 +98,7 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
 
     begun, failed, total = time.monotonic(), 0, 0
     first: dict[str, str] = {}
+    again: dict[tuple[bool | None, str], list[str]] = {}
     show(f"{component.kind} {component.name}")
     with tempfile.TemporaryDirectory() as folder:
         case = Case(
@@ -103,11 +110,14 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
         )
         for each in findings(case):
             said = f": {each.said}" if each.said else ""
-            if said and (name := first.setdefault(said, each.name)) != each.name:
-                said = f": as {name!r}"
-            show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")
+            if said and (name := first.setdefault(_cause(said), each.name)) != each.name:
+                again.setdefault((each.holds, name), []).append(each.name)
+            else:
+                show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")
             failed += each.holds is False
             total += 1
+        for (holds, name), others in again.items():
+            show(f"  {_WORDS[holds]:<{_WIDTH}}{', '.join(others)}: as {name!r}")
     seconds = time.monotonic() - begun
     verdict = f"{failed} of {total} properties fail" if failed else "no property fails"
     show(f"{component.kind} {component.name}: {verdict}, {total} tried in {seconds:.0f} s\n")
