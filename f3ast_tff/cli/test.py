@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import tempfile
 import time
 import warnings
@@ -86,11 +85,6 @@ def _plugin(name: str) -> str:
     return os.path.abspath(os.path.expanduser(name)) if name.endswith(".py") else name
 
 
-def _cause(said: str) -> str:
-    """A fault without the numbers by which it differs from property to property."""
-    return re.sub(r" \([^(]* show it\)$|s? \d[\d, ]*|\d+", "", said)
-
-
 def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> int:
     """Prints a component's findings; returns how many properties fail."""
     from f3ast_tff.conformance.case import Case
@@ -110,7 +104,7 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
         )
         for each in findings(case):
             said = f": {each.said}" if each.said else ""
-            if said and (name := first.setdefault(_cause(said), each.name)) != each.name:
+            if said and (name := first.setdefault(each.cause, each.name)) != each.name:
                 again.setdefault((each.holds, name), []).append(each.name)
             else:
                 show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -150,7 +151,7 @@ class _StopsAfter:
 
 def model_of(result: RunResult) -> np.ndarray:
     """Returns the final weights of a run as one vector; they and all updates must be finite."""
-    if result.selection["rejected"].any():
+    if result.selection["num_dropped"].any():
         raise NotDecided("updates or messages of the small problem are not finite, and left out")
     assert result.trained is not None
     found = np.concatenate([np.ravel(weight) for weight in result.trained.weights])
@@ -203,3 +204,8 @@ class Finding:
     name: str
     holds: bool | None
     said: str = ""
+
+    @property
+    def cause(self) -> str:
+        """`said` without the numbers by which a fault differs from property to property."""
+        return re.sub(r" \([^(]* show it\)$|s? \d[\d, ]*|\d+", "", self.said)

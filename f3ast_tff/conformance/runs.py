@@ -71,17 +71,18 @@ def parameters_reach(case: Case) -> str | None:
     plain, idle = case.run(), []
     for parameter in component.parameters:
         values = [] if parameter.is_path else _others(parameter, case.configuration().settings)
-        runs = []
-        for value in values:
-            try:
-                runs.append(case.run(**{parameter.name: value}))
-            except ParameterError:
-                continue
-        if not runs or all(_difference(plain, each, "") is None for each in runs):
+        if not any(_changes(plain, case, {parameter.name: value}) for value in values):
             idle.append(parameter.name)
     if idle:
         raise NotDecided(f"no other value that was tried changed a run: {', '.join(idle)}")
     return None
+
+
+def _changes(plain: RunResult, case: Case, given: Mapping[str, Any]) -> bool:
+    try:
+        return _difference(plain, case.run(**given), "") is not None
+    except ParameterError:
+        return False
 
 
 def _others(parameter: Parameter, settings: Mapping[str, Any]) -> list[Any]:

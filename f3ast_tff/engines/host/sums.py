@@ -111,8 +111,8 @@ def combined(
     memory = aggregation.memory
     names = () if memory is None else (*memory.server_vectors, *memory.server_numbers)
     if not (isinstance(result, tuple) and len(result) == 2 and {*names} <= {*result[1]}):
-        values = f"a dict of the server's values {', '.join(names) or '{}'}"
-        raise ComponentError(f"{says}_round must return Delta and {values}")
+        must = f"must return Delta and the server's values, {', '.join(names) or '{}'}"
+        raise ComponentError(f"{says}_round {must}")
     found = np.asarray(result[0])
     if found.shape != updates.shape[1:] or found.dtype.kind not in "iuf":
         raise ComponentError(

@@ -572,7 +572,7 @@ MISTAKES = {
         "Mine.memory = property(lambda self: Turns())\n"
         "def combine_round(self, gathered): return gathered.weights @ gathered.updates, {}",
         "a run repeats",
-        ("must return Delta and a dict of the server's values last",),
+        ("must return Delta and the server's values, last",),
     ),
     "a mean that is a sum": (
         "aggregation",
