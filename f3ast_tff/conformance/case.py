@@ -153,6 +153,8 @@ def model_of(result: RunResult) -> np.ndarray:
     """Returns the final weights of a run as one vector; they and all updates must be finite."""
     if result.selection["num_dropped"].any():
         raise NotDecided("updates or messages of the small problem are not finite, and left out")
+    if not any(row["update_norm"] for row in result.rows):
+        raise NotDecided("no update moves the model of the small problem")
     assert result.trained is not None
     found = np.concatenate([np.ravel(weight) for weight in result.trained.weights])
     if not np.isfinite(found).all():

@@ -12,7 +12,7 @@ from f3ast_tff.conformance.strategies import alike
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.round_loop import RunResult
 from f3ast_tff.settings import REQUIRED, Parameter
-from f3ast_tff.settings.kinds import has_jax
+from f3ast_tff.settings.kinds import KINDS, has_jax
 
 # Rounds after which a run is stopped.
 _STOPS = (1, 3, 6)
@@ -67,9 +67,11 @@ def engines_agree(case: Case) -> str | None:
 
 def parameters_reach(case: Case) -> str | None:
     """Another value of each parameter changes the run."""
-    component = case.registry.find(case.kind, case.name)
+    component, of_all = case.registry.find(case.kind, case.name), KINDS[case.kind].base_class
     plain, idle = case.run(), []
     for parameter in component.parameters:
+        if hasattr(of_all, parameter.name):
+            continue
         values = [] if parameter.is_path else _others(parameter, case.configuration().settings)
         if not any(_changes(plain, case, {parameter.name: value}) for value in values):
             idle.append(parameter.name)

@@ -17,6 +17,7 @@ def score_of_the_clients(case: Case) -> str | None:
     assert further is not None
     ids = further.ids
     means = np.random.default_rng(0).random(len(ids))
+    whole = further.of(means.copy(), ids.copy(), True)
     for higher, there in itertools.product((True, False), (slice(None), slice(1, None), slice(1))):
         scores, numbers = means[there], ids[there]
         order = np.roll(np.arange(len(numbers)), 1)
@@ -32,6 +33,8 @@ def score_of_the_clients(case: Case) -> str | None:
     for lost in (np.nan, np.inf):
         further.of(np.append(means[1:], lost), ids, False)
     raised = [further.of(each, ids, True) for each in (means, *(means + np.eye(len(ids))))]
+    if raised[0] != whole:
+        return f"asked later, the same clients have {raised[0]}, not {whole}: it must keep nothing"
     declared = case.configuration().configs["score_of"].higher_is_better
     if declared is None and min(raised) < raised[0] - 1e-9:
         raise NotDecided(

@@ -603,6 +603,16 @@ MISTAKES = {
         "score of the clients",
         ("cannot convert float NaN",),
     ),
+    "the best so far": (
+        "score_of",
+        "score",
+        "SEEN = []\n"
+        "def score(self, means, ids, higher_is_better):\n"
+        "    SEEN.append(float(np.max(means)))\n"
+        "    return max(SEEN)",
+        "score of the clients",
+        ("asked later", "must keep nothing"),
+    ),
     "a sum over the rounds": (
         "score_of",
         "score",
@@ -703,6 +713,13 @@ DOUBTS = {
         "memory = property(lambda self: Turns())\nMine.combine = Aggregation.combine",
         "a run repeats",
         ("not finite, and left out",),
+    ),
+    "a model that never moves": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights): return 0 * weights @ updates",
+        "a run repeats",
+        ("no update moves the model",),
     ),
     "softmax before the loss": (
         "model",
