@@ -92,6 +92,7 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
 
     begun, failed, total = time.monotonic(), 0, 0
     first: dict[str, str] = {}
+    again: dict[tuple[bool | None, str], list[str]] = {}
     show(f"{component.kind} {component.name}")
     with tempfile.TemporaryDirectory() as folder:
         case = Case(
@@ -103,11 +104,14 @@ def _tested(component: Component, registry: Registry, given: dict[str, Any]) -> 
         )
         for each in findings(case):
             said = f": {each.said}" if each.said else ""
-            if said and (name := first.setdefault(said, each.name)) != each.name:
-                said = f": as {name!r}"
-            show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")
+            if said and (name := first.setdefault(each.cause, each.name)) != each.name:
+                again.setdefault((each.holds, name), []).append(each.name)
+            else:
+                show(f"  {_WORDS[each.holds]:<{_WIDTH}}{each.name}{said}")
             failed += each.holds is False
             total += 1
+        for (holds, name), others in again.items():
+            show(f"  {_WORDS[holds]:<{_WIDTH}}{', '.join(others)}: as {name!r}")
     seconds = time.monotonic() - begun
     verdict = f"{failed} of {total} properties fail" if failed else "no property fails"
     show(f"{component.kind} {component.name}: {verdict}, {total} tried in {seconds:.0f} s\n")

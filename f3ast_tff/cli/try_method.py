@@ -123,8 +123,10 @@ def _warn(registry: Registry) -> None:
         with tempfile.TemporaryDirectory() as folder, suppress(ParameterError):
             # The small problem may lack a setting that the component needs.
             case = Case(kind=each.kind, name=each.name, registry=registry, folder=Path(folder))
+            told: set[str] = set()
             for found in findings(case, quick=True):
-                if found.holds is False:
+                if found.holds is False and found.cause not in told:
+                    told.add(found.cause)
                     say(f"WARNING: {each.kind} {each.name}: {found.name} fails: {found.said}")
 
 

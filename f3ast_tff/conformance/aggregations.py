@@ -45,6 +45,9 @@ def order_does_not_matter(case: Case) -> str | None:
             again = _combined(aggregation, updates[order], weights[order])
             if not np.allclose(first, again, rtol=_CLOSE, atol=_CLOSE):
                 return f"combine of the same rows in the order {order.tolist()} gives another Delta"
+        doubled = _combined(aggregation, updates, 2 * weights)
+        if aggregation.normalise and not np.allclose(first, doubled, rtol=_CLOSE, atol=_CLOSE):
+            return "weights twice as large give another Delta, though normalise is declared"
     return None
 
 

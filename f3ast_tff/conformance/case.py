@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -32,6 +33,8 @@ _PROBLEM: Mapping[str, Any] = {"rounds": ROUNDS, "eval_every": 1, "seed": 3, "lo
 _SMALLER = ((2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (6, 1), (6, 3), (8, 3))
 # Kinds that decide which clients are available, selected or deliver.
 _SIZED = ("algorithm", "availability", "delivery")
+# Of the few clients that are chosen, some must attack.
+_OF_KIND: Mapping[str, Mapping[str, Any]] = {"attack": {"attack_share": 0.5}}
 _SMALL: Mapping[str, Any] = {"num_clients": CLIENTS, "size_limit": 60}
 
 
@@ -63,7 +66,7 @@ class Case:
         Raises:
             ParameterError: If the component does not take one of them.
         """
-        settings = {**_PROBLEM, self.kind: self.name, **self.given}
+        settings = {**_PROBLEM, self.kind: self.name, **_OF_KIND.get(self.kind, {}), **self.given}
         if settings.get("task", "synthetic") == "synthetic":
             settings = {**_SMALL, **settings}
         if "constraint" not in settings:
@@ -103,7 +106,7 @@ class Case:
         configuration = self._in_folder(str(rounds))
         with suppress(Interrupted):
             run_experiment(configuration, configuration.folder, stop=_StopsAfter(rounds))
-        return run_experiment(configuration, configuration.folder, with_model=True)
+        return self._gone_on(configuration, "when built again")
 
     def run_elsewhere(self) -> RunResult:
         """Runs it in another process, in which sets of texts have another order."""
@@ -117,10 +120,13 @@ class Case:
             outcome = pool.submit(run_order, order, provenance(), "another process").result()
         if outcome.error is not None:
             raise ComponentError(f"in another process: {outcome.error}")
+        return self._gone_on(configuration, "in another process")
+
+    def _gone_on(self, configuration: Configuration, again: str) -> RunResult:
         try:
             return run_experiment(configuration, configuration.folder, with_model=True)
         except RunFolderError as error:
-            raise ComponentError("its data are others in another process") from error
+            raise ComponentError(f"its data are others {again}") from error
 
     def _in_folder(self, name: str) -> Configuration:
         run_name = f"{self.kind}_{self.name}_{name}"
@@ -144,13 +150,22 @@ class _StopsAfter:
 
 
 def model_of(result: RunResult) -> np.ndarray:
-    """Returns the final weights of a run as one vector."""
+    """Returns the final weights of a run as one vector; they and all updates must be finite."""
+    if result.selection["num_dropped"].any():
+        raise NotDecided("updates or messages of the small problem are not finite, and left out")
+    if not any(row["update_norm"] for row in result.rows):
+        raise NotDecided("no update moves the model of the small problem")
     assert result.trained is not None
-    return np.concatenate([np.ravel(weight) for weight in result.trained.weights])
+    found = np.concatenate([np.ravel(weight) for weight in result.trained.weights])
+    if not np.isfinite(found).all():
+        raise NotDecided("its model is not finite after the rounds of the small problem")
+    return found
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> float:
     """Returns the distance of two models, relative to the longer one."""
+    if a.shape != b.shape:
+        return np.inf
     longest = max(np.linalg.norm(a), np.linalg.norm(b), np.float64(1e-12))
     return float(np.linalg.norm(a - b) / longest)
 
@@ -191,3 +206,8 @@ class Finding:
     name: str
     holds: bool | None
     said: str = ""
+
+    @property
+    def cause(self) -> str:
+        """`said` without the numbers by which a fault differs from property to property."""
+        return re.sub(r" \([^(]* show it\)$|s? \d[\d, ]*|\d+", "", self.said)

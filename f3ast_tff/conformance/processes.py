@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from f3ast_tff.availability.process import stationary_of
 from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.conformance.case import Case, NotDecided
+from f3ast_tff.conformance.strategies import alike, copied, other_choice
 from f3ast_tff.run.selecting import constraint_of
 
 _ROUNDS, _SEEDED = 12, 200
@@ -21,14 +21,14 @@ _MANY, _BLOCKS, _ERRORS, _LEAST = 2000, 20, 6.0, 0.02
 def function_of_the_round(case: Case) -> str | None:
     """A round asked for alone has the result that it has after the rounds before."""
     in_order, alone = (_ask(case) for _ in range(2))
-    found = {t: _copied(in_order(t)) for t in range(1, _ROUNDS + 1)}
+    found = {t: in_order(t) for t in range(1, _ROUNDS + 1)}
     for t in reversed(found):
-        if not _same(found[t], _copied(alone(t))):
+        if not alike(found[t], alone(t)):
             return (
                 f"round {t} asked for first is another than round {t} after rounds 1 to {t - 1}: "
                 "it must be a function of seed and round alone, so that a run can be resumed"
             )
-    if not _same(found[_ROUNDS], _copied(in_order(_ROUNDS))):
+    if not alike(found[_ROUNDS], in_order(_ROUNDS)):
         return f"round {_ROUNDS} asked for twice has two results"
     return None
 
@@ -54,10 +54,25 @@ def masks_are_handed_over(case: Case) -> str | None:
 
 def another_seed(case: Case) -> str | None:
     """Another seed gives other rounds; what draws nothing is the same for every seed."""
-    one, other = (_ask(case, seed=seed) for seed in (3, 4))
-    if all(_same(_copied(one(t)), _copied(other(t))) for t in range(1, _SEEDED + 1)):
+    if case.kind == "algorithm":
+        return other_choice(case)
+    asked, found = [], []
+    for seed in (3, 4, 5):
+        asked.append(_ask(case, seed=seed))
+        found.append([asked[-1](t) for t in range(1, _SEEDED + 1)])
+    one, other, third = found
+    if not alike(one, [asked[0](t) for t in range(1, _SEEDED + 1)]):
+        return "a new object of another seed changes the rounds of this one: they share something"
+    if alike(one, other):
         raise NotDecided(
-            f"{_SEEDED} rounds are the same for two seeds: right only if it draws nothing"
+            f"{_SEEDED} rounds are the same for two seeds: right only if it draws nothing, and "
+            "objects share nothing, such as a cache"
+        )
+    later = alike(one[1:], other[:-1]) and alike(other[1:], third[:-1])
+    if later and not any(alike(one[gap:], one[:-gap]) for gap in range(1, _SEEDED // 2)):
+        return (
+            "round t of the next seed is round t + 1 of this one, as if seed and round were added: "
+            "draws come from generator(seed, name, round)"
         )
     return None
 
@@ -116,9 +131,9 @@ def order_of_the_asked(case: Case) -> str | None:
     order, late = np.roll(ids, 1), case.configuration().configs["delivery"].is_late
     for t in range(1, _ROUNDS + 1):
         risen, turned = (case.experiment().delivery.arrivals(t, each) for each in (ids, order))
-        for name in ("delivered", "seconds"):
+        for name in ("delivered", "seconds", "rounds"):
             one, two = (np.asarray(getattr(each, name)) for each in (risen, turned))
-            if not _same(np.roll(one, 1), two):
+            if not alike(np.roll(one, 1), two):
                 return (
                     f"clients asked in another order have other {name} in round {t}: draw for all "
                     "clients, and take those asked, draws[ids]"
@@ -134,31 +149,11 @@ def order_of_the_asked(case: Case) -> str | None:
 
 
 def _ask(case: Case, **more: Any) -> Callable[[int], Any]:
-    """Returns the function of the round of a new component."""
+    """Returns the function of the round of a new component; its results are copies."""
     parts = case.experiment(**more)
     n = parts.num_clients
     if case.kind == "availability":
-        return lambda t: available_clients(parts.availability, n, t)
+        return lambda t: copied(available_clients(parts.availability, n, t))
     if case.kind == "constraint":
-        return lambda t: constraint_of(parts.constraint, t)
-    return lambda t: parts.delivery.arrivals(t, np.arange(0, n, 2))
-
-
-def _copied(found: Any) -> Any:
-    if isinstance(found, np.ndarray):
-        return found.copy()
-    if is_dataclass(found):
-        return [_copied(getattr(found, each.name)) for each in fields(found)]
-    return found
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, b = np.asarray(a), np.asarray(b)
-        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, float) and isinstance(b, float):
-        return bool(np.array_equal(a, b, equal_nan=True))
-    # Functions and the like are not compared.
-    return bool(a == b) if isinstance(a, (int, str, type(None))) else True
+        return lambda t: copied(constraint_of(parts.constraint, t))
+    return lambda t: copied(parts.delivery.arrivals(t, np.arange(0, n, 2)))

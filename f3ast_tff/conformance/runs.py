@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.conformance.case import Case, NotDecided, distance, model_of
+from f3ast_tff.conformance.strategies import alike
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.round_loop import RunResult
 from f3ast_tff.settings import REQUIRED, Parameter
-from f3ast_tff.settings.kinds import has_jax
+from f3ast_tff.settings.kinds import KINDS, has_jax
 
 # Rounds after which a run is stopped.
 _STOPS = (1, 3, 6)
@@ -31,7 +32,7 @@ def run_repeats(case: Case) -> str | None:
     if fault or not case.configuration().plugins:
         return fault
     fault = _difference(case.run_elsewhere(), first, "a run in another process")
-    return fault and f"{fault}: sets of texts have another order there"
+    return fault and f"{fault}: sets of texts, and hash() of a text, are others there"
 
 
 def run_goes_on(case: Case) -> str | None:
@@ -66,21 +67,24 @@ def engines_agree(case: Case) -> str | None:
 
 def parameters_reach(case: Case) -> str | None:
     """Another value of each parameter changes the run."""
-    component = case.registry.find(case.kind, case.name)
+    component, of_all = case.registry.find(case.kind, case.name), KINDS[case.kind].base_class
     plain, idle = case.run(), []
     for parameter in component.parameters:
+        if hasattr(of_all, parameter.name):
+            continue
         values = [] if parameter.is_path else _others(parameter, case.configuration().settings)
-        runs = []
-        for value in values:
-            try:
-                runs.append(case.run(**{parameter.name: value}))
-            except ParameterError:
-                continue
-        if not runs or all(_difference(plain, each, "") is None for each in runs):
+        if not any(_changes(plain, case, {parameter.name: value}) for value in values):
             idle.append(parameter.name)
     if idle:
         raise NotDecided(f"no other value that was tried changed a run: {', '.join(idle)}")
     return None
+
+
+def _changes(plain: RunResult, case: Case, given: Mapping[str, Any]) -> bool:
+    try:
+        return _difference(plain, case.run(**given), "") is not None
+    except ParameterError:
+        return False
 
 
 def _others(parameter: Parameter, settings: Mapping[str, Any]) -> list[Any]:
@@ -106,19 +110,17 @@ def _others(parameter: Parameter, settings: Mapping[str, Any]) -> list[Any]:
 
 def _difference(first: RunResult, second: RunResult, of: str) -> str | None:
     """Where two runs differ, in words."""
-    if not _equal(first.selection, second.selection, "selected"):
+    if not alike(first.selection["selected"], second.selection["selected"]):
         return f"it chooses other clients than {of} in {_first_round(first, second)}"
-    if not _equal(first.selection, second.selection, "weights"):
+    if not alike(first.selection["weights"], second.selection["weights"]):
         return f"its weights are others than those of {of}"
     a, b = model_of(first), model_of(second)
     if not np.array_equal(a, b, equal_nan=True):
         return f"its model ends {distance(a, b):.2g} off that of {of}, with the same clients"
+    for (name, score), other in zip(first.rows[-1].items(), second.rows[-1].values()):
+        if name.startswith("test_") and not np.isclose(score, other, rtol=1e-6, equal_nan=True):
+            return f"its {name} is {score:.6g}, of {of} {other:.6g}, with the same model"
     return None
-
-
-def _equal(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], name: str) -> bool:
-    a, b = first[name], second[name]
-    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
 def _first_round(first: RunResult, second: RunResult) -> str:

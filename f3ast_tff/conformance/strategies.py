@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.conformance.case import Case, NotDecided
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.core.saved_state import SavedState
+from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Outcome, Round, no_losses
 from f3ast_tff.run.experiment import Experiment
 from f3ast_tff.run.selecting import constraint_of, select_clients, weigh_updates
@@ -128,7 +130,10 @@ def same_seed_same_choice(case: Case) -> str | None:
     t = _differs(first, again)
     if t is None:
         return None
-    why = "draws come from now.generator(seed), not from np.random or random"
+    why = (
+        "draws come from now.generator(seed), not from np.random or random, and strategies share "
+        "no array, such as a default argument"
+    )
     return f"the same seed gave {first[t]} and {again[t]} in round {t + 1}: {why}"
 
 
@@ -154,7 +159,9 @@ def state_is_whole(case: Case) -> str | None:
         before = stage.strategy()
         stage.play(before, stage.inputs[:stop])
         after = stage.strategy()
-        after.restore(before.state())
+        state = before.state()
+        kept = copied(state)
+        after.restore(state)
         lost = _differing(vars(before), vars(after))
         t = _differs(whole[stop:], stage.play(after, stage.inputs[stop:]))
         if t is not None:
@@ -163,29 +170,34 @@ def state_is_whole(case: Case) -> str | None:
             return (
                 f"stopped after round {stop}, it goes on otherwise in round {stop + t + 1}, where "
                 f"it had {found}: {what} is not restored; saved_arrays and saved_parts name "
-                f"{', '.join(before.state()) or 'nothing'}{_slip(before)}"
+                f"{', '.join(kept) or 'nothing'}{_slip(before)}"
             )
+        stage.play_round(before, stage.inputs[stop])
+        if not alike(kept, copied(state)):
+            return "the arrays of state() are not copies: later rounds change them"
+    return None
+
+
+def other_choice(case: Case) -> str | None:
+    """Another seed gives other choices; a method that draws nothing has the same."""
+    stages = [Stage(replace(case, given={**case.given, "seed": seed})) for seed in (3, 4)]
+    if _differs(*(stage.play(stage.strategy(), stage.inputs) for stage in stages)) is None:
+        raise NotDecided("two seeds choose the same: right only if it draws nothing")
     return None
 
 
 def leaves_inputs_alone(case: Case) -> str | None:
-    """The mask, the losses and what was delivered are as before after a round."""
+    """The mask is as before after a round."""
     stage = Stage(case)
     strategy = stage.strategy()
     for each in stage.inputs:
         now = stage.now(each, strategy)
-        losses = each.losses.copy()
         ids = select_clients(strategy, now)
         if not np.array_equal(now.available, each.available):
             return f"select changed now.available in round {each.number}: work on a copy"
-        arrives = each.delivered[ids]
-        weigh_updates(strategy, now, ids, arrives)
+        weigh_updates(strategy, now, ids, each.delivered[ids])
         if not np.array_equal(now.available, each.available):
             return f"weigh changed now.available in round {each.number}: work on a copy"
-        if strategy.needs_outcome:
-            strategy.observe(each.number, Outcome(ids, arrives, losses[ids]))
-        if not np.array_equal(losses, each.losses):
-            return f"the losses were changed in round {each.number}: work on a copy"
     return None
 
 
@@ -208,41 +220,44 @@ def _moved_by_select(stage: Stage) -> str:
     strategy = stage.strategy()
     found: dict[str, None] = {}
     for each in stage.inputs:
-        before = _copied(vars(strategy))
+        before = copied(vars(strategy))
         select_clients(strategy, stage.now(each, strategy))
         found.update(dict.fromkeys(_differing(before, vars(strategy))))
         stage.play_round(strategy, each)
     return " and ".join(found) or "something outside the strategy's attributes"
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """A copy of arrays, numbers and texts in containers and parts; others are left out."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, Mapping):
-        return {name: _copied(each) for name, each in value.items()}
+        return {name: copied(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_copied(each) for each in value]
-    if isinstance(value, SavedState):
-        return _copied(vars(value))
+        return [copied(each) for each in value]
+    if isinstance(value, (SavedState, Arrivals, RoundConstraint)):
+        return copied(vars(value))
     return value
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The names of attributes whose arrays, numbers or texts differ."""
     names = [*before, *(name for name in after if name not in before)]
-    return [n for n in names if not _alike(_copied(before.get(n)), _copied(after.get(n)))]
+    return [n for n in names if not alike(copied(before.get(n)), copied(after.get(n)))]
 
 
-def _alike(a: Any, b: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:
+    """Whether copies have the same numbers and texts."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_alike(a[name], b[name]) for name in a)
+        return [*a] == [*b] and all(alike(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_alike, a, b))
+        return len(a) == len(b) and all(map(alike, a, b))
     plain = (bool, int, float, str, np.generic, type(None))
-    return bool(a == b) if isinstance(a, plain) and isinstance(b, plain) else type(a) is type(b)
+    same = type(a) is type(b)
+    # NaN is no other number than NaN.
+    return bool(a == b or (same and a != a)) if isinstance(a, plain) else same
 
 
 def _slip(strategy: Any) -> str:

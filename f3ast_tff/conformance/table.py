@@ -32,28 +32,24 @@ _ALL = (*_OF_ROUNDS, "score_of", "task", "model", "client_optimizer", "server_op
 
 PROPERTIES = (
     Property(
-        "same seed, same choice",
-        _ALGORITHM,
+        "same seed, same choice", _ALGORITHM,
         "Two strategies of one seed choose the same clients with the same weights.",
         strategies.same_seed_same_choice,
     ),
     Property(
-        "select moves no state",
-        _ALGORITHM,
+        "select moves no state", _ALGORITHM,
         "Asked twice in each round, `select` chooses, and goes on, as if asked once.",
         strategies.select_moves_no_state,
     ),
     Property(
-        "state is whole",
-        _ALGORITHM,
+        "state is whole", _ALGORITHM,
         "Restored from `state()` after any round, it goes on as if not stopped; else the "
         "attribute that was lost is named.",
         strategies.state_is_whole,
     ),
     Property(
-        "inputs stay",
-        _ALGORITHM,
-        "The mask and the losses that it is handed are as before after a round.",
+        "inputs stay", _ALGORITHM,
+        "The mask that it is handed is as before after a round.",
         strategies.leaves_inputs_alone,
     ),
     Property(
@@ -61,127 +57,110 @@ PROPERTIES = (
         strategies.weights_are_not_negative,
     ),
     Property(
-        "unbiased if it says so",
-        _ALGORITHM,
+        "unbiased if it says so", _ALGORITHM,
         "Over all sets of 5 independent clients a client's weights of round 1 are p_k on average, "
         "if `unbiased` says so; else it is said what they are.",
         expected_weights.weights_are_unbiased,
     ),
     Property(
-        "settles where it says",
-        _ALGORITHM,
+        "settles where it says", _ALGORITHM,
         "On quadratics the model settles at the optimum of F if `reaches_optimum` says so, with "
         "clients there for different shares of time; else it is said where.",
-        fixed_point.settles_at_the_optimum,
-        quick=False,
+        fixed_point.settles_at_the_optimum, quick=False,
     ),
     Property(
-        "steps as long as it says",
-        _ALGORITHM,
+        "steps as long as it says", _ALGORITHM,
         "If all clients have one update, the mean step is `step_scale` times that update; else it "
         "is said how many times, such as K times by a sum for a mean.",
-        fixed_point.steps_as_long_as_it_says,
-        quick=False,
+        fixed_point.steps_as_long_as_it_says, quick=False,
     ),
     Property(
-        "function of the round",
-        _PROCESSES,
+        "function of the round", _PROCESSES,
         "Round t asked for alone is round t after the rounds before it.",
         processes.function_of_the_round,
     ),
     Property(
-        "another seed",
-        _PROCESSES,
-        "Two seeds have other rounds; undecided if 200 are the same: right if nothing is drawn.",
+        "another seed", (*_ALGORITHM, *_PROCESSES),
+        "Two seeds have other rounds or choices, not those of the round after; undecided if they "
+        "have the same: right if nothing is drawn.",
         processes.another_seed,
     ),
     Property(
-        "masks are handed over",
-        ("availability",),
+        "masks are handed over", ("availability",),
         "Neither a caller that writes into a mask nor the next round changes a mask.",
         processes.masks_are_handed_over,
     ),
     Property(
-        "long-run shares",
-        ("availability",),
+        "long-run shares", ("availability",),
         "Over 2000 rounds each client is available for the share that `stationary` says.",
         processes.shares_are_stationary,
     ),
     Property(
-        "limits as it says",
-        ("constraint",),
+        "limits as it says", ("constraint",),
         "Over 2000 rounds K_t is at most `largest_k`, and in the mean what `mean_k` says.",
         processes.limits_are_as_said,
     ),
     Property(
-        "order of the asked",
-        ("delivery",),
+        "order of the asked", ("delivery",),
         "The same clients, asked in another order, deliver after the same seconds; what never "
         "arrives is not delivered, and something arrives.",
         processes.order_of_the_asked,
     ),
     Property(
-        "data by draw",
-        ("task",),
+        "data by draw", ("task",),
         "Data of one `data_seed` are the same when asked for again; another one's are others if "
         "`generates_data` says so.",
         training.data_by_draw,
     ),
     Property(
-        "forms agree",
-        ("client_optimizer", "server_optimizer"),
-        "From the same gradients `in_numpy` and `in_jax` take the same steps, also after another "
-        "rate.",
+        "forms agree", ("client_optimizer", "server_optimizer"),
+        "From the same gradients, also 0, `in_numpy` and `in_jax` take the same finite steps, "
+        "also after another rate.",
         training.forms_agree,
     ),
     Property(
-        "finite stays finite",
-        _AGGREGATION,
+        "example by itself", ("model",),
+        "Outputs of an example do not depend on the others of its batch.",
+        training.example_by_itself, quick=False,
+    ),
+    Property(
+        "finite stays finite", _AGGREGATION,
         "Finite updates (zero, equal, drawn, very large, very small), one or more, and a client "
         "of weight 0, give a finite Delta.",
         aggregations.finite_stays_finite,
     ),
     Property(
-        "order does not matter",
-        _AGGREGATION,
-        "The same clients in another order give the same model, up to rounding.",
-        aggregations.order_does_not_matter,
-        quick=False,
+        "order does not matter", _AGGREGATION,
+        "The same clients in another order give the same model, up to rounding; so do weights "
+        "twice as large to a `combine` with `normalise`.",
+        aggregations.order_does_not_matter, quick=False,
     ),
     Property(
-        "score of the clients",
-        ("score_of",),
-        "The same clients in another order have the same score, and their own scores stay.",
+        "score of the clients", ("score_of",),
+        "The same clients in another order have the same finite score, and their own scores stay; "
+        "undecided if a client's better accuracy lowers it, and no direction is declared.",
         scores.score_of_the_clients,
     ),
     Property(
-        "a run repeats",
-        _ALL,
+        "a run repeats", _ALL,
         "Two runs of one seed, the second also in another process, have the same selections, "
-        "weights and model, bit for bit.",
-        runs.run_repeats,
-        quick=False,
+        "weights and model, bit for bit, and the same scores.",
+        runs.run_repeats, quick=False,
     ),
     Property(
-        "a run goes on",
-        _ALL,
+        "a run goes on", _ALL,
         "A run that stops after 1, 3 or 6 of 8 rounds and goes on ends as an unbroken one.",
-        runs.run_goes_on,
-        quick=False,
+        runs.run_goes_on, quick=False,
     ),
     Property(
-        "engines agree",
-        _ALL,
+        "engines agree", _ALL,
         "The engines host and fused choose the same clients, and end within .001 of each other.",
-        runs.engines_agree,
-        quick=False,
+        runs.engines_agree, quick=False,
     ),
     Property(
-        "parameters reach",
-        _OF_ROUNDS,
-        "Another value of each parameter changes a run; undecided if none that was tried does.",
-        runs.parameters_reach,
-        quick=False,
+        "parameters reach", _ALL,
+        "Another value of each of its own parameters changes a run; undecided if none tried does.",
+        runs.parameters_reach, quick=False,
     ),
 )  # fmt: skip
 KINDS = _ALL

@@ -15,7 +15,7 @@ import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
 from f3ast_tff.engines.host.local_work import LocalResult, LocalStart, example_scores
-from f3ast_tff.engines.host.server import clipped_rows
+from f3ast_tff.engines.host.server import subtracted
 from f3ast_tff.engines.host.softmax import with_one
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers.looking import looked
@@ -170,15 +170,11 @@ class Lockstep:
                 gradients[:, buffers] = 0
             if self.last_step:
                 before[: len(active)] = active
-            subtracted, moments = optimizer.in_numpy(
-                clipped_rows(gradients, optimizer.clip_norm),
-                tuple(each[: len(active)] for each in moments),
-                step=step,
-                learning_rate=rate,
-            )
+            moments = tuple(each[: len(active)] for each in moments)
+            taken, moments = subtracted(optimizer, gradients, moments, step, rate)
             if len(buffers):
-                subtracted[:, buffers] = 0
-            active -= subtracted
+                taken[:, buffers] = 0
+            active -= taken
         losses = np.bincount(batches.client, errors.losses() * batches.examples, len(begin))
         # Without batches NumPy returns integers.
         return weights - before, losses.astype(np.float64)

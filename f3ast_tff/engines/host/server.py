@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,13 +82,21 @@ def stepped(
     state: ServerState, delta: np.ndarray, optimizer: Optimizer, factor: float
 ) -> ServerState:
     """Returns the state after the optimizer's step along Delta, at `factor` times its rate."""
-    subtracted, moments = optimizer.in_numpy(
-        clipped_rows(-delta, optimizer.clip_norm),
-        state.moments,
-        step=state.step + 1,
-        learning_rate=np.float32(optimizer.learning_rate * factor),
-    )
-    return ServerState(state.model - subtracted, moments, state.step + 1)
+    step, rate = state.step + 1, np.float32(optimizer.learning_rate * factor)
+    taken, moments = subtracted(optimizer, -delta, state.moments, step, rate)
+    return ServerState(state.model - taken, moments, step)
+
+
+def subtracted(
+    optimizer: Optimizer, gradients: np.ndarray, moments: Arrays, step: int, rate: np.float32
+) -> tuple[np.ndarray, Arrays]:
+    """Returns the step of `in_numpy` along clipped gradients, and the moments after it."""
+    given = clipped_rows(gradients, optimizer.clip_norm)
+    found: Any = optimizer.in_numpy(given, moments, step=step, learning_rate=rate)
+    if isinstance(found, tuple) and len(found) == 2 and np.shape(found[0]) == gradients.shape:
+        return found[0], found[1]
+    must = f"must return a pair: a step of shape {[*gradients.shape]}, and the moments"
+    raise ComponentError(f"optimizer {type(optimizer).__name__}: in_numpy {must}")
 
 
 def clipped_rows(gradients: np.ndarray, limit: float | None) -> np.ndarray:

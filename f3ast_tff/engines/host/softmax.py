@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.engines.host.server import clipped_rows
+from f3ast_tff.engines.host.server import subtracted
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers.looking import looked
 from f3ast_tff.optimizers.optimizer import looks
@@ -92,12 +92,8 @@ def train_one(
             if pull is not None:
                 gradient = gradient + np.float32(pull) * (weights - start)
             step += 1
-            subtracted, moments = optimizer.in_numpy(
-                clipped_rows(gradient, optimizer.clip_norm),
-                moments,
-                step=step,
-                learning_rate=np.float32(optimizer.rate(round_number)),
-            )
-            before, weights = weights, weights - subtracted
+            rate = np.float32(optimizer.rate(round_number))
+            taken, moments = subtracted(optimizer, gradient, moments, step, rate)
+            before, weights = weights, weights - taken
             total, visits = total + loss * len(batch), visits + len(batch)
     return before, weights, total / visits if visits else float("nan")

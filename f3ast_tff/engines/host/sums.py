@@ -108,16 +108,17 @@ def combined(
     )
     result = aggregation.combine_round(gathered)
     says = f"aggregation {aggregation.own_name}: combine"
-    if not (isinstance(result, tuple) and len(result) == 2):
-        raise ComponentError(f"{says}_round must return Delta and the server's values")
+    memory = aggregation.memory
+    names = () if memory is None else (*memory.server_vectors, *memory.server_numbers)
+    if not (isinstance(result, tuple) and len(result) == 2 and {*names} <= {*result[1]}):
+        must = f"must return Delta and the server's values, {', '.join(names) or '{}'}"
+        raise ComponentError(f"{says}_round {must}")
     found = np.asarray(result[0])
     if found.shape != updates.shape[1:] or found.dtype.kind not in "iuf":
         raise ComponentError(
             f"{says} returned {found.dtype} of shape {[*found.shape]}: must be numbers of shape "
             f"{[*updates.shape[1:]]}"
         )
-    memory = aggregation.memory
-    names = () if memory is None else (*memory.server_vectors, *memory.server_numbers)
     changed = {name: np.asarray(result[1][name], np.float32) for name in names}
     for name, value in changed.items():
         if value.shape != np.shape(server[name]):

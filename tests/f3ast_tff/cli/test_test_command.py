@@ -41,6 +41,17 @@ def test_what_fails_is_a_line_and_the_exit_code_is_1(tmp_path: Path, cli: Cli) -
     assert "1 of 8 properties fail" in said[-2]
 
 
+def test_a_fault_that_many_properties_meet_is_said_once(tmp_path: Path, cli: Cli) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MASKS.replace("return self.kept", "return np.flatnonzero(self.kept)"))
+    said = cli.said(main(["f3ast-tff", "test", str(path)]), 1).out.splitlines()
+    assert [line[:32] for line in said[1:-2]] == [
+        "  FAILS     function of the round: "[:32],
+        "  FAILS     another seed, masks a"[:32],
+    ]
+    assert said[2].endswith("parameters reach: as 'function of the round'")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

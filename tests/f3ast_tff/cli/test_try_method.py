@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.advice import own_method
+from f3ast_tff.cli.try_method import _warn
+from f3ast_tff.settings.registry import registry_with
 from tests.commands import Cli
+from tests.f3ast_tff.conformance.mistakes import SOURCES
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")
@@ -82,6 +85,13 @@ def test_a_memory_that_is_a_method(cwd: Path, cli: Cli) -> None:
     plugin = cwd / "mine.py"
     plugin.write_text(MEMORY_METHOD)
     assert "memory is a method, must be a value: write @property" in cli.err("try", plugin, *SMALL)
+
+
+def test_a_fault_that_many_properties_meet_is_warned_of_once(cwd: Path, cli: Cli) -> None:
+    code = "def select(self, now): return np.arange(1)\nMine.select = select"
+    (cwd / "mine.py").write_text(SOURCES["algorithm"].replace("REPLACED", code))
+    _warn(registry_with([str(cwd / "mine.py")]))
+    assert cli.printed().err.count("WARNING") == 1
 
 
 def test_help(cli: Cli) -> None:

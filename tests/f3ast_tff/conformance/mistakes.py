@@ -106,6 +106,8 @@ from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
 from f3ast_tff.settings import register
 
 class Mine:
+    is_late = False
+
     def arrivals(self, t, ids):
         draws = generator(3, "mine", t).random(12)[ids]
         return Arrivals(draws < 0.5, np.where(draws < 0.5, draws, np.inf), 1.0)
@@ -114,6 +116,8 @@ REPLACED
 @register("delivery", "mine", "Mine", about="a delivery")
 @dataclass(frozen=True)
 class MineConfig(DeliveryConfig):
+    is_late = Mine.is_late
+
     def build(self, world):
         return Mine()
 """
@@ -123,12 +127,13 @@ import numpy as np
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.datasets import TaskConfig
-from f3ast_tff.settings import register
+from f3ast_tff.settings import parameter, register
 
 @register("task", "mine", "Mine", about="a task")
 @dataclass(frozen=True)
 class Mine(TaskConfig):
     generates_data = True
+    mine_idle: int = parameter(3, "does nothing", minimum=1)
     published = {"num_clients": 12, "rounds": 8, "batch_size": 5, "client_lr": 0.1}
 
     def draws(self):
@@ -153,7 +158,8 @@ class Mine(Optimizer):
 
     def in_jax(self, learning_rate):
         import optax
-        return optax.sgd(learning_rate)
+        # The first part needs the weights.
+        return optax.chain(optax.add_decayed_weights(0.0), optax.sgd(learning_rate))
 REPLACED
 
 @register("server_optimizer", "mine", "Mine", about="an optimizer")
@@ -175,7 +181,47 @@ class Mine(ScoreOfConfig):
         return float(np.median(means))
 REPLACED
 """
+_ATTACK = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.attacks import AttackConfig
+from f3ast_tff.settings import register
+
+@register("attack", "mine", "Mine", about="an attack")
+@dataclass(frozen=True)
+class Mine(AttackConfig):
+    changes_sent = True
+
+    def sent(self, update, client, now, seed):
+        return -0.5 * update
+REPLACED
+"""
+_MODEL = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.models import ModelConfig, PureModel
+from f3ast_tff.settings import register
+
+class Mine:
+    @staticmethod
+    def apply(weights, inputs):
+        return inputs @ weights["kernel"] + weights["bias"]
+
+    @staticmethod
+    def initial(shape, classes):
+        draws = np.random.default_rng(0).normal(size=(*shape, classes))
+        return {"kernel": draws.astype(np.float32), "bias": np.zeros(classes, np.float32)}
+REPLACED
+
+@register("model", "mine", "Mine", about="a model")
+@dataclass(frozen=True)
+class MineConfig(ModelConfig):
+    def build(self, shape, classes):
+        return PureModel(lambda seed: Mine.initial(shape, classes), Mine.apply)
+"""
 SOURCES = {
+    "attack": _ATTACK,
+    "model": _MODEL,
     "algorithm": _STRATEGY,
     "availability": _AVAILABILITY,
     "aggregation": _AGGREGATION,
@@ -458,5 +504,237 @@ MISTAKES = {
         "    return weights @ (updates / np.linalg.norm(updates, axis=1, keepdims=True))",
         "finite stays finite",
         ("zero update",),
+    ),
+    "a default argument that all share": (
+        "algorithm",
+        "__init__",
+        "def __init__(self, p, seed, counts=np.zeros(12)):\n"
+        "    self.p, self.seed, self.counts, self.turn = p, seed, counts, 0",
+        "same seed, same choice",
+        ("a default argument",),
+    ),
+    "a state that is no copy": (
+        "algorithm",
+        "state",
+        "def state(self): return {'counts': self.counts}",
+        "state is whole",
+        ("not copies",),
+    ),
+    "the order of a dictionary": (
+        "algorithm",
+        "restore",
+        "def __init__(self, p, seed): self.p, self.counts, self.seen = p, np.zeros(len(p)), {}\n"
+        "def select(self, now):\n"
+        "    order = [*self.seen, *(k for k in range(len(self.p)) if k not in self.seen)]\n"
+        "    return now.constraint.admit([k for k in order[::-1] if now.available[k]])\n"
+        "def weigh(self, now, ids, delivered):\n"
+        "    self.seen.update(dict.fromkeys(ids.tolist()))\n"
+        "    self.counts[ids] = 1\n"
+        "    return Cohort(ids[delivered], self.p[ids[delivered]])\n"
+        "def restore(self, state):\n"
+        "    self.counts[:] = state['counts']\n"
+        "    self.seen = dict.fromkeys(np.flatnonzero(self.counts).tolist())\n"
+        "Mine.__init__, Mine.select, Mine.weigh = __init__, select, weigh",
+        "state is whole",
+        ("seen is not restored",),
+    ),
+    "seed and round added": (
+        "availability",
+        "mask",
+        "def mask(self, t): return np.random.default_rng(self.seed + t).random(12) < 0.5",
+        "another seed",
+        ("round t + 1 of this one",),
+    ),
+    "a seed that objects share": (
+        "availability",
+        "mask",
+        "def __init__(self, num_clients, seed): Mine.num_clients, Mine.seed = num_clients, seed\n"
+        "Mine.__init__ = __init__\n"
+        "def mask(self, t): return np.random.default_rng((Mine.seed, t)).random(12) < 0.5",
+        "another seed",
+        ("share something",),
+    ),
+    "late by the place in the cohort": (
+        "delivery",
+        "arrivals",
+        "def arrivals(self, t, ids):\n"
+        "    m, rounds = len(ids), generator(3, 'mine', t).integers(0, 4, len(ids))\n"
+        "    return Arrivals(np.ones(m, bool), np.full(m, np.nan), np.nan, rounds=rounds)\n"
+        "Mine.is_late = True",
+        "order of the asked",
+        ("other rounds in round",),
+    ),
+    "a server's value that is lost": (
+        "aggregation",
+        "combine_round",
+        "Turns.has_messages, Turns.message = False, Memory.message\n"
+        "Turns.server_vectors = {'last': 'zero'}\n"
+        "Mine.memory = property(lambda self: Turns())\n"
+        "def combine_round(self, gathered): return gathered.weights @ gathered.updates, {}",
+        "a run repeats",
+        ("must return Delta and the server's values, last",),
+    ),
+    "a mean that is a sum": (
+        "aggregation",
+        "normalise",
+        "normalise = True",
+        "order does not matter",
+        ("weights twice as large",),
+    ),
+    "ids as places": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return float(np.median(means[ids]))",
+        "score of the clients",
+        ("IndexError",),
+    ),
+    "a spread of one client": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better):\n"
+        "    return ((means - means.mean()) ** 2).sum() / (len(means) - 1)",
+        "score of the clients",
+        ("1 of them",),
+    ),
+    "a score that takes no NaN": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return float(max(map(round, 9 * means)))",
+        "score of the clients",
+        ("cannot convert float NaN",),
+    ),
+    "the best so far": (
+        "score_of",
+        "score",
+        "SEEN = []\n"
+        "def score(self, means, ids, higher_is_better):\n"
+        "    SEEN.append(float(np.max(means)))\n"
+        "    return max(SEEN)",
+        "score of the clients",
+        ("asked later", "must keep nothing"),
+    ),
+    "a sum over the rounds": (
+        "score_of",
+        "score",
+        "SEEN = []\n"
+        "def score(self, means, ids, higher_is_better):\n"
+        "    SEEN.append(float(np.median(means)))\n"
+        "    return sum(SEEN)",
+        "a run repeats",
+        ("its test_mine_accuracy is",),
+    ),
+    "draws that go on": (
+        "task",
+        "draws",
+        "DRAWS = generator(0, 'mine')\ndef draws(self): return DRAWS",
+        "a run goes on",
+        ("its data are others when built again",),
+    ),
+    "no moments from in_numpy": (
+        "server_optimizer",
+        "in_numpy",
+        "def in_numpy(self, gradients, moments, *, step, learning_rate):\n"
+        "    return learning_rate * gradients",
+        "a run repeats",
+        ("in_numpy must return a pair",),
+    ),
+    "no transformation": (
+        "server_optimizer",
+        "in_jax",
+        "def in_jax(self, learning_rate): pass",
+        "forms agree",
+        ("in_jax returned NoneType",),
+    ),
+    "NaN where the gradient is 0": (
+        "server_optimizer",
+        "in_numpy",
+        "def in_numpy(self, gradients, moments, *, step, learning_rate):\n"
+        "    return learning_rate * gradients / np.abs(gradients), moments",
+        "forms agree",
+        ("step 3 of in_numpy, along [0. 0.",),
+    ),
+    "attackers that np.random draws": (
+        "attack",
+        "sent",
+        "def sent(self, update, client, now, seed): return np.random.normal(size=update.shape)",
+        "a run repeats",
+        ("its model ends",),
+    ),
+    "a mean over the batch": (
+        "model",
+        "apply",
+        "def apply(weights, inputs):\n"
+        "    return (inputs - inputs.mean(0)) @ weights['kernel'] + weights['bias']",
+        "example by itself",
+        ("the others of its batch",),
+    ),
+}
+# The same of plug-ins that may be right.
+DOUBTS = {
+    "a seed that does nothing": (
+        "algorithm",
+        "select",
+        "def select(self, now):\n"
+        "    draws = np.random.default_rng(now.number)\n"
+        "    return now.constraint.admit(draws.permutation(np.flatnonzero(now.available)))",
+        "another seed",
+        ("two seeds choose the same",),
+    ),
+    "a cache without the seed": (
+        "constraint",
+        "limit",
+        "def limit(self, t): return RoundConstraint(2 + t % 3)",
+        "another seed",
+        ("such as a cache",),
+    ),
+    "a spread without a direction": (
+        "score_of",
+        "score",
+        "def score(self, means, ids, higher_is_better): return float(np.std(means))",
+        "score of the clients",
+        ("higher_is_better is not declared",),
+    ),
+    "a form that reads the first rate": (
+        "server_optimizer",
+        "in_numpy",
+        "def in_numpy(self, gradients, moments, *, step, learning_rate):\n"
+        "    return self.learning_rate * gradients, moments\n"
+        "def in_jax(self, learning_rate):\n"
+        "    import optax\n"
+        "    return optax.sgd(self.learning_rate)\n"
+        "Mine.in_jax = in_jax",
+        "forms agree",
+        ("another rate takes the same step",),
+    ),
+    "messages that are not finite": (
+        "aggregation",
+        "memory",
+        "Turns.message = lambda self, client, update, losses, now: (update + np.inf, 1.0)\n"
+        "memory = property(lambda self: Turns())\nMine.combine = Aggregation.combine",
+        "a run repeats",
+        ("not finite, and left out",),
+    ),
+    "a model that never moves": (
+        "aggregation",
+        "combine",
+        "def combine(self, updates, weights): return 0 * weights @ updates",
+        "a run repeats",
+        ("no update moves the model",),
+    ),
+    "softmax before the loss": (
+        "model",
+        "apply",
+        "def apply(weights, inputs):\n"
+        "    import jax\n"
+        "    return jax.nn.softmax(inputs @ weights['kernel'] + weights['bias'])",
+        "example by itself",
+        ("the loss takes logits",),
+    ),
+    "a parameter that does nothing": (
+        "task",
+        "__doc__",
+        "__doc__ = ''",
+        "parameters reach",
+        ("mine_idle",),
     ),
 }
