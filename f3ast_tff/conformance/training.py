@@ -65,7 +65,7 @@ def forms_agree(case: Case) -> str | None:
     taken = []
     for step, (gradients, rate) in enumerate(zip(drawn, _RATES), 1):
         before = moments
-        found, moments = subtracted(optimizer, gradients.copy(), moments, step, rate)
+        found, moments = subtracted(optimizer, gradients.copy(), moments, step=step, rate=rate)
         if not np.isfinite(found).all():
             return f"step {step} of in_numpy, along {gradients.round(1)}, is not finite"
         taken.append(found)
@@ -76,7 +76,9 @@ def forms_agree(case: Case) -> str | None:
         off = distance(taken[step - 1], -np.asarray(after))
         if not off <= _CLOSE:
             return f"step {step} of in_jax is {off:.2g} off that of in_numpy"
-    if np.array_equal(found, subtracted(optimizer, drawn[-1], before, _STEPS, _RATES[0])[0]):
+    if np.array_equal(
+        found, subtracted(optimizer, drawn[-1], before, step=_STEPS, rate=_RATES[0])[0]
+    ):
         raise NotDecided("another rate takes the same step: is self.learning_rate read instead?")
     return None
 

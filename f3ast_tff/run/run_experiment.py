@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, chdir, closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from f3ast_tff.run.round_loop import RunResult
 
 _LOG = logging.getLogger(__name__)
-# Standardised features are rarely larger; ages and blood pressures are.
-_LARGE_FEATURE = 10
 
 
 def run_experiment(
@@ -125,55 +122,39 @@ def run_experiment(
         if not result.finished_before:
             warn_of_no_step(result.rows)
             if not own_loss:
-                final = result.summary["final"]
-                warn_of_a_guess(data.num_classes, final, partial(large_feature, data))
+                warn_of_a_guess(data.num_classes, result.summary["final"], data)
         if not with_model:
             return result
         trained = builder.trained(experiment.engine)
         if trained.config.in_numpy and not own_loss and trained.private is None:
-            with np.errstate(all="ignore"):
-                warn_of_probabilities(trained.outputs(data.test.features[:64]))
+            from f3ast_tff.run.doubts import warn_of_probabilities
+
+            warn_of_probabilities(trained, data)
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
-def warn_of_a_guess(
-    num_classes: int, final: Mapping[str, Any], cause: Callable[[], str] = str
-) -> None:
-    """Logs a warning, and the cause, if the sample loss is not below a uniform guess, ln C."""
+def warn_of_a_guess(classes: int, final: Mapping[str, Any], data: FederatedData | None) -> None:
+    """Logs a warning, and a cause in the data, if the sample loss is not below ln C, a guess's."""
     # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
-    if loss < math.log(num_classes):
+    if loss < math.log(classes):
         return
+    cause = ""
+    if data is not None and data.feature_names:
+        from f3ast_tff.run.doubts import large_feature
+
+        cause = large_feature(data)
     found = f"{loss:.4f}" if math.isfinite(loss) else "not finite"
-    guess = f"ln {num_classes} is {math.log(num_classes):.4f}"
-    said = f"the loss is no better than that of a guess among {num_classes} classes"
-    _LOG.warning("round %d: %s: sample loss %s, %s%s", final["round"], said, found, guess, cause())
+    guess = f"ln {classes} is {math.log(classes):.4f}"
+    said = f"the loss is no better than that of a guess among {classes} classes"
+    _LOG.warning("round %d: %s: sample loss %s, %s%s", final["round"], said, found, guess, cause)
 
 
 def warn_of_no_step(rows: Sequence[Mapping[str, float]]) -> None:
     """Logs a warning if updates with shared leaves arrived when evaluated, and none moved it."""
     norms = [row["update_norm"] for row in rows if row["num_delivered"] and row["bytes_up"]]
     if norms and not any(norms):
-        said = f"the updates of all {len(norms)} evaluated rounds were 0"
-        _LOG.warning("the model has not moved: %s", said)
-
-
-def warn_of_probabilities(outputs: np.ndarray) -> None:
-    """Logs a warning if outputs that count as logits, `[n, ..., C]`, are probabilities."""
-    if outputs.shape[-1] > 1 and (outputs >= 0).all() and np.allclose(outputs.sum(axis=-1), 1):
-        _LOG.warning("the model returns probabilities, taken for logits: return their logarithms")
-
-
-def large_feature(data: FederatedData) -> str:
-    """Returns what is said of a table's largest feature; `""` unless it is above 10 in size."""
-    if not data.feature_names:
-        return ""
-    features = data.train.features
-    # Without a copy of the table.
-    sizes = np.maximum(features.max(axis=0), -features.min(axis=0))
-    name, size = data.feature_names[sizes.argmax()], sizes.max()
-    said = f"; feature {name} goes up to {size:g} in size: scale features to about 1"
-    return said if size > _LARGE_FEATURE else ""
+        _LOG.warning("the model has not moved: all %d evaluated updates were 0", len(norms))
 
 
 def warn_of_unscored(scored: int, clients: int) -> None:

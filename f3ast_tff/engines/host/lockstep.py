@@ -171,7 +171,7 @@ class Lockstep:
             if self.last_step:
                 before[: len(active)] = active
             moments = tuple(each[: len(active)] for each in moments)
-            taken, moments = subtracted(optimizer, gradients, moments, step, rate)
+            taken, moments = subtracted(optimizer, gradients, moments, step=step, rate=rate)
             if len(buffers):
                 taken[:, buffers] = 0
             active -= taken

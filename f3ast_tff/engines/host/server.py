@@ -83,12 +83,12 @@ def stepped(
 ) -> ServerState:
     """Returns the state after the optimizer's step along Delta, at `factor` times its rate."""
     step, rate = state.step + 1, np.float32(optimizer.learning_rate * factor)
-    taken, moments = subtracted(optimizer, -delta, state.moments, step, rate)
+    taken, moments = subtracted(optimizer, -delta, state.moments, step=step, rate=rate)
     return ServerState(state.model - taken, moments, step)
 
 
 def subtracted(
-    optimizer: Optimizer, gradients: np.ndarray, moments: Arrays, step: int, rate: np.float32
+    optimizer: Optimizer, gradients: np.ndarray, moments: Arrays, *, step: int, rate: np.float32
 ) -> tuple[np.ndarray, Arrays]:
     """Returns the step of `in_numpy` along clipped gradients, and the moments after it."""
     given = clipped_rows(gradients, optimizer.clip_norm)

@@ -93,7 +93,7 @@ def train_one(
                 gradient = gradient + np.float32(pull) * (weights - start)
             step += 1
             rate = np.float32(optimizer.rate(round_number))
-            taken, moments = subtracted(optimizer, gradient, moments, step, rate)
+            taken, moments = subtracted(optimizer, gradient, moments, step=step, rate=rate)
             before, weights = weights, weights - taken
             total, visits = total + loss * len(batch), visits + len(batch)
     return before, weights, total / visits if visits else float("nan")

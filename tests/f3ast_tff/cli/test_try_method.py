@@ -11,7 +11,7 @@ from f3ast_tff.advice import own_method
 from f3ast_tff.cli.try_method import _warn
 from f3ast_tff.settings.registry import registry_with
 from tests.commands import Cli
-from tests.f3ast_tff.conformance.mistakes import SOURCES
+from tests.f3ast_tff.conformance.right_plugins import SOURCES
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = str(ROOT / "examples/plugins/greedy_loss.py")

@@ -10,7 +10,8 @@ import pytest
 from f3ast_tff.conformance.case import Case, Finding
 from f3ast_tff.conformance.table import PROPERTIES, finding, findings
 from f3ast_tff.settings.registry import registry_with
-from tests.f3ast_tff.conformance.mistakes import DOUBTS, MISTAKES, SOURCES
+from tests.f3ast_tff.conformance.mistakes import DOUBTS, MISTAKES
+from tests.f3ast_tff.conformance.right_plugins import SOURCES
 
 
 def found_in(path: Path, kind: str, quick: bool, tmp_path: Path) -> list[Finding]:
