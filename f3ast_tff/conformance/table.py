@@ -138,7 +138,7 @@ PROPERTIES = (
     Property(
         "score of the clients", ("score_of",),
         "The same clients in another order have the same finite score, and their own scores stay; "
-        "undecided if a client's better accuracy lowers it, and no direction is declared.",
+        "undecided if a better accuracy lowers it and no direction is declared.",
         scores.score_of_the_clients,
     ),
     Property(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.models import TrainingFunction
 from f3ast_tff.run.trained_model import TrainedModel
 
 _LOG = logging.getLogger(__name__)
@@ -14,13 +16,15 @@ _LOG = logging.getLogger(__name__)
 _LARGE_FEATURE = 10
 
 
-def warn_of_probabilities(model: TrainedModel, data: FederatedData) -> None:
-    """Logs a warning if a model's outputs, `[n, ..., C]`, which count as logits, are probabilities.
+def warn_of_probabilities(model: Any, trained: TrainedModel, data: FederatedData) -> None:
+    """Logs a warning if a training function predicts probabilities, `[n, ..., C]`, as logits.
 
     The first 64 test examples are asked; NumPy's warnings are those of the run.
     """
+    if not isinstance(model, TrainingFunction):
+        return
     with np.errstate(all="ignore"):
-        outputs = model.outputs(data.test.features[:64])
+        outputs = trained.outputs(data.test.features[:64])
     if outputs.shape[-1] > 1 and (outputs >= 0).all() and np.allclose(outputs.sum(axis=-1), 1):
         _LOG.warning("the model returns probabilities, taken for logits: return their logarithms")
 

@@ -129,7 +129,7 @@ def run_experiment(
         if trained.config.in_numpy and not own_loss and trained.private is None:
             from f3ast_tff.run.doubts import warn_of_probabilities
 
-            warn_of_probabilities(trained, data)
+            warn_of_probabilities(experiment.model, trained, data)
         return replace(result, trained=trained, model=experiment.model, scoring=scoring)
 
 
