@@ -156,6 +156,7 @@ def test_so_does_one_on_tff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     broken.mkdir()
     interrupt(broken, IN_PROCESS, [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)])
     assert log_of(broken).count("resuming from round") == 1
+    assert "Exception ignored" not in log_of(broken)
     assert here(broken, *IN_PROCESS) == 0
     assert "resuming from round" in "".join(capsys.readouterr())
     assert here(whole, *IN_PROCESS) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -39,6 +40,16 @@ from f3ast_tff.methods.parts.memory import ClientInit, Values
 from f3ast_tff.methods.parts.strategy import Cohort
 
 _NONE = np.zeros((0, 0), np.float32)
+
+
+class _NoContext(tff.framework.SyncContext):
+    """In place of TFF's own context when Python ends: destroyed later, that prints a traceback."""
+
+    def invoke(self, comp: Any, arg: Any) -> Any:
+        raise RuntimeError("Python ends")
+
+
+atexit.register(tff.framework.set_default_context, _NoContext())
 
 
 @dataclass(frozen=True)
