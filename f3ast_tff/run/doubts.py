@@ -1,4 +1,4 @@
-"""What may be wrong where a model learns little: features of another size, probabilities."""
+"""Two causes of a model that learns little: large features, and probabilities for logits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LARGE_FEATURE = 10
 
 
 def warn_of_probabilities(model: Any, trained: TrainedModel, data: FederatedData) -> None:
-    """Logs a warning if a training function predicts probabilities, `[n, ..., C]`, as logits.
+    """Logs a warning if a training function's logits, `[n, ..., C]`, are probabilities.
 
-    The first 64 test examples are asked; NumPy's warnings are those of the run.
+    It looks at 64 test examples. NumPy does not warn here: it has, if at all, in the run.
     """
     if not isinstance(model, TrainingFunction):
         return
@@ -30,7 +30,7 @@ def warn_of_probabilities(model: Any, trained: TrainedModel, data: FederatedData
 
 
 def large_feature(data: FederatedData) -> str:
-    """Returns what is said of the largest of named features; `""` unless above 10 in size."""
+    """Returns a hint at the largest named feature; `""` if it is at most 10 in size."""
     features = data.train.features
     # Without a copy of the table.
     sizes = np.maximum(features.max(axis=0), -features.min(axis=0))
