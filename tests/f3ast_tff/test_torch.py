@@ -104,6 +104,19 @@ def test_kept_buffers_stay() -> None:
     assert not model.module.norm.running_mean.any() and (model.module.norm.running_var == 1).all()
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["the norm", "the whole network"])
+def test_a_part_in_eval_stays_so(whole: bool) -> None:
+    """A frozen norm keeps its statistics; a network just scored trains all the same."""
+    frozen = net(True)
+    (frozen if whole else frozen.norm).eval()
+    model = TorchModel(frozen)
+    ours = engine(model, Sgd(0.1), LocalTraining(8))
+    ours.run_rounds(1, [Cohort(np.array([0, 1]), np.full(2, 0.5))])
+    moved = dict(zip(model.leaf_names(), ours.weights()))
+    assert (moved["norm.running_mean"] != 0).any() == whole
+    assert (moved["norm.weight"] != 1).any()
+
+
 def pure(start: list[np.ndarray]) -> PureModel:
     """The same network in JAX."""
     import jax.numpy as jnp
