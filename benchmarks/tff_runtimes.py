@@ -55,7 +55,7 @@ class Sides:
         """Builds the learning process and starts the runtimes named by `sides`."""
         import tensorflow_federated as tff
 
-        from f3ast_tff.engines.tff.composition import ClientFeed, process_of
+        from f3ast_tff.engines.tff.composition import ClientFeed, process_of, rules_of
         from f3ast_tff.engines.tff.runtime import InProcessRuntime
         from f3ast_tff.engines.tff.worker import WorkerRuntime
 
@@ -63,7 +63,7 @@ class Sides:
         work = LocalTraining(BATCH_SIZE)
         engine = engine_parts(self.data, work, client=Sgd(0.01), model=model, preprocessing=inputs)
         self._feed = ClientFeed(self.data.train, work, inputs)
-        process = process_of(engine, engine.aggregation, self.data.train)
+        process = process_of(engine, rules_of(engine), self.data.train)
         at_once = -1 if task == "synthetic" else 1
         make: dict[str, Callable[[], Any]] = {
             "tf": lambda: InProcessRuntime(process, "cpu"),

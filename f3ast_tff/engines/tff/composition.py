@@ -19,9 +19,8 @@ from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import ClientScores, EngineParts, ExampleScores
 from f3ast_tff.engines.tff.client_work import ClientBatches, ClientStart, client_dataset
-from f3ast_tff.engines.tff.learning_process import build_process
+from f3ast_tff.engines.tff.learning_process import RulesInTff, build_process
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
@@ -104,26 +103,25 @@ def _batch_spec(stored: Any, preprocessing: Preprocessing) -> Any:
     return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])
 
 
-def start_of(model: Model, aggregation: Aggregation) -> ClientStart:
-    """Returns the values that a memory sends to clients besides their data."""
-    num_weights = sum(weight.size for weight in model.initial_weights(0))
-    return ClientStart.of(aggregation.memory, num_weights)
+def rules_of(parts: EngineParts) -> RulesInTff:
+    """Returns what a process holds of the aggregation of an engine."""
+    num_weights = sum(weight.size for weight in parts.model.initial_weights(0))
+    return RulesInTff.of(parts.aggregation, num_weights)
 
 
 def process_of(
-    parts: EngineParts, aggregation: Aggregation, examples: ClientExamples
+    parts: EngineParts, rules: RulesInTff, examples: ClientExamples
 ) -> tff.learning.templates.LearningProcess:
     """Returns the learning process of an engine for clients with examples like `examples`.
 
     A process takes seconds to build. An unchanged composition of values reuses the last process,
-    for example of a run with another seed. `aggregation` replaces the aggregation of `parts`, and
-    the data of `parts` are not used.
+    for example of a run with another seed. Neither aggregation nor data of `parts` are used.
     """
     # The process does not depend on the order of examples.
     model, work = parts.model, replace(parts.work, seed=0)
     client, server = parts.client_optimizer, parts.server_optimizer
     buffers = parts.buffer_leaves
-    composition = (model, parts.preprocessing, work, client, server, aggregation, buffers)
+    composition = (model, parts.preprocessing, work, client, server, rules, buffers)
     build: Callable[..., Any] = latest_process if all(map(is_value, composition)) else _build
     stored = stored_spec(examples)
     return build(*composition, features=stored["x"], labels=stored["y"])
@@ -135,7 +133,7 @@ def _build(
     work: LocalTraining,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
-    aggregation: Aggregation,
+    rules: RulesInTff,
     buffers: tuple[int, ...],
     features: tf.TensorSpec,
     labels: tf.TensorSpec,
@@ -150,10 +148,8 @@ def _build(
             metrics=[],
         )
 
-    batches = ClientBatches(stored, work, preprocessing, start_of(model, aggregation))
-    return build_process(
-        model_fn, batches, client_optimizer, server_optimizer, aggregation, buffers
-    )
+    batches = ClientBatches(stored, work, preprocessing, rules.start)
+    return build_process(model_fn, batches, client_optimizer, server_optimizer, rules, buffers)
 
 
 latest_process = lru_cache(maxsize=1)(_build)
@@ -170,7 +166,7 @@ class TffTrainer:
             parts: Parts of the engine; their data are not used.
             device: See `InProcessRuntime`.
         """
-        process = process_of(parts, parts.aggregation, examples)
+        process = process_of(parts, rules_of(parts), examples)
         self._runtime = InProcessRuntime(process, device)
         self._feed = ClientFeed(examples, parts.work, parts.preprocessing)
 

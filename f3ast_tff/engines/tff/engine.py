@@ -29,12 +29,12 @@ from f3ast_tff.engines.engine import (
     refuse_foreign_state,
 )
 from f3ast_tff.engines.host.round import HostRound
-from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, process_of, start_of
+from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, process_of, rules_of
 from f3ast_tff.engines.tff.functions import find_device
+from f3ast_tff.engines.tff.learning_process import RulesInTff
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.files.process_memory import return_free_memory, share_arenas
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, Values
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -81,7 +81,7 @@ class TffEngine:
     this process, client by client, from TFF's map-reduce form (runtime.py), or in TFF's own worker
     (worker.py). With a memory, `HostMemory` then applies the rule to the updates on the host.
     `HostSumTffEngine` (host_sum_engine.py) has rules between training and the sum, `LateTffEngine`
-    (late_engine.py) late updates; they override `_aggregation` and `_train`.
+    (late_engine.py) late updates; they override `_rules` and `_train`.
     """
 
     block_rounds = 1
@@ -120,14 +120,14 @@ class TffEngine:
             # Before any other call of TensorFlow, so that GPUs take memory only as needed.
             share_arenas()
             device = find_device(device)
-        aggregation = self._aggregation(parts)
-        process = process_of(parts, aggregation, parts.data.train)
+        rules = self._rules(parts)
+        process = process_of(parts, rules, parts.data.train)
         weights = parts.initial_weights()
-        rules = parts.aggregation.memory
+        memory = parts.aggregation.memory
         self._memory = None
-        if rules is not None and parts.p is not None:
+        if memory is not None and parts.p is not None:
             self._memory = HostMemory(
-                rules, parts.p, flat(weights), parts.server_optimizer.learning_rate
+                memory, parts.p, flat(weights), parts.server_optimizer.learning_rate
             )
         self._runtime: TffRuntime
         if runtime == "tf":
@@ -142,8 +142,7 @@ class TffEngine:
                 timeout_s=round_timeout_s,
             )
         try:
-            start = start_of(parts.model, aggregation)
-            self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing, start)
+            self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing, rules.start)
             self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
@@ -155,9 +154,9 @@ class TffEngine:
             raise
 
     @staticmethod
-    def _aggregation(parts: EngineParts) -> Aggregation:
-        """The aggregation that TFF executes; `LateTffEngine` has it report the updates too."""
-        return parts.aggregation
+    def _rules(parts: EngineParts) -> RulesInTff:
+        """The rules that TFF executes; `LateTffEngine` has them report the updates too."""
+        return rules_of(parts)
 
     def run_rounds(
         self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False

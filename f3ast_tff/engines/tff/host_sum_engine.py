@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import tensorflow_federated as tff
@@ -11,31 +11,13 @@ import tensorflow_federated as tff
 from f3ast_tff.engines.engine import EngineParts, ExampleScores
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent, check_stack, client_losses_of
+from f3ast_tff.engines.tff.composition import rules_of
 from f3ast_tff.engines.tff.engine import EnteringUpdates, TffEngine, aggregating
+from f3ast_tff.engines.tff.learning_process import RulesInTff
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
 from f3ast_tff.methods.parts.memory import ClientLosses, Memory
 from f3ast_tff.methods.parts.strategy import Cohort
-
-
-class _NoRules(Memory):
-    """A memory without rules: TFF returns every update, and adds the state's term to Delta."""
-
-    numbers: ClassVar[tuple[str, ...]] = ("nothing",)
-
-
-@dataclass(frozen=True)
-class Reporting(Aggregation):
-    """An aggregation for rounds whose sum the engine computes."""
-
-    inner: Aggregation
-
-    def in_tf(self, delta: list[Any]) -> list[Any]:
-        return self.inner.in_tf(delta)
-
-    @property
-    def memory(self) -> Memory:
-        return _NoRules()
 
 
 class HostSumTffEngine(TffEngine):
@@ -62,11 +44,9 @@ class HostSumTffEngine(TffEngine):
         return aggregation.stacks or rules or (memory is not None and memory.has_messages)
 
     @staticmethod
-    def _aggregation(parts: EngineParts) -> Aggregation:
-        memory = parts.aggregation.memory
-        if memory is not None and memory.by_client:
-            return parts.aggregation
-        return Reporting(parts.aggregation)
+    def _rules(parts: EngineParts) -> RulesInTff:
+        rules = rules_of(parts)
+        return rules if rules.reports else RulesInTff.reporting(parts.aggregation)
 
     def _train(self, state: Any, cohort: Cohort, now: HostRound) -> tuple[Any, EnteringUpdates]:
         _, entering = super()._train(state, cohort, now)

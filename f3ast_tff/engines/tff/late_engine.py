@@ -13,8 +13,8 @@ from f3ast_tff.engines.host.late import LateUpdates
 from f3ast_tff.engines.host.round import HostRound
 from f3ast_tff.engines.host.sums import Sent
 from f3ast_tff.engines.tff.engine import EnteringUpdates, model_of, trained_of
-from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine, Reporting
-from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.engines.tff.host_sum_engine import HostSumTffEngine
+from f3ast_tff.engines.tff.learning_process import RulesInTff
 from f3ast_tff.methods.parts.strategy import Cohort
 
 
@@ -33,8 +33,8 @@ class LateTffEngine(HostSumTffEngine):
         self._late = LateUpdates(update=updates, loss=np.zeros(0), finite=np.zeros(0, bool))
 
     @staticmethod
-    def _aggregation(parts: EngineParts) -> Aggregation:
-        return Reporting(parts.aggregation)
+    def _rules(parts: EngineParts) -> RulesInTff:
+        return RulesInTff.reporting(parts.aggregation)
 
     def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         assert isinstance(cohort, LateCohort)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -15,12 +16,60 @@ import tensorflow_federated as tff
 
 from f3ast_tff.engines.tff.client_work import (
     ClientBatches,
+    ClientStart,
     CorrectedModel,
     build_weighted_client_work,
     sum_and_collect,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.optimizers import Optimizer
+
+
+@dataclass(frozen=True)
+class RulesInTff:
+    """What a learning process holds of an aggregation; its other rules are the host's, in NumPy.
+
+    Aggregations alike in these share a process.
+
+    Attributes:
+        normalise: Whether the weighted sum is divided by the sum of weights.
+        corrected: Whether the state holds a correction, and whether to divide, for a memory.
+        reports: Whether each client's update is returned.
+        last_step: See `Memory.last_step`.
+        echo_clip: See `Memory.echo_clip`.
+        start: What the server sends to clients besides the model.
+        followed_by: The aggregation, if it has an `in_tf` of its own.
+    """
+
+    normalise: bool = False
+    corrected: bool = False
+    reports: bool = False
+    last_step: bool = False
+    echo_clip: float | None = None
+    start: ClientStart = ClientStart()
+    followed_by: Aggregation | None = None
+
+    @classmethod
+    def of(cls, aggregation: Aggregation, num_weights: int) -> RulesInTff:
+        """Returns the rules of an aggregation, for a model of `num_weights`."""
+        memory = aggregation.memory
+        followed_by = cls.reporting(aggregation).followed_by
+        if memory is None:
+            return cls(normalise=aggregation.normalise, followed_by=followed_by)
+        return cls(
+            corrected=True,
+            reports=memory.by_client,
+            last_step=memory.last_step,
+            echo_clip=memory.echo_clip,
+            start=ClientStart.of(memory, num_weights),
+            followed_by=followed_by,
+        )
+
+    @classmethod
+    def reporting(cls, aggregation: Aggregation) -> RulesInTff:
+        """Returns rules that report every update, whose sum the engine gives as a correction."""
+        own = type(aggregation).in_tf is not Aggregation.in_tf
+        return cls(corrected=True, reports=True, followed_by=aggregation if own else None)
 
 
 class ImportanceWeightedSumFactory(tff.aggregators.WeightedAggregationFactory):
@@ -227,7 +276,7 @@ def build_process(
     batches: ClientBatches,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
-    aggregation: Aggregation,
+    rules: RulesInTff,
     buffers: tuple[int, ...] = (),
 ) -> tff.learning.templates.LearningProcess:
     """Builds a learning process.
@@ -238,18 +287,16 @@ def build_process(
         batches: Maker of a client's batches and start.
         client_optimizer: Optimizer of the local steps.
         server_optimizer: Optimizer of the step along the aggregate.
-        aggregation: Rule from the weighted updates to the aggregate; with a memory its state takes
+        rules: From the weighted updates to the aggregate; `corrected` ones have a state that takes
             a correction, see `CorrectedFactory`.
         buffers: Places of the weights that are buffers, which no step changes.
 
     Returns:
         A process whose `next` takes `client_work.client_dataset`s. Its metrics hold, besides TFF's
         metrics, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
-        `client_work/delivered` and `client_work/inner/train/client_losses`; with a memory of
-        clients also `client_work/updates` and `aggregator/delta`.
+        `client_work/delivered` and `client_work/inner/train/client_losses`; if `rules.reports`
+        also `client_work/updates` and `aggregator/delta`.
     """
-    memory = aggregation.memory
-    by_client = memory is not None and memory.by_client
 
     def trained_model() -> tff.learning.models.VariableModel:
         if not batches.start.of_batches:
@@ -271,14 +318,11 @@ def build_process(
         loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
     )
     aggregator = tff.aggregators.add_measurements(
-        aggregation_factory(aggregation),
-        server_measurement_fn=_norm_and_delta if by_client else _update_norm,
+        aggregation_factory(rules),
+        server_measurement_fn=_norm_and_delta if rules.reports else _update_norm,
     )
     client_work = build_weighted_client_work(
-        local_training,
-        batches,
-        returns_updates=by_client,
-        last_step=memory is not None and memory.last_step,
+        local_training, batches, returns_updates=rules.reports, last_step=rules.last_step
     )
     update_type = client_work.next.type_signature.result.result.member.update
     return tff.learning.templates.compose_learning_process(
@@ -294,16 +338,16 @@ def build_process(
     )
 
 
-def aggregation_factory(aggregation: Aggregation) -> tff.aggregators.WeightedAggregationFactory:
-    """Returns TFF's form of an aggregation; see `build_process`."""
+def aggregation_factory(rules: RulesInTff) -> tff.aggregators.WeightedAggregationFactory:
+    """Returns TFF's form of the rules; see `build_process`."""
     factory: tff.aggregators.WeightedAggregationFactory = ImportanceWeightedSumFactory()
-    if aggregation.memory is not None:
-        factory = CorrectedFactory(aggregation.memory.echo_clip)
-    elif aggregation.normalise:
+    if rules.corrected:
+        factory = CorrectedFactory(rules.echo_clip)
+    elif rules.normalise:
         factory = tff.aggregators.MeanFactory()
-    if type(aggregation).in_tf is Aggregation.in_tf:
+    if rules.followed_by is None:
         return factory
-    return MappedFactory(factory, aggregation)
+    return MappedFactory(factory, rules.followed_by)
 
 
 def _update_norm(aggregate: Any) -> Any:

@@ -30,7 +30,7 @@ def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD)
 
     from f3ast_tff.engines.tff.client_work import ClientBatches
     from f3ast_tff.engines.tff.composition import MeanCrossEntropy, batch_spec, stored_spec
-    from f3ast_tff.engines.tff.learning_process import build_process
+    from f3ast_tff.engines.tff.learning_process import RulesInTff, build_process
 
     def model_fn() -> tff.learning.models.VariableModel:
         model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
@@ -39,7 +39,8 @@ def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD)
         )
 
     batches = ClientBatches(stored_spec(data.train), WORK)
-    return build_process(model_fn, batches, CLIENT, server, aggregation)
+    rules = RulesInTff.of(aggregation, (NUM_FEATURES + 1) * NUM_CLASSES)
+    return build_process(model_fn, batches, CLIENT, server, rules)
 
 
 def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:

@@ -54,21 +54,29 @@ def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None
 class OwnSum(WeightedSum):
     """An aggregation without value semantics: its behaviour could change behind its identity."""
 
+    def in_tf(self, delta: list[Any]) -> list[Any]:
+        return [2 * leaf for leaf in delta]
+
+
+class AnotherSum(WeightedSum):
+    """An aggregation that TFF executes as a sum."""
+
 
 def test_runs_of_one_composition_share_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another seed shares it too; other rates or batches, or a user's object, do not."""
+    """Another seed or name shares it too; other rates, batches or rules of a user do not."""
     from f3ast_tff.engines.tff import composition
 
     monkeypatch.setattr(composition, "build_process", lambda *parts: object())
 
     def process(seed: int, size: int, rate: float, aggregation: Aggregation) -> object:
         parts = engine_parts(tiny_data(), LocalTraining(size, seed=seed), Sgd(rate), aggregation)
-        return composition.process_of(parts, parts.aggregation, parts.data.train)
+        return composition.process_of(parts, composition.rules_of(parts), parts.data.train)
 
     composition.latest_process.cache_clear()
     try:
         first = process(1, 4, 1.0, WeightedSum())
         assert process(2, 4, 1.0, WeightedSum()) is first
+        assert process(1, 4, 1.0, AnotherSum()) is first
         for size, rate, aggregation in (
             (5, 1.0, WeightedSum()),
             (4, 0.5, WeightedSum()),

@@ -138,10 +138,11 @@ def test_server_steps_along_what_it_returns(
 def test_without_a_form_of_its_own_nothing_is_added() -> None:
     from f3ast_tff.engines.tff.learning_process import (
         ImportanceWeightedSumFactory,
+        RulesInTff,
         aggregation_factory,
     )
 
-    factory = aggregation_factory(WeightedSum())
+    factory = aggregation_factory(RulesInTff.of(WeightedSum(), num_weights=1))
     assert isinstance(factory, ImportanceWeightedSumFactory)
 
 
