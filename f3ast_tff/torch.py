@@ -35,9 +35,9 @@ class TorchModel(TrainingFunction):
     plus weight_decay w, plus the method's offset and its pull (w - start); g is clipped to a norm
     if the method says so. The batches are those of the suite's other engines. Rate, momentum, clip
     norm and schedule are the run's client optimizer, which must be SGD. What the network draws, as
-    dropout does, is a function of (seed, round, client). Parts of the network in `eval()`, such as a
-    frozen batch norm, stay so. Weights travel in `float32`, also those of a network in bfloat16,
-    whose inputs are cast to its type.
+    dropout does, is a function of (seed, round, client). Parts in `eval()`, such as a frozen batch
+    norm, stay so. Weights travel in `float32`, also those of a network in bfloat16, whose inputs
+    are cast to its type.
 
     Attributes:
         module: The network: inputs `float32 [n, ...]` to logits `[n, classes]`, or
@@ -230,7 +230,7 @@ class TorchModel(TrainingFunction):
         trains: Sequence[np.ndarray] | None,
     ) -> Trained:
         sgd = work.optimizer
-        # Parts that were in eval() before, such as a frozen norm, stay so; a whole network does not.
+        # Parts in eval() before, such as a frozen norm, stay so; a whole network does not.
         frozen = [each for each in module.modules() if module.training and not each.training]
         parameters = list(module.train().parameters())
         for each in frozen:
