@@ -14,7 +14,7 @@ import pytest
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.images import content_digest, row_hashes
 from f3ast_tff.datasets.source import Download, SourceFile, default_data_dir, locate
-from tests.datasets.serving import served
+from tests.datasets.tiny_files import served
 
 NAMES = ("some/thing", "thing.gz")
 
