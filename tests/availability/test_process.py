@@ -1,9 +1,10 @@
-"""Properties shared by all availability processes."""
+"""Availability processes: shared properties, draws for many clients, checked masks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,16 @@ from f3ast_tff.availability import (
     NonStationary,
     Renewal,
 )
-from f3ast_tff.availability.draws import LEAN_FROM
+from f3ast_tff.availability.draws import (
+    LEAN_FROM,
+    bernoulli,
+    byte_levels,
+    gather,
+    lean,
+    smallest_integers,
+)
 from f3ast_tff.availability.process import stationary_of
+from f3ast_tff.availability.round_clients import available_clients, present_clients
 from f3ast_tff.availability.spell_laws import Weibull
 from f3ast_tff.core.errors import ComponentError
 from tests.availability.effects import EIGENVALUE, PI, Q, masks
@@ -151,3 +160,103 @@ def test_a_stationary_that_is_none_is_refused(stationary: np.ndarray, says: str)
     process = SimpleNamespace(num_clients=4, stationary=stationary)
     with pytest.raises(ComponentError, match=rf"stationary must be probabilities \[4\], {says}"):
         stationary_of(process)  # type: ignore[arg-type]
+
+
+# More than two pieces, and no multiple of a byte draw.
+MANY = 70_003
+
+
+@pytest.mark.parametrize("factor", [None, 0.3])
+def test_float64_draws_are_those_of_one_call(factor: float | None) -> None:
+    q = np.random.default_rng(0).random(MANY)
+    expected = np.random.default_rng(5).random(MANY) < q * (factor or 1)
+    drawn = bernoulli(q, np.random.default_rng(5), factor=factor)
+    assert np.array_equal(drawn, expected)
+
+
+@pytest.mark.parametrize("factor", [None, 0.5])
+@pytest.mark.parametrize("q", [0.0, 1e-4, 1 / 256, 0.2, 0.5, 0.9961, 0.9999, 1.0])
+def test_byte_draws_have_the_probability_asked_for(q: float, factor: float | None) -> None:
+    """Counts of 200,000 draws deviate by sqrt(n p (1 - p)); probabilities 0 and 1 are certain.
+
+    1e-4 and 0.9999 lie in the first and the last 256th, where only the second draw decides.
+    """
+    n, p = 200_000, q * (factor or 1)
+    drawn = bernoulli(np.full(n, q, np.float32), np.random.default_rng(3), factor=factor)
+    assert abs(drawn.sum() - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9
+
+
+def test_known_levels_change_nothing() -> None:
+    q = np.random.default_rng(0).random(MANY).astype(np.float32)
+    one, other = np.random.default_rng(1), np.random.default_rng(1)
+    assert np.array_equal(bernoulli(q, one), bernoulli(q, other, byte_levels(q)))
+
+
+def test_byte_draws_of_clients_and_rounds_are_independent() -> None:
+    """Correlations of neighbours, and of two draws, over 70,003 clients: N(0, 1 / 70,003)."""
+    q = np.full(MANY, 0.5, np.float32)
+    one = bernoulli(q, np.random.default_rng(1)).astype(float)
+    two = bernoulli(q, np.random.default_rng(2)).astype(float)
+    for first, second in ((one[:-1], one[1:]), (one[:-8], one[8:]), (one, two)):
+        assert abs(np.corrcoef(first, second)[0, 1]) < 5 / np.sqrt(MANY)
+
+
+@given(st.floats(0, 1, width=32))
+def test_level_and_rest_make_up_the_probability(q: float) -> None:
+    level = int(byte_levels(np.array([q], np.float32))[0])
+    assert 0 <= q * 256 - level <= 1
+
+
+def test_no_client_at_all() -> None:
+    for dtype in (np.float32, np.float64):
+        assert bernoulli(np.zeros(0, dtype), np.random.default_rng(0)).shape == (0,)
+
+
+def test_large_populations_are_held_in_half_the_memory() -> None:
+    assert lean(np.zeros(10)).dtype == np.float64
+    assert lean(np.zeros(10, np.float32)).dtype == np.float32
+    assert lean(np.zeros(LEAN_FROM)).dtype == np.float32
+
+
+def test_gather_is_indexing() -> None:
+    rng = np.random.default_rng(0)
+    table, index = rng.random(300) < 0.5, smallest_integers(rng.integers(300, size=MANY))
+    assert index.dtype == np.uint16
+    assert np.array_equal(gather(table, index), table[index])
+
+
+CLIENTS = 12
+
+
+def test_nobody_may_change_who_is_available() -> None:
+    """The process itself may keep its array, and change it."""
+    kept = np.array([True, False])
+    process = SimpleNamespace(mask=lambda round_number: kept)
+    mask = available_clients(process, 2, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        mask[1] = True
+    kept[1] = True
+
+
+@pytest.mark.parametrize(
+    ("mask", "says"),
+    [
+        (np.ones(CLIENTS + 1, bool), rf"shape \({CLIENTS + 1},\) and dtype bool"),
+        (np.ones((1, CLIENTS), bool), rf"shape \(1, {CLIENTS}\) and dtype bool"),
+        (np.ones(CLIENTS), rf"shape \({CLIENTS},\) and dtype float64"),
+        ([True] * CLIENTS, "returned list"),
+    ],
+)
+def test_process_whose_mask_is_wrong_is_named(mask: Any, says: str) -> None:
+    process = SimpleNamespace(mask=lambda round_number: mask)
+    with pytest.raises(ComponentError, match=f"availability SimpleNamespace: mask.* {says}.*must"):
+        available_clients(process, CLIENTS, 1)
+
+
+def test_process_whose_presence_is_wrong_is_named() -> None:
+    class Wrong:
+        def present(self, round_number: int) -> np.ndarray:
+            return np.ones(2)
+
+    with pytest.raises(ComponentError, match=r"Wrong: present\(4\) returned shape \(2,\)"):
+        present_clients(Wrong(), 3, 4)

@@ -17,8 +17,7 @@ import pytest
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, CifarFiles, read_cifar
 from f3ast_tff.datasets.cifar_pickle import load_batch
-from tests.datasets.serving import served
-from tests.datasets.tiny_files import images, pack
+from tests.datasets.tiny_files import images, pack, served
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Declarations of tasks, and the effect of their parameters on the data."""
+"""Declarations of tasks, the effect of their parameters, halves, and settings that do not fit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, ScaledPixels
+from f3ast_tff.datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.mnist_files import MnistFiles
+from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Published, builtin_registry
 from f3ast_tff.settings.configuration import Settings
@@ -186,3 +189,91 @@ def test_examples_that_no_task_has(
     monkeypatch.setattr(TASKS["synthetic"], "build", build)
     with pytest.raises(ParameterError, match=says):
         _ = Builder(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1})).data
+
+
+N = 7
+
+
+def data(own_tests: bool = True) -> FederatedData:
+    """Features name the client; test clients are the same, or others."""
+    clients = np.repeat(np.arange(N), 3)
+    train = FederatedData.from_arrays(clients[:, None], clients % 2, clients, test=None)
+    others = FederatedData.from_arrays(clients[:, None], clients % 2, clients + 100, test=None)
+    return FederatedData(train.train, (train if own_tests else others).train, 2)
+
+
+def drawn(
+    half: str, seed: int = 0, *, own_tests: bool = True, pooled: bool = False
+) -> FederatedData:
+    config = TaskConfig(num_clients=N, client_half=half, data_seed=seed)
+    return config.drawn(data(own_tests), pooled=pooled)
+
+
+def clients_of(features: np.ndarray) -> set[int]:
+    return set(features[:, 0].astype(int).tolist())
+
+
+def test_the_halves_share_no_client() -> None:
+    first, second = drawn("first"), drawn("second")
+    of = [clients_of(each.train.features) for each in (first, second)]
+    assert [len(each) for each in of] == [3, 4] and of[0] | of[1] == set(range(N))
+    for half, clients in zip((first, second), of):
+        assert clients_of(half.test.features) == clients
+        assert half.scored_clients() == (len(clients), len(clients))
+    assert clients_of(drawn("first", 1).train.features) != of[0]
+    pooled = drawn("first", pooled=True)
+    assert pooled.train.num_clients == 1 and clients_of(pooled.train.features) == of[0]
+
+
+def test_other_test_clients_stay() -> None:
+    assert drawn("first", own_tests=False).test.num_clients == N
+
+
+def test_one_client_has_no_halves() -> None:
+    config = TaskConfig(client_half="first")
+    with pytest.raises(ParameterError, match="^client_half = first: needs two clients or more$"):
+        config.drawn(FederatedData.from_arrays([[1], [2]], [0, 1], [0, 0], test=None), pooled=False)
+
+
+# CIFAR-10 has 200 training images, 20 per class; MNIST has 160 after a fifth is set aside. With one
+# class per client the smallest share is 0.6 / 1.4 of the largest, so 8 clients per class.
+NOT_FITTING: list[tuple[str, dict[str, Any], str]] = [
+    ("synthetic_linear", {"num_clients": 5001}, "num_clients = 5001: must be at most 5000"),
+    ("cifar10", {"num_clients": 201}, "num_clients = 201: must be from 1 to 200"),
+    ("cifar10_one_class", {"num_clients": 15}, "num_clients = 15: must be a multiple of 10"),
+    ("cifar10_one_class", {"num_clients": 90}, "num_clients = 90: must be a multiple of 10"),
+    ("cifar100", {"num_clients": 499}, "num_clients = 499: must divide 400"),
+    ("mnist", {"num_clients": 161}, "num_clients = 161: must be from 1 to 160"),
+    ("mnist", {"num_clients": 8, "dirichlet_groups": 9}, "dirichlet_groups = 9: must be at most"),
+]
+
+
+def sizes(name: str, folder: Path, **given: Any) -> list[int]:
+    config = builtin_registry().find("task", name).config
+    if hasattr(config, "folder"):
+        given["data_dir"] = str(folder)
+    return config(**given).build().train.sizes.tolist()
+
+
+@pytest.mark.parametrize(("name", "given", "message"), NOT_FITTING)
+def test_settings_that_do_not_fit_are_named(
+    name: str,
+    given: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+    cifar10_files: CifarFiles,
+    cifar100_files: CifarFiles,
+    mnist_files: MnistFiles,
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        sizes(name, tmp_path, **given)
+
+
+def test_fewer_images_than_clients_and_just_enough(
+    tmp_path: Path, cifar10_files: CifarFiles
+) -> None:
+    assert min(sizes("cifar10_one_class", tmp_path, num_clients=80)) >= 1
+    (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
+    assert sizes("cifar10", tmp_path, num_clients=160) == [1] * 160
+    with pytest.raises(ParameterError, match="num_clients = 161"):
+        sizes("cifar10", tmp_path, num_clients=161)

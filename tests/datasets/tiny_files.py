@@ -1,4 +1,4 @@
-"""Small files in the distributors' formats, with matching descriptions.
+"""Small files in the distributors' formats, with matching descriptions, and a server of them.
 
 If a description replaces the real one, such as `f3ast_tff.datasets.cifar_files.CIFAR100`, the
 loaders accept the small files as the distributor's.
@@ -10,8 +10,12 @@ import gzip
 import hashlib
 import struct
 import tarfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +149,21 @@ def tiny_tff_cifar100(path: Path) -> CifarFiles:
         parts[split] = Part((Batch(split, clients * size, ""),), digest)
     write_database(path, rows)
     return replace(CIFAR100, labels=LABELS, train=parts["train"], test=parts["test"])
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Logs nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Yields the folder's address, without a slash at its end."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

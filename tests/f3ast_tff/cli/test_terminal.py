@@ -1,8 +1,9 @@
-"""Output of `f3ast-tff run` in a terminal of 100 columns: each process is started once."""
+"""Output of `f3ast-tff run`, with and without a terminal of 100 columns."""
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import pty
 import select
@@ -14,12 +15,15 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from f3ast_tff.cli.run import ProgressBar
+from f3ast_tff.files.progress import warnings_said
 from tests.f3ast_tff.campaigns.campaigns import HEED_CTRL_C
 
-pytestmark = pytest.mark.skipif(
+needs_both = pytest.mark.skipif(
     find_spec("jax") is None or find_spec("tqdm") is None, reason="needs JAX and tqdm"
 )
 
@@ -86,6 +90,7 @@ def bars(lines: list[str]) -> list[str]:
     return [line for line in lines if line.startswith("round ")]
 
 
+@needs_both
 @pytest.mark.long
 def test_a_run_with_warnings(tmp_path: Path) -> None:
     """Most rounds have no available client: the warning is one line above the only bar."""
@@ -105,6 +110,7 @@ def test_a_run_with_warnings(tmp_path: Path) -> None:
     assert lines[-1] == ""
 
 
+@needs_both
 @pytest.mark.long
 def test_ctrl_c_typed_once(tmp_path: Path) -> None:
     terminal = Terminal(f"--output_dir={tmp_path}", "--rounds=100000", "--run_name=x")
@@ -117,3 +123,64 @@ def test_ctrl_c_typed_once(tmp_path: Path) -> None:
     assert bar.startswith(f"round {number}/100000 |")
     told = f"interrupted: checkpoint at round {number}, the same command goes on from there"
     assert lines[lines.index(bar) + 1 :] == [told, ""]
+
+
+def test_a_line_per_evaluation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4 s pass until round 5 (with compiling), 5 s until round 10: 0.2 s per round."""
+    clock = SimpleNamespace(monotonic=iter([0.0, 4.0, 5.0]).__next__)
+    monkeypatch.setattr("f3ast_tff.cli.run.time", clock)
+    progress = ProgressBar("run", rounds=20)
+    progress.start(1)
+    progress.advance(5, None)
+    progress.advance(5, {"round": 10, "test_sample_accuracy": 0.12345})
+    progress.close()
+    out, err = capsys.readouterr()
+    line = "run: round 10/20, 0.2 s per round, ETA 2 s, accuracy 0.1235\n"
+    assert (out, err) == ("", line)
+
+
+def test_slow_rounds_are_told_before_they_are_evaluated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=iter([0.0, 40.0, 60.0]).__next__)
+    monkeypatch.setattr("f3ast_tff.cli.run.time", clock)
+    progress = ProgressBar("run", rounds=10)
+    progress.start(1)
+    for _ in range(2):
+        progress.advance(1, None)
+    assert capsys.readouterr().err == "run: round 1/10, 40 s per round, ETA 6 min 0 s\n"
+
+
+def test_a_resumed_run_says_where_from(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = ProgressBar("run", rounds=20)
+    progress.start(11)
+    progress.close()
+    assert capsys.readouterr().err == "run: resuming from round 11\n"
+
+
+def test_closing_before_the_start_is_nothing() -> None:
+    ProgressBar("run", rounds=20).close()
+
+
+def test_a_line_per_percent_at_most(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar("x", 4000)
+    bar.start(1)
+    for _ in range(400):
+        bar.advance(10, {"test_sample_accuracy": 0.5})
+    bar.close()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 100
+    assert [lines[i].partition(",")[0] for i in (0, -1)] == [
+        "x: round 40/4000",
+        "x: round 4000/4000",
+    ]
+
+
+def test_a_warning_of_several_runs_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("f3ast_tff.a")
+    with warnings_said():
+        for round_number in (3, 5):
+            log.warning("round %d: nobody (said once)", round_number, extra={"once": "nobody"})
+    assert capsys.readouterr().err == "WARNING: round 3: nobody (said once)\n"

@@ -1,8 +1,9 @@
-"""Declared parameters: types, ranges, choices, and refused values."""
+"""Declared parameters: types, ranges, choices, refused values, and names of loggers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -11,8 +12,20 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, parameter, parameters_of
+from f3ast_tff.settings import (
+    REQUIRED,
+    Derived,
+    Parameter,
+    Published,
+    Reading,
+    builtin_registry,
+    parameter,
+    parameters_of,
+)
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.logger_names import logger_names
 from f3ast_tff.settings.parameter import nearest, one_of
+from f3ast_tff.settings.resolve import resolve
 
 
 @dataclass(frozen=True)
@@ -159,3 +172,51 @@ def test_defaults_that_are_not_one_value() -> None:
     reading = Reading("R0", "a", "b", "c")
     assert [reading.value(p) for p in ("paper", "released", "ca_fed")] == ["a", "b", "c"]
     assert Reading("R0", "a", "b").value("ca_fed") == "a"
+
+
+def refused(declared: Parameter) -> Iterator[Any]:
+    """Yields a value beyond each bound, and values of another type."""
+    if declared.minimum is not None:
+        yield declared.kind(declared.minimum - 1)
+    if declared.above is not None:
+        yield declared.kind(declared.above)
+    if declared.maximum is not None:
+        yield declared.kind(declared.maximum + 1)
+    if declared.below is not None:
+        yield declared.kind(declared.below)
+    if declared.choices:
+        yield "none of these"
+    if declared.kind in (int, float):
+        yield from (float("nan"), float("inf"), -float("inf"))
+    yield 1 if declared.kind is str else "text"
+
+
+# Objects made from settings: a component, or else a configuration.
+MAKERS: dict[str, tuple[type, Callable[..., Any]]] = {
+    **{f"{c.kind}-{c.name}": (c.config, c.config) for c in builtin_registry().all()},
+    **{name: (group, lambda **given: resolve(given)) for name, group in GROUPS.items()},
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_value_that_is_not_allowed_is_refused(name: str) -> None:
+    """NaN compares false with each bound, so a careless declaration would let it through."""
+    config, make = MAKERS[name]
+    for each in parameters_of(config):
+        for value in refused(each):
+            with pytest.raises(ParameterError, match=f"^{each.name} = {value}: must"):
+                make(**{each.name: value})
+        for choice in each.choices:
+            assert each.checked(choice.upper()) == choice
+
+
+def test_values_take_their_canonical_form() -> None:
+    config = builtin_registry().find("availability", "four_classes").config
+    made = config(markov_g=0, markov_order="Blocks")
+    assert (type(made.markov_g), made.markov_order) == (float, "blocks")
+
+
+def test_names_are_checked() -> None:
+    assert logger_names("CSV, tensorboard,csv") == ["csv", "tensorboard"]
+    with pytest.raises(ParameterError, match="'comet' is none of them"):
+        logger_names("csv,comet")

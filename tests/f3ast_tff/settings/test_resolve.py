@@ -1,9 +1,8 @@
-"""From settings to a configuration: published defaults, refused values, forms of weights."""
+"""From settings to a configuration: published defaults, refused values, names of runs."""
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,7 +20,9 @@ from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.settings.examples import CHOOSING
 
-NAN, INF = math.nan, math.inf
+ABSENT = "not there"
+SEQUENTIAL = "synthetic-sequential_sgd-always-paper-seed0"
+THEN = {"algorithm": "fedavg_then_fedlaavg"}
 
 
 def settings(**given: Any) -> Any:
@@ -71,23 +72,10 @@ def test_server_learning_rate_is_that_of_the_server_optimizer(
     assert settings(algorithm=algorithm, server_lr=0.5)["server_lr"] == 0.5
 
 
-def test_what_is_given_stands_and_none_means_not_given() -> None:
-    given = settings(rounds=7, client_lr=0.5, local_steps=3, seed=None, batch_size=None)
-    assert (given["rounds"], given["client_lr"], given["local_steps"]) == (7, 0.5, 3)
-    assert (given["seed"], given["batch_size"]) == (0, 20)
-
-
 def test_a_resolved_experiment_resolves_to_itself() -> None:
     for given in ({}, {"algorithm": "ca_fed"}, {"constraint": "cycle:5,10"}):
         once = resolve(given)
         assert resolve(once.settings).settings == once.settings
-
-
-def test_names_are_matched_without_regard_to_case() -> None:
-    given = settings(task="Synthetic", algorithm="FedAvg", availability="HOME_DEVICES")
-    assert (given["task"], given["algorithm"]) == ("synthetic", "fedavg")
-    assert given["run_name"] == "synthetic-fedavg-home_devices-paper-seed0"
-    assert settings(last_batch="Drop")["last_batch"] == "drop"
 
 
 def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
@@ -166,36 +154,9 @@ def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> No
         assert "only applies with " in caught.value.allowed
 
 
-def test_constraint_replaces_clients_per_round() -> None:
-    given = settings(constraint="cycle:5,10")
-    assert given["constraint"] == "cycle:5,10"
-    assert "clients_per_round" not in given
-    assert settings(constraint="7")["clients_per_round"] == 7
-
-
 def test_a_name_of_two_halves_joins_a_selection_with_rules() -> None:
     apart = resolve({"algorithm": "f3ast", "aggregation": "scaffold"})
     assert resolve({"algorithm": "f3ast+scaffold"}).identity == apart.identity
-
-
-def test_one_client_who_holds_all_is_always_there() -> None:
-    given = settings(algorithm="sequential_sgd", availability="Always")
-    assert (given["availability"], given["clients_per_round"]) == ("always", 1)
-    assert given["run_name"] == "synthetic-sequential_sgd-always-paper-seed0"
-
-
-def test_workers_have_the_runtime_that_splits() -> None:
-    assert settings(engine="tff")["tff_runtime"] == "tf"
-    assert settings(engine="tff", num_workers=2)["tff_runtime"] == "tf"
-    assert settings()["num_workers"] is None
-
-
-def test_fedlaavg_takes_over_half_way() -> None:
-    given = settings(algorithm="fedavg_then_fedlaavg", rounds=100)
-    assert (given["switch_round"], given["memory_from_round"]) == (51, 51)
-    given = settings(algorithm="fedavg_then_fedlaavg", rounds=100, switch_round=7)
-    assert given["memory_from_round"] == 7
-    assert settings(algorithm="fedlaavg")["memory_from_round"] == 1
 
 
 @pytest.mark.parametrize(
@@ -218,11 +179,43 @@ def test_fedlaavg_takes_over_half_way() -> None:
         ({"task": "mnist"}, {"ridge": 0.01, "dirichlet_s": 0.5, "model": "softmax_regression"}),
         ({"task": "cifar10"}, {"model": "cafed_cnn", "batch_size": 32}),
         ({"task": "leaf_synthetic"}, {"synthetic_alpha": 0.5, "synthetic_beta": 0.5}),
+        # What is given stands; None means not given; names have any case.
+        ({"rounds": 7, "client_lr": 0.5}, {"rounds": 7, "client_lr": 0.5}),
+        ({"local_steps": 3, "seed": None}, {"local_steps": 3, "seed": 0}),
+        ({"batch_size": None, "last_batch": "Drop"}, {"batch_size": 20, "last_batch": "drop"}),
+        (
+            {"task": "Synthetic", "algorithm": "FedAvg", "availability": "HOME_DEVICES"},
+            {"task": "synthetic", "run_name": "synthetic-fedavg-home_devices-paper-seed0"},
+        ),
+        ({"algorithm": "FedAvg"}, {"algorithm": "fedavg"}),
+        ({"run_name": "mine"}, {"run_name": "mine"}),
+        (
+            {"algorithm": "poc", "availability": "uneven", "seed": 3},
+            {"run_name": "synthetic-poc-uneven-paper-seed3"},
+        ),
+        # A constraint replaces clients_per_round; one client who holds all is always there.
+        ({"constraint": "cycle:5,10"}, {"constraint": "cycle:5,10", "clients_per_round": ABSENT}),
+        ({"constraint": "7"}, {"clients_per_round": 7}),
+        (
+            {"algorithm": "sequential_sgd", "availability": "Always"},
+            {"availability": "always", "clients_per_round": 1, "run_name": SEQUENTIAL},
+        ),
+        # Workers have the runtime that splits; FedLaAvg takes over half-way.
+        ({"engine": "tff"}, {"tff_runtime": "tf"}),
+        ({"engine": "tff", "num_workers": 2}, {"tff_runtime": "tf"}),
+        ({}, {"num_workers": None}),
+        ({**THEN, "rounds": 100}, {"switch_round": 51, "memory_from_round": 51}),
+        ({**THEN, "rounds": 100, "switch_round": 7}, {"memory_from_round": 7}),
+        ({"algorithm": "fedlaavg"}, {"memory_from_round": 1}),
     ],
 )
-def test_published_values_of_the_tasks(given: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_what_settings_resolve_to(given: dict[str, Any], expected: dict[str, Any]) -> None:
     resolved = resolve(given).settings
-    assert {name: resolved[name] for name in expected} == pytest.approx(expected)
+    found = {name: resolved.get(name, ABSENT) for name in expected}
+    assert found == {
+        name: pytest.approx(value) if isinstance(value, float) else value
+        for name, value in expected.items()
+    }
 
 
 def test_a_precision_is_part_of_the_identity() -> None:
@@ -285,3 +278,32 @@ def test_those_of_weights_p_take_each_other(algorithm: str, aggregation: str) ->
     """MIFA with FedLaAvg's memory; p_k with absent clients as 0; p_k / pi_k without memory."""
     where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
     assert settings(**where)["aggregation"] == aggregation
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"rate_beta": 0.01}, "rate_beta0.01"),
+        ({"rate_beta": 0.001}, ""),
+        ({"client_lr": 0.0316227766}, "client_lr0.0316227766"),
+        ({"engine": "tff", "clients_per_round": 5}, "tff-clients_per_round5"),
+        ({"model": "softmax_regression"}, ""),
+        ({"checkpoint_every": 3, "output_dir": "x", "logger": "csv"}, ""),
+        ({"rounds": 7}, ""),
+        ({"rounds": 7, "algorithm": "f3ast_fixed"}, "rounds7"),
+        ({"rounds": 7, "algorithm": "fedavg_then_fedlaavg"}, "rounds7"),
+        ({"rounds": 7, "algorithm": "fedavg_then_fedlaavg", "switch_round": 3}, "switch_round3"),
+        ({"rounds": 7, "availability": "arrival_departure"}, "rounds7"),
+    ],
+)
+def test_run_name_carries_what_is_not_default(given: dict[str, Any], part: str) -> None:
+    """Rounds are only included if a longer run is no continuation."""
+    name = settings(**given)["run_name"]
+    chosen = (given.get("algorithm", "f3ast"), given.get("availability", "home_devices"))
+    parts = ["synthetic", *chosen, "paper", *([part] if part else []), "seed0"]
+    assert name == "-".join(parts)
+
+
+def test_run_names_are_names_of_folders() -> None:
+    names = {settings(constraint=text)["run_name"] for text in ("cycle:5,10", "cycle:5,11")}
+    assert len(names) == 2 and all("/" not in name and ":" not in name for name in names)
