@@ -299,17 +299,16 @@ def test_admit_by_hand() -> None:
         ({"k": 2, "cost": np.ones(2), "budget": np.nan}, "budget = nan: must be above 0"),
         ({"k": 2, "group": np.array([0, 2]), "minimum": np.array([1, 1])}, r"in -1 \.\. 1"),
         ({"k": 2, "group": np.array([0, 1]), "minimum": np.array([1, 2])}, "at most k = 2"),
+        (
+            {"k": 2, "cost": np.ones(2), "budget": 1.0}
+            | {"group": np.zeros(2, int), "minimum": np.array([1])},
+            "cannot be combined",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RoundConstraint(**arguments)
-
-
-def test_costs_and_groups_together_are_refused() -> None:
-    two = np.zeros(2, int)
-    with pytest.raises(ValueError, match="cannot be combined"):
-        RoundConstraint(2, cost=np.ones(2), budget=1.0, group=two, minimum=np.array([1]))
 
 
 def test_with_replacement_only_a_number_makes_sense() -> None:
