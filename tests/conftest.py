@@ -63,7 +63,7 @@ LONGEST = (
     "f3ast_tff/settings/test_every_setting_reaches.py",
     "f3ast_tff/cli/test_advise.py",
     "f3ast_tff/engines/test_memory_methods.py",
-    "f3ast_tff/methods/test_method_runs.py",
+    "f3ast_tff/methods/test_algorithms.py",
 )
 
 

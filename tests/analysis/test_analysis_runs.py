@@ -1,19 +1,25 @@
+"""Reading of runs, and the agreement of two."""
+
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from f3ast_tff.analysis.agreement import DISAGREE, main
 from f3ast_tff.analysis.compare.scored import RunsError
 from f3ast_tff.analysis.runs import finished_runs, load_runs
 from f3ast_tff.records.results import seal
 from f3ast_tff.settings.resolve import resolve
 from tests.analysis.conftest import MakeRun, described
+from tests.commands import Cli
 
 
 def test_runs_are_found_at_any_depth_and_sorted(make_run: MakeRun, tmp_path: Path):
@@ -173,3 +179,40 @@ def test_results_that_differ_from_their_seal_are_named(make_run: MakeRun) -> Non
     (folder / "metrics.csv").write_text(metrics.replace("0.25", "0.26"))
     with pytest.raises(RunsError, match=r"metrics\.csv is damaged"):
         load_runs(folder)
+
+
+def with_selection(folder: Path, ids: list[list[int]]) -> str:
+    np.savez(folder / "selection.npz", selected=np.array(ids))
+    return str(folder)
+
+
+def test_runs_with_close_losses_and_the_same_clients_agree(make_run: MakeRun, cli: Cli) -> None:
+    """Losses 1 and 1.00002 differ by 2e-5 relatively, below the limit of 1e-4."""
+    first = with_selection(make_run("a", engine="tff"), [[1, 2], [0, -1]])
+    second = with_selection(make_run("b", engine="fused", loss=1.00002), [[1, 2], [0, -1]])
+    out = cli.said(main(["", first, second])).out
+    assert "tff and fused: the same clients" in out and "2.0e-05" in out
+
+
+def test_other_losses_or_other_clients_disagree(make_run: MakeRun, cli: Cli) -> None:
+    first = with_selection(make_run("a"), [[1, 2]])
+    other_loss = with_selection(make_run("b", loss=1.01), [[1, 2]])
+    other_clients = with_selection(make_run("c"), [[1, 3]])
+    assert main(["", first, other_loss]) == DISAGREE
+    assert "DIFFERENT clients" in cli.said(main(["", first, other_clients]), DISAGREE).out
+
+
+def test_what_is_not_finite_in_one_run_alone_disagrees(make_run: MakeRun, cli: Cli) -> None:
+    """`nan` in both runs is no difference, nor is `inf` in both."""
+    diverged = [with_selection(make_run(name, loss=None), [[1, 2]]) for name in "ab"]
+    finite = with_selection(make_run("c"), [[1, 2]])
+    infinite = [with_selection(make_run(name, loss=math.inf), [[1, 2]]) for name in "de"]
+    for pair in (diverged, infinite):
+        assert "at most 0.0e+00" in cli.said(main(["", *pair])).out
+    for pair in (
+        [diverged[0], finite],
+        [finite, diverged[0]],
+        [infinite[0], finite],
+        [infinite[0], diverged[0]],
+    ):
+        assert "differ by at most inf relatively" in cli.said(main(["", *pair]), DISAGREE).out

@@ -16,7 +16,7 @@ from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.cli.compare import main
 from f3ast_tff.core.errors import ParameterError
 from tests.analysis.conftest import MakeRun
-from tests.analysis.test_x_axis import with_columns
+from tests.analysis.test_analysis_curves import with_columns
 from tests.commands import Cli
 
 FAST, SLOW = [10.0, 20.0], [40.0, 80.0]

@@ -1,3 +1,5 @@
+"""Tables of the papers beside our runs, and their form in LaTeX."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -9,8 +11,10 @@ import pytest
 
 from f3ast_tff.analysis.compare.render import grounds
 from f3ast_tff.analysis.report.claims import FilledTable, fill
+from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.layout import table_grids
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
+from f3ast_tff.analysis.report.render import to_latex
 from f3ast_tff.analysis.run_groups import collect
 from tests.analysis.conftest import MakeRun, described
 
@@ -322,3 +326,29 @@ def test_the_claims_of_a_figure_are_a_family_of_their_own(
         levels.setdefault(each.claim.source, []).append(each.verdict.level)
     assert levels["Fig. 2"] == [0.95]
     assert sorted(levels["Table III"]) == pytest.approx([0.95, 0.975, 1 - 0.05 / 3])
+
+
+def test_a_table_in_latex() -> None:
+    """Lines of a cell become rows, a group's heading spans the table, and signs are escaped."""
+    rows = (("A_1", "0.5 ± 0.1\npaper 40%"), ("B", "−"), ("C-1", "-0.5 [-.1, +2]"))
+    grid = Grid("t1", "A & B", ("method", "K = 5"), rows, groups=("one", "one", "two"))
+    assert to_latex(grid).splitlines() == [
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{A \& B}",
+        r"\label{tab:t1}",
+        r"\begin{tabular}{ll}",
+        r"\toprule",
+        r"method & K = 5 \\",
+        r"\midrule",
+        r"\multicolumn{2}{l}{\emph{one}} \\",
+        r"A\_1 & 0.5 $\pm$ 0.1 \\",
+        r" & paper 40\% \\",
+        r"B & $-$ \\",
+        r"\midrule",
+        r"\multicolumn{2}{l}{\emph{two}} \\",
+        r"C-1 & $-$0.5 [$-$.1, $+$2] \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]

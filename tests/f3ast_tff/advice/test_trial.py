@@ -1,4 +1,4 @@
-"""A trial of methods under a log."""
+"""A trial of methods under a log, and the values that it tunes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.advice.candidates import METHODS, candidate
+from f3ast_tff.advice.ladders import ends_of, next_value
 from f3ast_tff.advice.trial import (
     Trial,
     candidates_of,
@@ -205,3 +206,33 @@ def test_tasks_are_the_users_or_generated() -> None:
     assert tasks_of({"task": "file"}) == ["file"]
     assert tasks_of({"model": "softmax_regression"}) == ["Synthetic"]
     assert tasks_of({})[0] == "Synthetic"
+
+
+@pytest.mark.parametrize(
+    ("ladder", "end", "value"),
+    [
+        # .01 * .03 / .003, and .003 * .001 / .01.
+        ([0.001, 0.003, 0.01, 0.03], 0.03, 0.1),
+        ([0.001, 0.003, 0.01, 0.03], 0.001, 0.0003),
+        ([30, 1, 10, 3], 30, 100),
+        ([1, 3, 10], 1, 0.3),
+        ([1, 2, 4], 4, 8),
+        ([0.5, 1, 2], 2, 4),
+        ([0, 0.1, 1], 1, None),
+        ([-1, 1, 3], -1, None),
+    ],
+)
+def test_the_next_value_goes_on_by_the_ladders_ratio(
+    ladder: Sequence[float], end: float, value: float | None
+) -> None:
+    found = next_value(ladder, end)
+    assert found == value
+    assert value is None or isinstance(found, int) == (isinstance(end, int) and value >= 1)
+
+
+@pytest.mark.parametrize(
+    ("ladder", "ends"),
+    [([3, 1, 2], (1, 3)), ([1, 2], ()), (["a", "b", "c"], ()), ([0.1, "mean", 1], ())],
+)
+def test_ends(ladder: Sequence[object], ends: tuple[object, ...]) -> None:
+    assert ends_of(ladder) == ends

@@ -6,6 +6,7 @@ Losses are independent of everything else: an update of client k is lost with pr
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,12 +19,12 @@ from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedlaavg import FedLaAvg, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed
 from tests.f3ast_tff.methods.small_world import played
 
 Z = 4.5
-# Policy of test_lemma_b1.py: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
+# The policy of `frozen`: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
 P = np.array([0.4, 0.3, 0.2, 0.1])
 Q = np.array([0.5, 0.8, 0.4, 0.9])
 R = np.array([0.5, 0.64, 0.4, 0.36])
@@ -195,3 +196,43 @@ def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
     assert strategy.state()["last_participation"][second].tolist() == [2, 0]
+
+
+UPDATES = np.random.default_rng(0).normal(size=(4, 5))
+FULL = P @ UPDATES
+
+
+def frozen() -> F3AST:
+    """F3AST with frozen rates (a beta of 1e-30 moves nothing): a static policy, by p / r.
+
+    It must also achieve the r that it is frozen at. p / r = 0.8, 0.469, 0.5, 0.278, so the order is
+    0, 2, 1, 3. Clients 0 and 2 are selected whenever available: 0.5, 0.4. Client 1 is selected
+    unless 0 and 2 both are: 0.8 (1 - 0.5 * 0.4) = 0.64. Client 3 is selected if at most one other
+    is available: none 0.06, only 0 0.06, only 2 0.04, only 1 0.24, so 0.9 * 0.4.
+    """
+    return F3AST.tracking(P, ParticipationRates(R, 1e-30), ties="lowest_id")
+
+
+def weighted_sum(cohort: Cohort) -> np.ndarray:
+    return cohort.weights @ UPDATES[cohort.ids]
+
+
+def expectation(strategy: F3AST, value: Callable[[Cohort], np.ndarray]) -> np.ndarray:
+    """Returns E[value(S)], summed over the 16 available sets."""
+    total = np.zeros(1)
+    for mask in map(np.array, itertools.product([False, True], repeat=4)):
+        chance = np.prod(np.where(mask, Q, 1 - Q))
+        total = total + chance * value(played(strategy, 1, mask, 2))
+    return total
+
+
+def test_policy_achieves_the_rates_that_it_is_frozen_at() -> None:
+    def took_part(cohort: Cohort) -> np.ndarray:
+        return np.isin(np.arange(4), cohort.ids).astype(float)
+
+    np.testing.assert_allclose(expectation(frozen(), took_part), R, rtol=1e-12)
+
+
+def test_weighted_sum_is_unbiased_exactly() -> None:
+    """Lemma B.1: under a static policy of rates r, E[sum_S p_k / r_k v_k] = sum_k p_k v_k."""
+    np.testing.assert_allclose(expectation(frozen(), weighted_sum), FULL, rtol=1e-12, atol=1e-15)

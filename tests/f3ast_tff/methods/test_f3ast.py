@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,13 +132,6 @@ def test_it_shows_its_settings_without_arrays() -> None:
     assert repr(f3ast([0.5, 0.5], [0.5, 0.5])).startswith(shown)
 
 
-def test_rates_of_another_number_of_clients_are_refused() -> None:
-    rates = ParticipationRates(np.array([0.5, 0.5]), 0.2)
-    for found in (rates, ClusterRates(np.array([0, 1]), rates)):
-        with pytest.raises(ValueError, match=r"p has shape \(3,\), rates \(2,\)"):
-            F3AST.tracking(np.full(3, 1 / 3), found)
-
-
 def test_weights_are_bounded_before_k_divides_them() -> None:
     """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07; best first 1.07, 0.91; bound 1, K = 2."""
     for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
@@ -148,12 +142,6 @@ def test_weights_are_bounded_before_k_divides_them() -> None:
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, expected)
         np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
-
-
-@pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])
-def test_a_bound_that_leaves_no_weight_is_refused(bound: float) -> None:
-    with pytest.raises(ValueError, match="weight_bound"):
-        f3ast([0.5, 0.5], [0.5, 0.5], weight_bound=bound)
 
 
 CLIENTS = st.lists(
@@ -179,18 +167,29 @@ def test_cohort_is_the_argmax_of_eq_4(
     np.testing.assert_allclose(cohort.weights, p[cohort.ids] / (0.9 * r[cohort.ids] + 0.1))
 
 
+TWO = ParticipationRates(np.array([0.5, 0.5]), 0.2)
+THIRDS = np.full(3, 1 / 3)
+
+
 @pytest.mark.parametrize(
-    ("p", "says"),
+    ("p", "rates_of", "given", "says"),
     [
-        ([0.5, 0.6], "p sums to 1.1: must sum to 1"),
-        ([1.5, -0.5], r"p\[1\] = -0.5: must be at least 0"),
-        ([np.nan, 1.0], r"p\[0\] = nan"),
-        ([[0.5, 0.5]], r"p = .*: must be numbers, one per client"),
+        ([0.5, 0.6], TWO, {}, "p sums to 1.1: must sum to 1"),
+        ([1.5, -0.5], TWO, {}, r"p\[1\] = -0.5: must be at least 0"),
+        ([np.nan, 1.0], TWO, {}, r"p\[0\] = nan"),
+        ([[0.5, 0.5]], TWO, {}, r"p = .*: must be numbers, one per client"),
+        (THIRDS, TWO, {}, r"p has shape \(3,\), rates \(2,\)"),
+        (THIRDS, [0, 1], {}, r"p has shape \(3,\), rates \(2,\)"),
+        *(([0.5, 0.5], TWO, {"weight_bound": bad}, "weight_bound") for bad in (0.0, -1.0, np.nan)),
+        *((THIRDS, clusters, {}, "cluster") for clusters in ([0, 0, 0], [0, 1, 2], [0, 1, -1])),
     ],
+    ids=str,
 )
-def test_shares_that_are_no_distribution_are_refused(p: list[float], says: str) -> None:
+def test_refused(p: Any, rates_of: Any, given: dict[str, float], says: str) -> None:
+    """Shares, rates of `TWO` or of clusters, and bounds that make no sense."""
     with pytest.raises(ValueError, match=says):
-        F3AST.tracking(np.array(p), ParticipationRates(np.full(2, 0.5), 0.1))
+        rates = ClusterRates(np.array(rates_of), TWO) if isinstance(rates_of, list) else rates_of
+        F3AST.tracking(np.array(p), rates, **given)
 
 
 @pytest.mark.parametrize("bound", [None, 0.5])
@@ -275,10 +274,3 @@ def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
         if t > 1000:
             total[cohort.ids] += cohort.weights
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
-
-
-@pytest.mark.parametrize("clusters", [[0, 0, 0], [0, 1, 2], [0, 1, -1]])
-def test_clusters_that_do_not_fit_are_refused(clusters: list[int]) -> None:
-    rates = ParticipationRates(np.array([0.5, 0.5]), 0.2)
-    with pytest.raises(ValueError, match="cluster"):
-        F3AST.tracking(np.full(3, 1 / 3), ClusterRates(np.array(clusters), rates))

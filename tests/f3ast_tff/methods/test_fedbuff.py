@@ -1,8 +1,9 @@
-"""FedBuff and FADAS: rounds of server steps, weights of updates, lengths of steps."""
+"""Methods of late updates: FedBuff, FADAS, FedAsync and FedAvg in time, by hand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from f3ast_tff.core.round_constraint import RoundConstraint
 from f3ast_tff.methods.fadas import Fadas
 from f3ast_tff.methods.fedasync import FedAsync
 from f3ast_tff.methods.fedbuff import FedBuff, OnArrival
-from f3ast_tff.methods.parts.late import admitted_by
+from f3ast_tff.methods.parts.late import admitted_by, staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
-from tests.f3ast_tff.methods.small_world import small_world
+from tests.f3ast_tff.methods.small_world import N, small_world
+from tests.f3ast_tff.methods.small_world import config as config_of
 
 FOUR = small_world(p=np.full(4, 0.25))
 
@@ -92,3 +94,47 @@ def test_clients_without_data_are_not_asked(config: type[OnArrival]) -> None:
     for t in range(1, 21):
         now = Round(t, np.ones(len(p), bool), RoundConstraint(3))
         assert set(strategy.select(now)) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "shares"),
+    [
+        ({"fedasync_weight": "constant"}, [0.6, 0.6, 0.6]),
+        # 0.6 / sqrt(1 + tau), tau = 0, 1, 3.
+        ({}, [0.6, 0.6 / np.sqrt(2), 0.3]),
+        # 0.6 / (1 + tau), tau = 0, 1, 3.
+        ({"fedasync_power": 1.0}, [0.6, 0.3, 0.15]),
+        # 1 up to tau = 1, then 1 / (2 (3 - 1) + 1).
+        (
+            {"fedasync_weight": "hinge", "fedasync_hinge_a": 2.0, "fedasync_hinge_b": 1.0},
+            [0.6, 0.6, 0.12],
+        ),
+    ],
+    ids=str,
+)
+def test_fedasync_shares_by_hand(given: dict[str, Any], shares: list[float]) -> None:
+    """Steps in rounds 1, 2, 3, 4; a model of round 1 in round 4 is 3 steps old."""
+    strategy = FedAsync(**given).build(FOUR)
+    found = [round_with(t, [asked], strategy).weights for t, asked in ((1, 1), (2, 1), (3, 3))]
+    np.testing.assert_allclose(
+        np.concatenate([*found[:2], round_with(4, [1], strategy).weights]), shares
+    )
+    np.testing.assert_allclose(found[2], [0.6])
+
+
+def test_updates_in_time_enter_up_to_their_rounds() -> None:
+    """Round 9, at most two rounds late: those of rounds 9 and 7 enter, that of 6 is dropped."""
+    strategy = config_of("fedavg_in_time", in_time_rounds=2).build(small_world())
+    now = Round(9, np.ones(N, bool), RoundConstraint(3))
+    found = strategy.admit(now, np.array([9, 7, 6]))
+    assert found.enters.tolist() == [True, True, False]
+    assert found.dropped.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("constant", [1, 1, 1]), ("root", [1, 1 / 2, 1 / 3]), ("inverse", [1, 1 / 4, 1 / 9])],
+)
+def test_staleness_weights_by_hand(kind: str, expected: list[float]) -> None:
+    """tau = 0, 3, 8: 1 + tau = 1, 4, 9."""
+    np.testing.assert_allclose(staleness_weight(kind, np.array([0, 3, 8])), expected)

@@ -16,7 +16,16 @@ from f3ast_tff.models import (
     cafed_cnn,
     fedlaavg_cnn,
 )
-from tests.f3ast_tff.models.compiling import run
+
+# Compiling with all optimisations would take longer than a test's computation.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def run(function: Any, *arguments: Any) -> Any:
+    """Returns `function(*arguments)`, compiled by XLA as a whole."""
+    import jax
+
+    return jax.jit(function).lower(*arguments).compile(compiler_options=QUICKLY)(*arguments)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from f3ast_tff.models.jax_layers.convolution import convolution
 from f3ast_tff.models.jax_layers.group_norm import group_norm
 from f3ast_tff.models.jax_layers.lstm import Layer, lstm
 from f3ast_tff.models.jax_layers.max_pool import max_pool
-from tests.f3ast_tff.models.compiling import run
-from tests.f3ast_tff.models.networks import Network, images, text
+from tests.f3ast_tff.models.networks import Network, images, run, text
 
 LAYERS = ("convolution", "group_norm", "lstm", "max_pool")
 NETWORKS = [

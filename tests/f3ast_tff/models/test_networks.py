@@ -16,8 +16,7 @@ from f3ast_tff.models import ModelConfig, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.small_cnn import shrunk
 from f3ast_tff.settings import builtin_registry, parameters_of, register
 from f3ast_tff.settings.configuration import Settings
-from tests.f3ast_tff.models.compiling import run
-from tests.f3ast_tff.models.networks import NETWORKS, Network
+from tests.f3ast_tff.models.networks import NETWORKS, Network, run
 
 
 @pytest.mark.long
@@ -90,7 +89,7 @@ def test_every_model_reads_some_shapes_and_refuses_the_others() -> None:
 
 
 def own_parameters(component: Any) -> list[str]:
-    """Names of a model's parameters that not every model has; LoRA's are in test_lora_by_name."""
+    """Names of a model's parameters that not every model has; LoRA's are in test_trained_part."""
     shared = {parameter.name for parameter in parameters_of(ModelConfig)}
     return [each.name for each in component.parameters if each.name not in shared]
 

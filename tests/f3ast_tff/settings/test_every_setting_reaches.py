@@ -132,7 +132,7 @@ OTHER_VALUE: dict[str, Any] = {
 # (tests/datasets/test_synthetic.py); another run (tests/f3ast_tff/run/test_initial_weights.py); a
 # table of sites (tests/datasets/test_label_counts.py); and rules for a model with LoRA's factors
 # (tests/f3ast_tff/methods/parts/test_factor_rules.py,
-# tests/f3ast_tff/run/test_lora_by_name.py).
+# tests/f3ast_tff/run/test_trained_part.py).
 ELSEWHERE = (
     "factors lora_leaves lora_alpha method_name output_dir run_name logger client_scores "
     "write_masks checkpoint_seconds keep_checkpoints reading data_dir ray_address synthetic_alpha "

@@ -28,35 +28,30 @@ def test_length_is_the_number_of_clients() -> None:
     assert len(Cohort(np.zeros(0, np.int64), np.zeros(0))) == 0
 
 
-@pytest.mark.parametrize(("ids", "weights"), [((3,), (2,)), ((3,), (3, 1)), ((3, 1), (3, 1))])
-def test_ids_and_weights_of_other_shapes_are_refused(
-    ids: tuple[int, ...], weights: tuple[int, ...]
-) -> None:
-    with pytest.raises(ValueError, match=r"must be \[m\]"):
-        Cohort(np.zeros(ids, np.int64), np.zeros(weights))
-
-
-def test_a_list_is_named() -> None:
-    with pytest.raises(ValueError, match=r"weights must be an array \[m\], not list"):
-        Cohort(np.arange(2), [0.5, 0.5])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^ids must be an array \[m\], not list"):
-        Cohort([0, 1], np.ones(2))  # type: ignore[arg-type]
+TWO = np.arange(2)
 
 
 @pytest.mark.parametrize(
-    ("ids", "delivered", "losses", "says"),
+    ("kind", "columns", "says"),
     [
-        (np.arange(2), np.array([1, 0]), np.ones(2), "delivered has dtype int64: must be bool"),
-        (np.arange(2), [True, False], np.ones(2), r"delivered must be an array \[m\], not list"),
-        (np.arange(2), np.ones(3, bool), np.ones(2), r"delivered \(3,\) and losses \(2,\) must be"),
-        (np.arange(2), np.ones(2, bool), np.ones(0), r"losses \(0,\) must be \[m\], of one length"),
+        (Cohort, (np.arange(3), np.zeros(2)), r"must be \[m\]"),
+        (Cohort, (np.arange(3), np.zeros((3, 1))), r"must be \[m\]"),
+        (Cohort, (np.zeros((3, 1), int), np.zeros((3, 1))), r"must be \[m\]"),
+        (Cohort, (TWO, [0.5, 0.5]), r"weights must be an array \[m\], not list"),
+        (Cohort, ([0, 1], np.ones(2)), r"^ids must be an array \[m\], not list"),
+        (Outcome, (TWO, np.array([1, 0]), np.ones(2)), "delivered has dtype int64: must be bool"),
+        (Outcome, (TWO, [True, False], np.ones(2)), r"delivered must be an array \[m\], not list"),
+        (
+            Outcome,
+            (TWO, np.ones(3, bool), np.ones(2)),
+            r"delivered \(3,\) and losses \(2,\) must be",
+        ),
+        (Outcome, (TWO, np.ones(2, bool), np.ones(0)), r"losses \(0,\) must be \[m\], of one len"),
     ],
 )
-def test_an_outcome_of_other_columns_is_refused(
-    ids: np.ndarray, delivered: Any, losses: np.ndarray, says: str
-) -> None:
+def test_other_columns_are_refused(kind: Any, columns: tuple[Any, ...], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Outcome(ids, delivered, losses)
+        kind(*columns)
 
 
 def a_round(losses: Losses) -> Round:
