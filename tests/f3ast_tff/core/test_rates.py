@@ -155,7 +155,6 @@ def test_rates_stay_above_0_and_at_most_1(
             for rate in (0.0, -0.1, 1.1, np.nan)
         ),
     ],
-    ids=str,
 )
 def test_refused(function: Callable[..., Any], given: tuple[Any, ...], says: str) -> None:
     with pytest.raises(ValueError, match=says):

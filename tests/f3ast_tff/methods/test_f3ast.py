@@ -183,7 +183,6 @@ THIRDS = np.full(3, 1 / 3)
         *(([0.5, 0.5], TWO, {"weight_bound": bad}, "weight_bound") for bad in (0.0, -1.0, np.nan)),
         *((THIRDS, clusters, {}, "cluster") for clusters in ([0, 0, 0], [0, 1, 2], [0, 1, -1])),
     ],
-    ids=str,
 )
 def test_refused(p: Any, rates_of: Any, given: dict[str, float], says: str) -> None:
     """Shares, rates of `TWO` or of clusters, and bounds that make no sense."""
