@@ -59,10 +59,6 @@ def test_the_least_eigenvalue_is_the_last_that_is_a_chain(pi: float) -> None:
         Markov(np.array([pi]), least - 0.01, 0)
 
 
-def test_eigenvalues_are_kept() -> None:
-    np.testing.assert_allclose(Markov(PI, EIGENVALUE, 0).eigenvalue, EIGENVALUE, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("pi", "eigenvalue", "message"),
     [

@@ -19,7 +19,6 @@ from tests.datasets.tff_files import (
     example,
     features,
     field,
-    image_example,
     other_message,
     statement,
     write_database,
@@ -88,13 +87,6 @@ def test_128_sequences_at_most_for_training(tmp_path: Path) -> None:
     write(tmp_path, rows)
     data = shakespeare_from_tff(tmp_path)
     assert (data.train.sizes.tolist(), data.test.sizes.tolist()) == ([128], [140])
-
-
-def test_missing(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as raised:
-        shakespeare_from_tff(tmp_path)
-    for part in (str(tmp_path), "shakespeare.sqlite.lzma", "https://storage.googleapis.com/"):
-        assert part in str(raised.value)
 
 
 @pytest.mark.parametrize("content", [b"no such thing", lzma.compress(bytes(9999))[:-50]])
@@ -171,13 +163,6 @@ def test_values_that_are_not_packed() -> None:
     """Each value has its own tag, as version 2 of protocol buffers wrote them: 5 and 300."""
     message = features({"a": field(3, b"\x08\x05\x08\xac\x02")})
     assert list(features_of(message)["a"]) == [5, 300]
-
-
-def test_an_image() -> None:
-    image = np.random.default_rng(0).integers(0, 256, (32, 32, 3))
-    found = features_of(image_example(image, 99, 19))
-    np.testing.assert_array_equal(found["image"], image.ravel())
-    assert (list(found["label"]), list(found["coarse_label"])) == ([99], [19])
 
 
 @pytest.mark.parametrize("cut", [1, 3, 10, 20, 30, len(FROM_TENSORFLOW) - 1])

@@ -68,12 +68,6 @@ def test_an_unknown_state_is_a_gap() -> None:
         late.eligible_seconds(np.array([300.0, 1000.0]))
 
 
-def test_unsorted_times_are_refused() -> None:
-    with pytest.raises(DataError, match="device b: time 4 comes after 7: times must not decrease"):
-        traces(a=[(9, True)], b=[(1, True), (7, False), (4, True)])
-    traces(a=[(9, True)], b=[(1, True)])
-
-
 def test_what_is_no_time_and_no_device_are_refused() -> None:
     with pytest.raises(DataError, match="device b: time is NaN"):
         traces(a=[(1, True)], b=[(float("nan"), True)])

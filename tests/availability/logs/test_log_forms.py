@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import time
 from pathlib import Path
@@ -415,13 +414,3 @@ def test_masks_with_a_row_per_client_are_refused(tmp_path: Path) -> None:
         tmp_path / "x.csv"
     )
     assert table(read_log(tmp_path / "x.csv")) == MASKS
-
-
-@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
-def test_a_table_that_excel_wrote_as_unicode_text(tmp_path: Path, coding: str) -> None:
-    text = "device\ttime\tonline\nann\t0\t1\nann\t7200\t0\nbob\t3600\t1\nbob\t14400\t0\n"
-    (tmp_path / "plain.csv").write_text(text)
-    mark = codecs.BOM_UTF16_BE if coding == "utf-16-be" else b""
-    (tmp_path / "wide.csv").write_bytes(mark + text.encode(coding))
-    plain, wide = (read_log(tmp_path / name) for name in ("plain.csv", "wide.csv"))
-    assert wide.masks.table().tolist() == plain.masks.table().tolist()

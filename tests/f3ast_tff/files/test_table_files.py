@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -193,6 +194,7 @@ print(seconds(200_000))
         # Names of one column.
         (b"a\n0,5\n", ",", 1, "."),
         ("a;b\n1;2\n".encode("utf-16"), ";", 1, "."),
+        (codecs.BOM_UTF16_BE + "a;b\n1;2\n".encode("utf-16-be"), ";", 1, "."),
         (b"\xef\xbb\xbfa;b\n1;2\n", ";", 1, "."),
         ("a;é\n1;2\n".encode("latin-1"), ";", 1, "."),
         (b"", ",", 1, "."),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.cli.flags import flag_names, parse, setting_flags
+from f3ast_tff.cli.flags import flag_names, setting_flags
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
@@ -152,11 +152,6 @@ def test_all_flags_are_known_by_name() -> None:
     registry = builtin_registry()
     assert flag_names(registry) == set(setting_flags(registry))
     assert {p.name for c in registry.all() for p in c.parameters} == set(registry.parameter_names)
-
-
-@pytest.mark.parametrize("words", [["--rate_beta=0.2"], ["--rate_beta", "0.2"]])
-def test_a_given_flag_is_parsed(words: list[str]) -> None:
-    assert parse(words).settings == {"rate_beta": 0.2}
 
 
 def test_what_the_tasks_publish_is_read() -> None:
