@@ -287,15 +287,6 @@ def test_a_method_that_diverges_in_most_runs_loses(
     assert verdict.level is None
 
 
-def test_an_accuracy_of_a_run_whose_loss_diverged_has_diverged(
-    make_run: MakeRun, tmp_path: Path
-) -> None:
-    """A model of infinite loss still classifies something, but counts as diverged: B loses."""
-    two_methods(make_run, [None, None, 0.4], [0.2, 0.2, 0.2], loss=True)
-    verdict = judged_of("table3", tmp_path)
-    assert (verdict.word, verdict.reason) == ("better", "B diverged in 2 of 3 runs")
-
-
 def test_few_diverged_runs_are_the_worst_of_a_sign_test(make_run: MakeRun, tmp_path: Path) -> None:
     """Ten seeds, one of them diverged for FedAvg: 10 of 10 better, p = 2 / 1024."""
     base: list[float | None] = [None, *([0.9] * 9)]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.fedau import FedAU
-from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome
 from tests.f3ast_tff.methods.small_world import played
 
@@ -66,18 +65,6 @@ def test_a_dropped_update_is_no_participation() -> None:
     round_of(strategy, 1, [0, 1], dropped=(1,))
     round_of(strategy, 2, [0, 1])
     assert strategy.state()["mean_interval"].tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("cutoff", [0, 1, 50])
-def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int) -> None:
-    """All intervals are 1; with a cutoff of 1 this holds for any availability."""
-    strategy, fedavg = started(P, cutoff), AllAvailable.start(P, 1)
-    for t in range(1, 20):
-        there = [t % 2] if cutoff == 1 else [0, 1]
-        cohort = round_of(strategy, t, there)
-        expected = played(fedavg, t, np.isin([0, 1], there), 2)
-        np.testing.assert_array_equal(cohort.ids, expected.ids)
-        np.testing.assert_array_equal(cohort.weights, expected.weights)
 
 
 @pytest.mark.long

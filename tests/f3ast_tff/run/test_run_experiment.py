@@ -17,11 +17,11 @@ import pytest
 from f3ast_tff import Cohort, Round, TrainingFunction, simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
-from f3ast_tff.core.errors import EngineError, RunFolderError
+from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.records.results import read_metrics
-from f3ast_tff.records.run_folder import RunFolder, read_config
+from f3ast_tff.records.run_folder import RunFolder
 from f3ast_tff.run import begun, run_experiment
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.doubts import large_feature
@@ -254,11 +254,3 @@ def test_a_longer_run_that_is_refused_leaves_the_finished_run(
     run_experiment.run_experiment(short, folder)
     run_experiment.run_experiment(longer, folder)
     assert json.loads((folder / "config.json").read_text())["extended_from"] == [2]
-
-
-def test_settings_that_contradict_the_identity_are_damage(tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    content = {"settings": {"seed": 7, "rounds": 2}, "identity": {"seed": 0, "rounds": 2}}
-    path.write_text(json.dumps(content))
-    with pytest.raises(RunFolderError, match="is damaged: seed is 7 in its settings, 0 in its id"):
-        read_config(tmp_path)
