@@ -6,10 +6,12 @@ import io
 import json
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -291,6 +293,44 @@ def test_a_loss_that_is_logged_at_other_steps_is_a_gap() -> None:
     losses = scores.assign(round=scores["round"] - 1, test_acc=float("nan"), test_loss=0.5)
     found = judge_table(pd.concat([losses, scores])).results[0]
     assert found.sentence == judge_table(scores).results[0].sentence
+
+
+# Scores of two methods, by seed; the differences of the first are symmetric about their mean.
+SYMMETRIC = ((0.81, 0.83, 0.79, 0.82), (0.73, 0.71, 0.70, 0.71))
+OTHERS = ((0.5, 0.52, 0.51, 0.6, 0.57), (0.49, 0.55, 0.48))
+
+
+def of_seeds(a: Sequence[float], b: Sequence[float], first_of_b: int) -> pd.DataFrame:
+    rows = [("a", seed, value) for seed, value in enumerate(a)]
+    rows += [("b", first_of_b + seed, value) for seed, value in enumerate(b)]
+    return pd.DataFrame(rows, columns=["method", "seed", "f1"])
+
+
+@pytest.mark.parametrize(("a", "b"), [SYMMETRIC, SYMMETRIC[::-1], OTHERS])
+@pytest.mark.parametrize("paired", [True, False])
+def test_numbers_are_those_of_scipy(
+    a: tuple[float, ...], b: tuple[float, ...], paired: bool
+) -> None:
+    """Student's and Welch's t tests; a paired interval of skewed differences is stretched."""
+    both = list(zip(a, b))
+    found = judge_table(of_seeds(a, b, 0 if paired else 90)).frame().iloc[0]
+    sign = 1.0 if found["a"] == "a" else -1.0
+    if paired:
+        difference = np.subtract(*np.transpose(both))
+        theirs = stats.ttest_1samp(difference, 0.0)
+        mean, error, degrees = difference.mean(), stats.sem(difference), len(both) - 1
+    else:
+        theirs = stats.ttest_ind(a, b, equal_var=False)
+        parts = [float(np.var(each, ddof=1)) / len(each) for each in (a, b)]
+        mean, error = np.mean(a) - np.mean(b), sum(parts) ** 0.5
+        degrees = sum(parts) ** 2 / sum(p**2 / (len(e) - 1) for p, e in zip(parts, (a, b)))
+    low, high = (float(sign * mean + s * stats.t.ppf(0.975, degrees) * error) for s in (-1, 1))
+    assert found["difference"] == pytest.approx(float(sign * mean))
+    if paired and (a, b) == OTHERS:
+        assert found["low"] <= low + 1e-9 and found["high"] >= high - 1e-9
+        return
+    assert found["p"] == pytest.approx(float(theirs.pvalue))
+    assert (found["low"], found["high"]) == pytest.approx((low, high))
 
 
 def test_holm_by_hand() -> None:
