@@ -40,6 +40,8 @@ def _rows() -> Iterator[str]:
                 continue
             notes = ["give `availability`"]
             strategy = config.start(p, k=2, rounds=_ROUNDS, availability=_BLOCKS.build(p, seed=0))
+        if config.server_optimizer != "sgd":
+            notes += [f"the server's step ({config.server_optimizer}) is yours"]
         if "repeated" in strategy.may_select:
             notes += ["may draw a client twice"]
         if strategy.needs_losses:

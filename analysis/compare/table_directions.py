@@ -24,16 +24,18 @@ _NAMED_LOWER = re.compile(
 )
 # Spreads, distances and forgetting: lower is better, whatever the measure.
 _SPREADS = re.compile(
-    r"gaps?|forgetting|std|stdev|stddev|stderr|sd|sem|var|variance|disparity|unfairness"
+    r"gaps?|forgetting|std|stdev|stddev|stderr|sd|sem|var|variance|disparity|unfairness|spread|iqr"
+    r"|gini|dispersion|inequality"
 )
 # A fall of an accuracy is bad, one of a loss is good.
 _FALLS = frozenset({"drop", "drops", "decrease", "decline", "degradation", "reduction"})
 # An accuracy with these words may be an opponent's, or a difference from something unnamed.
 _ASKED = re.compile(
-    r"attack\w*|asr|backdoor\w*|poison\w*|forget|explained|diff|difference|delta|minus|negative"
+    r"attack\w*|asr|backdoor\w*|poison\w*|mia|membership|privacy|leak\w*|unlearn\w*|forget"
+    r"|explained|diff|difference|delta|range|minus|negative"
 )
 _ONE_MINUS = re.compile(
-    r"^([\w\s]*[/.])?((test|val|valid|eval|train)[\s_]*)?(1|one)[\s_]*([-−]|minus)[\s_]*"
+    r"^([\w\s]*[/.])?((test|val|valid|eval|train)[\s_]*)?(1|one|100\s*%?)[\s_]*([-−]|minus)[\s_]*"
 )
 # Words of a run's other results, and of its machine.
 _RESULTS = frozenset(
@@ -91,7 +93,8 @@ def higher_is_better(name: str) -> bool | None:
 def _is_until(words: Sequence[str]) -> bool:
     """Whether words name the cost of reaching a score, as in mb_to_80_acc."""
     return any(
-        two in ("to", "until") and (one in _UNTIL or (not one.isdigit() and three.isdigit()))
+        two in ("to", "until")
+        and (one in _UNTIL or (not one.isdigit() and (three.isdigit() or is_measure(three))))
         for one, two, three in zip(words, words[1:], [*words[2:], ""])
     )
 

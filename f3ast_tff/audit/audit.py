@@ -148,6 +148,8 @@ def _kind(target: Target, rule: Rule, examples: np.ndarray) -> Iterator[Finding]
         elif target.messages:
             advice = "The audit's clients reply one record of arrays, num-examples, losses and "
             advice += "accuracies."
+        elif "returns None" in rule.error:
+            advice = "Return the new model; a model that is changed in place is not seen."
         elif not target.parts:
             advice = "Of a list or dict of arrays, annotate the model, or give --model=layers|dict."
         # A strategy may need what other clients reply.

@@ -25,6 +25,7 @@ _MORE = (*_CLIENTS, *_ROUND, *_STEPS, *_LOSSES)
 NOT_FINITE = "returns a model that is not finite"
 # Names of the clients' models, such as client_states and w_locals, and of their updates.
 _MODELS = re.compile(r"(?!.*(update|delta|change|grad|diff)).*(model|state|param|local|_weights)")
+_OF_CLIENTS = re.compile(r"(clients?|local)_\w+s$|\w+_(locals|updates)$")
 _UPDATES = ("updates", "deltas", "changes", "replies", "results", "client_updates")
 # Examples of the clients.
 _SIZES = ("weights", "sizes", "counts", "examples", "num_examples", "num_samples", "n", "ns")
@@ -152,6 +153,10 @@ def function_target(
         allowed = f"needs {', '.join(unknown)}; after model, updates and weights may come "
         raise ParameterError("target", name, allowed + "clients, round, steps and losses")
     names = list(inspect.signature(aggregate).parameters)
+    sizes_first = names[0] in _SIZES and names[1] not in _SIZES and _MODELS.match(names[2])
+    if names[0] in _UPDATES or _OF_CLIENTS.match(names[0]) or sizes_first:
+        allowed = f"takes {', '.join(names[:3])}: must be model, updates and weights, in this order"
+        raise ParameterError("target", name, allowed)
     updates = names[1 + _has_weights_first(names)]
     forms = forms_of(aggregate, names[0], updates) if form is None else [form]
     if forms[0].tensors and importlib.util.find_spec("torch") is None:

@@ -187,6 +187,8 @@ def _maker(given: Any, arguments: Mapping[str, Any], name: str) -> Callable[[], 
     missing = [each for each in required(given) if each not in arguments]
     if missing:
         allowed = f"needs arguments: --args={','.join(f'{each}=...' for each in missing)}"
+        if inspect.isfunction(given):
+            allowed += "; if it is the aggregation, it must take model, updates and weights"
         raise ParameterError("target", name, allowed)
     try:
         given(**copy.deepcopy(dict(arguments)))

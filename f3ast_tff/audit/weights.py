@@ -40,6 +40,8 @@ _BURN_IN, _BLOCKS = 0.25, 10
 _FEWEST_ROUNDS = 40
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 _TINY = 1e-6
+# A model whose moves are below this share of the largest one rests, up to rounding.
+_REST = 1e-5
 _EXACT, _TURNS = 1e-3, 0.99
 _SCALES = np.logspace(-3, 4, 15)
 _OVER_NOISE = 1e4
@@ -220,9 +222,7 @@ def weights_in(
         omega = coordinates.mean(axis=0)
         residual = float(((mean - omega @ goals) ** 2).sum())
         r2 = 1 - residual / max(1e-30, float((mean**2).sum()))
-    # A round that leaves the model as it is may skip its replies, or gather them for a later one.
-    moves = np.diff(trace.flat(), axis=0, prepend=0.0).any(axis=1)
-    used = [each if moved else {} for each, moved in zip(trace.delivered, moves)]
+    used = [each if moved else {} for each, moved in zip(trace.delivered, _uses(trace.flat()))]
     there = [{k: float(examples[k]) for k in each} for each in trace.there]
     # Momentum and rates of a server change no objective: of several rates the nearest counts.
     rates = [np.full(rounds, RATE * speed) for speed in _SPEEDS]
@@ -254,6 +254,17 @@ def weights_in(
         trace=trace,
         skipped=1 - sum(map(bool, used)) / max(sum(map(bool, trace.delivered)), 1),
     )
+
+
+def _uses(models: np.ndarray) -> np.ndarray:
+    """Whether each round uses its replies, `bool [R]`, by the models after the rounds.
+
+    A round that leaves the model as it is skips its replies, or gathers them for a later one,
+    unless the model has come to rest: its last move was as small as a rounding.
+    """
+    moves = np.abs(np.diff(models, axis=0, prepend=0.0)).max(axis=1)
+    last = moves[np.maximum.accumulate(np.where(moves != 0, np.arange(len(moves)), 0))]
+    return np.asarray((moves != 0) | (last > 0) & (last < _REST * moves.max()))
 
 
 def _means(counts: Sequence[Mapping[int, float]], n: int, rates: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -110,8 +111,12 @@ def classes(frame: Any, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
 def _warn_of_cases(names: np.ndarray, column: str) -> None:
     first: dict[str, str] = {}
     for name in names.tolist():
-        if (other := first.setdefault(" ".join(name.casefold().split()), name)) != name:
-            _LOG.warning("column %s: %r and %r are two, by case or blanks", column, other, name)
+        plain = unicodedata.normalize("NFKC", name).casefold()
+        # A byte-order mark and blanks of no width are not printable.
+        plain = "".join(c for c in plain if c.isprintable() or c.isspace())
+        if (other := first.setdefault(" ".join(plain.split()), name)) != name:
+            said = "column %s: %r and %r are two, by case or blanks, or letters coded in two ways"
+            _LOG.warning(said, column, other, name)
             return
 
 

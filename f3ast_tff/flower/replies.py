@@ -15,7 +15,8 @@ from f3ast_tff.files.messages import one_line
 from f3ast_tff.flower.arrays import ArrayError, Model, fitting
 
 _LOG = logging.getLogger("flwr")
-_EXAMPLES = "num-examples"
+# Flower's name, and that of its older strategies.
+_EXAMPLES = ("num-examples", "num_examples")
 # Methods square losses, and add them up.
 _LARGEST = 1e38
 
@@ -88,9 +89,17 @@ def is_number(value: Any) -> bool:
     return known and (isinstance(value, float) or abs(value) <= sys.float_info.max)
 
 
+def _is_metric(value: Any) -> bool:
+    return all(map(is_number, value)) if isinstance(value, list) else is_number(value)
+
+
+def _told_examples(content: RecordDict) -> list[Any]:
+    return [r[name] for r in content.metric_records.values() for name in _EXAMPLES if name in r]
+
+
 def _examples(content: RecordDict) -> float:
     """Returns `num-examples` of a reply; 1 if it has none, 0 if it is no number."""
-    found = [r[_EXAMPLES] for r in content.metric_records.values() if _EXAMPLES in r]
+    found = _told_examples(content)
     if not found:
         return 1.0
     return float(found[0]) if is_number(found[0]) else 0.0
@@ -99,22 +108,29 @@ def _examples(content: RecordDict) -> float:
 def mean_metrics(contents: Iterable[RecordDict]) -> MetricRecord | None:
     """Returns the mean of each number over the replies that have it, weighted by `num-examples`.
 
-    A reply of 0 examples says nothing. A mean is NaN if a client with examples says NaN.
+    A reply of 0 examples says nothing. A mean is NaN if a client with examples says NaN. The mean
+    of lists of one length is a list.
     """
-    told: dict[str, list[tuple[float, float]]] = {}
+    told: dict[str, list[tuple[Any, float]]] = {}
+    contents = list(contents)
+    without = sum(not _told_examples(content) for content in contents)
+    if 0 < without < len(contents):
+        said = "%d of %d replies have no %s: their metrics count as those of 1 example"
+        _LOG.warning(said, without, len(contents), _EXAMPLES[0])
     for content in contents:
         size = _examples(content)
         if not 0 < size < np.inf:
             continue
         for record in content.metric_records.values():
             for name, value in record.items():
-                if name != _EXAMPLES and is_number(value):
-                    told.setdefault(name, []).append((float(value), size))
-    if not told:
-        return None
+                if name not in _EXAMPLES and _is_metric(value):
+                    told.setdefault(name, []).append((value, size))
     means = {}
     for name, pairs in told.items():
-        values, sizes = np.array(pairs).T
+        values, sizes = zip(*pairs)
+        if len(set(map(np.shape, values))) > 1:
+            _LOG.warning("no mean of %s: its lists differ in length", name)
+            continue
         with np.errstate(over="ignore", invalid="ignore"):
-            means[name] = float(np.average(values, weights=sizes))
-    return MetricRecord(means)
+            means[name] = np.average(np.array(values, float), axis=0, weights=sizes).tolist()
+    return MetricRecord(means) if means else None

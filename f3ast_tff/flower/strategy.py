@@ -130,6 +130,9 @@ class AvailabilityStrategy(FlowerStrategy):
         if self._aggregation not in _AGGREGATIONS:
             allowed = f"weighs for the aggregation {self._aggregation}: must be sum or mean"
             raise ParameterError("strategy", type(strategy).__name__, allowed)
+        if (needed := getattr(strategy, "server_optimizer", "sgd")) != "sgd":
+            allowed = f"needs the server optimizer {needed} of a run: here the step is plain"
+            raise ParameterError("strategy", type(strategy).__name__, allowed)
         given = {"num_clients": num_clients, "server_lr": server_lr, "state_file": state_file}
         given |= {"evaluate_every": evaluate_every, "answer_seconds": answer_seconds}
         given |= {"wait_seconds": wait_seconds}
@@ -215,6 +218,8 @@ class AvailabilityStrategy(FlowerStrategy):
     ) -> Result:
         arrays, before, self._seconds = record_of(model), self._rounds_before, timeout
         rounds = max(whole_number("num_rounds", num_rounds, least=0) - before, 0)
+        if before and not rounds:
+            _LOG.warning("no round is left: %s holds round %d", self._state_file, before)
         link: Any = Link(grid)
 
         def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:

@@ -15,7 +15,7 @@ UP = (
     "accuracy", "test/acc", "Top-1 accuracy", "top-1-acc", "1-shot acc", "f1_score", "score",
     "inception_score", "test_neg_mean_squared_error", "mean_test_neg_log_loss", "neg_brier_score",
     "Central val | macro accuracy", "accuracy_at_round_100", "value ↑", "text_to_image_acc",
-    "acc_of_classes_0_to_4",
+    "acc_of_classes_0_to_4", "cifar100-acc", "100-shot acc",
 )  # fmt: skip
 DOWN = (
     "loss", "error rate", "accuracy loss", "top5_error", "1-acc", "1 - accuracy", "test/1-acc",
@@ -23,11 +23,13 @@ DOWN = (
     "epochs_until_acc", "accuracy_drop", "acc_gap", "loss_gap", "forgetting_score",
     "test_acc_std", "accuracy_variance", "fid_score", "FIDScore", "fid50k", "brier_score",
     "mae_score", "mse", "rmse_score", "wall time", "score ↓", "mb_to_80_acc", "attack_acc (↓)",
+    "test_spread_accuracy", "acc_iqr", "accuracy_gini", "100-acc", "100% - accuracy", "cost_to_acc",
+    "energy_to_accuracy",
 )  # fmt: skip
 ASKED = (
     "attack_acc", "attack_success_rate", "backdoor_accuracy", "loss_acc", "acc_at_100_rounds",
     "error_accuracy", "neg_accuracy", "loss_drop", "delta_acc", "explained_variance",
-    "forget_acc", "value",
+    "forget_acc", "value", "mia_auc", "membership_accuracy", "privacy_leakage_acc", "acc_range",
 )  # fmt: skip
 
 

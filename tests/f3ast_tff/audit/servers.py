@@ -18,6 +18,23 @@ def aggregate(model: Any, updates: Any, weights: Any) -> Any:
     return model + sum(w * u for u, w in whole) / total if whole else model
 
 
+def two_lists(models: Any, counts: Any) -> Any:
+    """Without the model, as many servers average."""
+    return np.average(models, axis=0, weights=counts)
+
+
+def model_last(updates: Any, weights: Any, model: Any) -> Any:
+    return aggregate(model, updates, weights)
+
+
+def model_between(client_models: Any, model: Any, counts: Any) -> Any:
+    return two_lists(client_models, counts)
+
+
+def sizes_first(counts: Any, updates: Any, model: Any) -> Any:
+    return aggregate(model, updates, counts)
+
+
 class ReturningTwice:
     """A client that was away counts by its kept update and by its new one."""
 

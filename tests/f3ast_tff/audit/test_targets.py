@@ -27,6 +27,13 @@ FILE = "tests/f3ast_tff/audit/servers.py"
         ("f3ast_tff/audit/report.py", "has no aggregate; name one of text_of"),
         ("f3ast_tff.audit.report", "has no aggregate; name one of text_of"),
         ("tests.f3ast_tff.audit", "has no aggregate; name one of its functions or classes"),
+        (
+            f"{FILE}:two_lists",
+            "models=...,counts=...; if it is the aggregation, it must take model,",
+        ),
+        (f"{FILE}:model_last", "takes updates, weights, model: must be model, updates and weights"),
+        (f"{FILE}:model_between", "takes client_models, model, counts: must be model, updates and"),
+        (f"{FILE}:sizes_first", "takes counts, updates, model: must be model, updates and weights"),
         ("nosuchmethod", "or a method's name: fedavg"),
         ("fedavgg", "did you mean fedavg? It must be module:name"),
     ],
@@ -77,6 +84,9 @@ def test_a_function_that_returns_nothing_is_named() -> None:
 
     found = audit(in_place, rounds=100)
     assert "returns None: must return the model" in "; ".join(e.found for e in found.findings)
+    assert [each.advice for each in found.wrong()] == [
+        "Return the new model; a model that is changed in place is not seen."
+    ]
 
 
 @pytest.mark.long

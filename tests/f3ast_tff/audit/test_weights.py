@@ -43,6 +43,18 @@ def test_two_clients_of_a_known_chain_have_their_weights_within_the_stated_error
     assert 0.4 < np.sqrt(np.mean(np.square(z))) < 2
 
 
+def mean_of_models(model: Any, models: Any, weights: Any) -> Any:
+    return np.average(models, axis=0, weights=weights)
+
+
+def test_a_model_at_rest_is_no_skipped_round() -> None:
+    """With all there the mean of models comes to rest in `float32`; it uses all replies."""
+    always = Schedule("always", np.ones((250, 8), bool))
+    found = weights_in(target_of(mean_of_models), always, EXAMPLES, 250)
+    assert (np.diff(found.trace.flat(), axis=0) == 0).all(axis=1).any() and found.skipped == 0
+    np.testing.assert_allclose(found.omega, EXAMPLES / EXAMPLES.sum(), atol=1e-3)
+
+
 class F3ASTServer:
     """F3AST with half of the clients a round, as in docs/own_server.md."""
 

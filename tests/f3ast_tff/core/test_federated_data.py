@@ -326,6 +326,14 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
         {"client": ["north 1", "South", "north  1", "South"] * 10},
         "column client: 'north  1' and 'north 1' are two, by case or blanks",
     ),
+    "letters coded in two ways": (
+        {"client": ["caf\u00e9", "Nice", "cafe\u0301", "Nice"] * 10},
+        "column client: 'cafe\u0301' and 'caf\u00e9' are two, by case or blanks, or letters coded",
+    ),
+    "blanks of no width": (
+        {"client": ["north", "south", "north\u200b", "south"] * 10},
+        "column client: 'north' and 'north\\u200b' are two, by case or blanks, or",
+    ),
     "a gap as a class": (
         {"label": ["0", "1", "0", "?"] * 10},
         "column label: classes are texts, as ? is no number",

@@ -20,6 +20,7 @@ from f3ast_tff.flower.replies import mean_metrics, metric
 from f3ast_tff.flower.saved import SavedRound, load_round, save_round
 from f3ast_tff.methods import BaseStrategy
 from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.fedavg import FedAdam
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from tests.f3ast_tff.flower.in_process_grid import InProcessGrid
 
@@ -226,6 +227,36 @@ def test_a_reply_of_no_examples_says_nothing_and_a_missing_metric_is_of_the_othe
     )
 
 
+@pytest.mark.parametrize(
+    ("replies", "mean", "said"),
+    [
+        (({"num_examples": 1, "a": 0.0}, {"num_examples": 3, "a": 1.0}), {"a": 0.75}, ""),
+        (
+            ({"num-examples": 99, "a": 0.0}, {"a": 1.0}),
+            {"a": 0.01},
+            "1 of 2 replies have no num-examples: their metrics count as those of 1 example",
+        ),
+        (
+            ({"num-examples": 1, "a": [0, 1]}, {"num-examples": 3, "a": [1.0, 2.0]}),
+            {"a": [0.75, 1.75]},
+            "",
+        ),
+        (
+            ({"num-examples": 1, "a": [0, 1], "b": 2}, {"num-examples": 3, "a": 1.0, "b": 2}),
+            {"b": 2.0},
+            "no mean of a: its lists differ in length",
+        ),
+    ],
+    ids=["older name", "some without", "lists", "lists and numbers"],
+)
+def test_means_of_what_clients_reply(
+    replies: Any, mean: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = mean_metrics(RecordDict({"m": MetricRecord(reply)}) for reply in replies)
+    assert found is not None and dict(found) == mean
+    assert caplog.messages == [said] * bool(said)
+
+
 @pytest.mark.parametrize("state_file", [None, "round.npz"])
 def test_arrays_of_any_shape_survive(state_file: str | None, tmp_path: Path) -> None:
     """A state dict with the counter of a batch norm, shape (), an empty array and a flag."""
@@ -275,7 +306,7 @@ def drift(k: int, t: int) -> np.ndarray:
 @pytest.mark.parametrize("method", [F3AST, FedAU], ids=["f3ast", "fedau"])
 @pytest.mark.parametrize("killed_in", [1, 4])
 def test_a_restarted_server_goes_on_as_if_it_had_not_stopped(
-    method: type[BaseStrategy], killed_in: int, tmp_path: Path
+    method: type[BaseStrategy], killed_in: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The restarted federation has other node ids; the killed round is repeated."""
     p, masks = np.arange(1, 5) / 10, np.random.default_rng(0).random((6, 4)) < 0.7
@@ -302,8 +333,10 @@ def test_a_restarted_server_goes_on_as_if_it_had_not_stopped(
     np.testing.assert_array_equal(result.arrays.to_numpy_ndarrays()[0], expected)
     assert scored == list(range(killed_in - 1, 7))
     assert set(result.train_metrics_clientapp) <= set(range(killed_in, 7))
+    assert "no round is left" not in caplog.text
     again = server(file).start(InProcessGrid(app_of(drift), 4, {}), ArrayRecord([np.zeros(4)]), 6)
     np.testing.assert_array_equal(again.arrays.to_numpy_ndarrays()[0], expected)
+    assert f"no round is left: {file} holds round 6" in caplog.messages
 
 
 def test_a_state_file_of_any_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,6 +366,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "memory": (
         {"strategy": FedLaAvg.start([0.5, 0.5], 1)},
         "strategy = FedLaAvg: weighs for the aggregation fedlaavg: must be sum or mean",
+    ),
+    "adam": (
+        {"strategy": FedAdam.start(np.full(4, 0.25), 2)},
+        "strategy = FedAdam: needs the server optimizer adam of a run: here the step is plain",
     ),
     "n": ({"num_clients": 0}, "num_clients = 0: must be at least 1"),
     "p": ({"num_clients": 5}, "num_clients = 5: must be 4, the clients of the strategy"),
