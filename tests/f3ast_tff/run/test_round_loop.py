@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.records.metrics import Row
+from f3ast_tff.run.selecting import constraint_of
 from tests.f3ast_tff.run.small_run import (
     BETA,
     ROUNDS,
@@ -366,3 +368,9 @@ def test_a_state_that_no_checkpoint_can_hold_is_refused_at_the_first(
     with pytest.raises(ComponentError, match=f"algorithm Wrong: state {says}: must be arrays"):
         run(tmp_path, Wrong)
     assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_constraint_that_returns_a_number_is_named() -> None:
+    constraint = SimpleNamespace(limit=lambda round_number: 3)
+    with pytest.raises(ComponentError, match="constraint SimpleNamespace: limit.* returned 3: "):
+        constraint_of(constraint, 1)

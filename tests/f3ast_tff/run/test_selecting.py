@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.availability.round_clients import available_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.core.rates import ParticipationRates
 from f3ast_tff.methods import BaseStrategy, Outcome, Round, RoundConstraint
@@ -18,7 +20,7 @@ from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.given_objects import check_observes
+from f3ast_tff.run.given_objects import check_observes, check_repeats
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 
 N = 12
@@ -79,6 +81,15 @@ def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundC
     """A method may exclude clients of a group with a minimum of 2, as CA-Fed does."""
     now = Round(1, AVAILABLE, constraint)
     assert select_clients(Returns(*ids), now).tolist() == list(ids)
+
+
+def test_masks_without_a_seed_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    process = SimpleNamespace(mask=lambda round_number: rng.random(50) < 0.5)
+    with pytest.raises(
+        ComponentError, match="two results: it must be a function of seed and round"
+    ):
+        check_repeats("availability", process, lambda t: available_clients(process, 50, t))
 
 
 def test_an_observe_that_nobody_would_call_is_refused() -> None:
@@ -154,6 +165,15 @@ def test_clients_that_were_not_selected_are_not_weighed(ids: list[Any], says: st
             strategy, Round(1, there, RoundConstraint(3)), np.array(ids), np.ones(len(ids), bool)
         )
     np.testing.assert_array_equal(strategy.state()["rates"], before["rates"])
+
+
+@pytest.mark.parametrize(
+    "losses", [lambda ids: np.ones(N + 1), lambda ids: None, lambda ids: 1.0], ids=["N", "no", "1"]
+)
+def test_losses_are_one_per_client_asked(losses: Any) -> None:
+    now = Round(1, np.ones(N, bool), RoundConstraint(3), losses)
+    with pytest.raises(ParameterError, match=r"losses = .*: must return an array of shape \["):
+        select_clients(PowerOfChoice.start(P, 3), now)
 
 
 TWELVE = "must have the 12 clients"
